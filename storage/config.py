@@ -1,4 +1,4 @@
-"""A topic's settings as its partitions see them, with Kafka's defaults.
+"""The settings of a topic that its partitions use, with Kafka's defaults.
 
 Names are Kafka's with underscores. Where the text forms come from and how they are checked: broker/config/.
 """

@@ -1,6 +1,6 @@
-"""What can go wrong with the disk. Refusals of a client's batch: storage/refusals.py; broken bytes: DecodeError.
+"""The errors of the disk. Refusals of a client's batch: storage/refusals.py; damaged bytes: DecodeError.
 
-Every message says where and what. To a client each StorageError is KAFKA_STORAGE_ERROR.
+Every message says where the error is and what it is. A client gets KAFKA_STORAGE_ERROR for each StorageError.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ WHAT_TO_DO = "Restore the file, or stop the broker: `barnabas log repair` says w
 
 
 class StorageError(Exception):
-    """The disk did not do what it was asked. Nothing of the failed change is left, unless the directory is offline.
+    """A disk operation failed. Nothing of the failed change is left, unless the directory is offline.
 
     `path` names the file or directory, `errno` is the operating system's number or 0.
     """
@@ -29,28 +29,28 @@ class DirectoryOffline(StorageError):
 
 
 class DirectoryFull(StorageError):
-    """There was no room for what was to be written: on the file system, in a quota, or for one more name."""
+    """A write failed for lack of space: on the file system, in a quota, or for one more name."""
 
 
 class SyncFailed(StorageError):
-    """What was written may or may not survive a power cut. The data directory goes offline."""
+    """A sync failed: written data may not survive a power cut. The data directory goes offline."""
 
 
 class FileRemoved(StorageError):
-    """The file was deleted (by retention, or with its topic) while somebody still held a slice of it."""
+    """The file was deleted (by retention, or with its topic) while a reader still held a slice of it."""
 
 
 class CorruptFile(StorageError):
-    """A file whose content cannot be what it has to be, and which nothing rebuilds. Its message says what to do."""
+    """A file whose content is invalid, and which cannot be rebuilt. The message says what to do."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(path, f"{reason}. {WHAT_TO_DO}")
         self.what = reason
-        """The reason without what to do."""
+        """The reason without the advice."""
 
 
 class LockedError(StorageError):
-    """Another process uses the data directory. `pid` is its process id, or None where that cannot be known."""
+    """Another process uses the data directory. `pid` is its process id, or None if that is unknown."""
 
     def __init__(self, path: str, pid: int | None) -> None:
         holder = "another process" if pid is None else f"process {pid}"
@@ -59,11 +59,11 @@ class LockedError(StorageError):
 
 
 class NotADataDirectory(StorageError):
-    """The directory holds something else than a Kafka data directory of this node."""
+    """The directory is not a Kafka data directory of this node."""
 
 
 def from_os_error(path: str, action: str, error: OSError) -> StorageError:
-    """The StorageError for a call that failed: `cannot write (disk full)` and the like."""
+    """Return the StorageError for a system call that failed: `cannot write (disk full)` and the like."""
     if error.errno == errno.ENOENT:
         return FileRemoved(path, f"cannot {action}: it does not exist", errno.ENOENT)
     kind = DirectoryFull if error.errno in _NO_ROOM else StorageError

@@ -1,6 +1,6 @@
-"""Refusals: what a partition will not do for a client, with the code it gets. Nothing has changed when one is raised.
+"""Refusals: errors of a partition that a client gets, with their code. Nothing has changed when one is raised.
 
-A broken disk is no refusal: see barnabas.storage.errors.
+A disk error is not a refusal: see barnabas.storage.errors.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ RecordError = tuple[int, str]  # index of the record inside its batch, and what 
 
 
 class AppendRefused(KafkaError):
-    """A batch that is not appended. `record_errors` names the records at fault where single ones are (Produce v8+)."""
+    """A batch that is not appended. `record_errors` names the invalid records, if single ones are (Produce v8+)."""
 
     def __init__(self, code: ErrorCode, message: str = "", record_errors: list[RecordError] | None = None) -> None:
         super().__init__(code, message)

@@ -1,7 +1,7 @@
-"""Work that is done a bit at a time: a generator that pauses after each bit and returns the result.
+"""Work that is done in small steps: a generator that pauses after each step and returns the result.
 
-The owner of an event loop lets others run at the pauses (broker/runtime/scheduler.py); a thread of its own goes through
-without. What the work has looked at may have changed when it goes on: each such function says which changes it allows.
+The event loop runs other work during the pauses (broker/runtime/scheduler.py); a separate thread runs all steps without
+pauses. The data that the work reads may change during a pause: each such function documents which changes it allows.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 AT_ONCE = 100
-"""How many small things are done between two pauses: more of these would keep small requests waiting for others."""
+"""The number of small operations between two pauses: with more, small requests would wait too long."""
 
 Steps = Generator[None, None, T]
 """The work between two pauses is bounded, well under a millisecond."""
 
 
 class Pauses:
-    """When work pauses that does small things in loops within loops: behind each hundred, whichever loop did them."""
+    """A counter for work with nested loops: a pause is due after each hundred operations, in whichever loop."""
 
     __slots__ = ("_left",)
 
@@ -28,7 +28,7 @@ class Pauses:
         self._left = AT_ONCE
 
     def is_due(self, count: int = 1) -> bool:
-        """Count so many more small things; whether a pause is due behind them."""
+        """Count `count` more small operations; return whether a pause is due after them."""
         self._left -= count
         if self._left > 0:
             return False
@@ -37,7 +37,7 @@ class Pauses:
 
 
 def finish(steps: Steps[T]) -> T:
-    """All of it at once."""
+    """Run all steps at once and return the result."""
     try:
         while True:
             next(steps)
@@ -47,7 +47,7 @@ def finish(steps: Steps[T]) -> T:
 
 
 def mapped(make: Callable[[A], T], items: Iterable[A], at_once: int = AT_ONCE) -> Steps[list[T]]:
-    """What is made of each."""
+    """Return the results of `make` for all items, in order."""
     made: list[T] = []
     for item in items:
         made.append(make(item))
@@ -57,14 +57,14 @@ def mapped(make: Callable[[A], T], items: Iterable[A], at_once: int = AT_ONCE) -
 
 
 def listed(items: Iterable[T]) -> Steps[list[T]]:
-    """All of them."""
+    """Return all items as a list."""
     return (yield from mapped(lambda item: item, items))
 
 
 def decided(decide: Callable[[], Steps[T]], changes: Callable[[], int]) -> Steps[T]:
-    """What `decide` comes to when nothing changed while it paused: it decides anew until that is so.
-
-    `changes`: how often what it looks at has changed so far."""
+    """Return the result of `decide` once nothing changed while it paused: it is repeated until then.
+    `changes`: how often the data that it reads have changed so far.
+    """
     while True:
         before = changes()
         decision = yield from decide()
@@ -73,12 +73,12 @@ def decided(decide: Callable[[], Steps[T]], changes: Callable[[], int]) -> Steps
 
 
 Work = Generator[int | Callable[[], None], None, T]
-"""Long work in a helper process, or in slices: pauses with the bytes read and written since the pause before, or with a
-function that is to be called before it goes on, in whatever thread (a sync)."""
+"""Long work in a helper process, or in slices: pauses with the bytes read and written since the previous pause, or with
+a function that must be called before it continues, in any thread (a sync)."""
 
 
 def finish_work(work: Work[T]) -> T:
-    """All of it at once."""
+    """Run all of the work at once and return the result."""
     failure: Exception | None = None
     while True:
         try:
@@ -90,5 +90,5 @@ def finish_work(work: Work[T]) -> T:
         if not isinstance(paused, int):
             try:
                 paused()
-            except Exception as raised:  # whatever it is, the work is told
+            except Exception as raised:  # any error is thrown into the work
                 failure = raised

@@ -1,7 +1,7 @@
-"""The aborted transactions that touch a segment, out of the `.txnindex` files of it and of those behind it.
+"""The aborted transactions that overlap a segment, read from its `.txnindex` file and those of later segments.
 
-A transaction stands in the file of the segment that has its marker, which may be many segments behind its data; those
-whose markers lie behind all segments that are cleaned come with the job. One file at a time is in memory.
+A transaction is listed in the file of the segment that has its marker, which may be many segments after its data; those
+whose markers lie after all cleaned segments are passed with the job. One file at a time is in memory.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from barnabas.storage.segment.txn_index import TransactionIndex
 
 
 class AbortedTransactions:
-    """Asked segment by segment, from the first on. `later` are in no file of these segments."""
+    """Queried segment by segment, from the first on. `later` are in no file of these segments."""
 
     def __init__(self, directory: Directory, base_offsets: Sequence[int], later: Sequence[AbortedTxn]) -> None:
         names = set(directory.names())
@@ -26,10 +26,10 @@ class AbortedTransactions:
             for base_offset in base_offsets
             if (name := segment_file(base_offset, FileKind.TXN_INDEX)) in names
         ]
-        self._begins: dict[int, int] = {}  # where the earliest transaction of a file begins, once it was read
+        self._begins: dict[int, int] = {}  # the first offset of a file's earliest transaction, once it was read
 
     def touching(self, base_offset: int, end_offset: int) -> list[AbortedTxn]:
-        """Those with offsets in [base_offset, end_offset), which a segment has. CorruptFile if a file is damaged."""
+        """Return the transactions with offsets in [base_offset, end_offset). CorruptFile if a file is damaged."""
         found = [entry for entry in self._later if entry.first_offset < end_offset]
         for file_offset, name in self._files:
             if file_offset < base_offset or self._begins.get(file_offset, 0) >= end_offset:

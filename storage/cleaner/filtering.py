@@ -1,8 +1,8 @@
-"""One batch: which of its records stay, and the batch that is left with them.
+"""Filtering of one batch: which of its records are retained, and the batch that results.
 
-Knows the offset map and the rules; reads no file. Records that stay are held while a batch is looked at, up to
-HELD_BYTES; of a batch that keeps more (a small zstd batch can hold gigabytes) the records are walked a second time. If
-they cannot be compressed to REWRITTEN_BYTES_MAX the way we do it, the batch stays as it is.
+Knows the offset map and the rules; reads no file. Retained records are held in memory while a batch is read, up to
+HELD_BYTES; if a batch retains more (a small zstd batch can hold gigabytes) its records are read a second time. If
+they cannot be compressed to REWRITTEN_BYTES_MAX by this code, the batch stays unchanged.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Filtered = tuple[BatchHeader, bytes | bytearray, int]
 
 
 class BatchFilter:
-    """The records of batches against the map of one round. `latest_offset` is the last one whose key is in the map."""
+    """Filters the records of batches by the map of one round. `latest_offset` is the last offset in the map."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class BatchFilter:
     def steps(
         self, batch: bytes, header: BatchHeader, kind: Retention, discards: bool, is_useless_marker: bool
     ) -> Generator[int, None, Filtered | None]:
-        """What is left of the batch, None if nothing. Pauses between pieces of it. DecodeError on damage."""
+        """Return the filtered batch, None if nothing is left. Pauses between pieces of it. DecodeError on damage."""
         if kind == Retention.DELETE:
             return None
         tally = self._tally
@@ -98,7 +98,7 @@ class BatchFilter:
         return rewritten, data, rewritten.max_timestamp
 
     def _rewrite(self, batch: bytes, header: BatchHeader, rewriting: Rewriting) -> Generator[int, None, bool]:
-        """Add the records that stay; whether they are all there, and not too large together."""
+        """Add the retained records; return whether all of them were added and their size is within the limit."""
         for piece in row_pieces(batch, header, max_record_bytes=self._max_record_bytes):
             yield 0
             if piece is None:
@@ -112,7 +112,7 @@ class BatchFilter:
         return rewriting.size <= self._rewritten_bytes_max
 
     def _retained(self, rows: list[Row], header: BatchHeader) -> list[Row]:
-        """The rows that stay; notes what else there is to know of them."""
+        """Return the retained rows; note the largest timestamp, tombstones and invalid records."""
         if not header.is_control:
             keeps_deleted, latest, offset_map = keeps_tombstones(header, self._now_ms), self._latest_offset, self._map
             retained: list[Row] = []

@@ -1,4 +1,4 @@
-"""The second walk of a round: the segments of a group, batch by batch, into one new segment."""
+"""The second pass of a round: the batches of a group of segments are filtered into one new segment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from barnabas.storage.disk.directory import Directory
 
 
 class Rules(NamedTuple):
-    """What a round is decided by, beside the map."""
+    """The parameters of a round's decisions, besides the offset map."""
 
     now_ms: int
     high_watermark: int
@@ -30,7 +30,7 @@ class Rules(NamedTuple):
 
 
 class GroupCleaning:
-    """Cleans groups in order; transactions may reach from one into the next."""
+    """Cleans groups in order; a transaction may span several groups."""
 
     def __init__(
         self, directory: Directory, rules: Rules, batches: BatchFilter, aborted: AbortedTransactions, tally: Tally
@@ -43,7 +43,7 @@ class GroupCleaning:
         self._transactions = CleanedTransactions()
 
     def steps(self, spans: Sequence[Span], cleaned: CleanedSegment) -> Generator[int, None, None]:
-        """Bring what stays of a group into a new segment. CorruptFile where one is damaged.
+        """Write the retained records of a group into a new segment. CorruptFile if a segment is damaged.
 
         Pauses with bytes only: this is compiled, and nothing may be thrown into it.
         """

@@ -1,4 +1,4 @@
-"""Which neighbouring segments are cleaned into one, so that segments do not become ever smaller. Pure."""
+"""Grouping of neighbouring segments that are cleaned into one, so that segments do not become ever smaller. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SegmentSizes(NamedTuple):
 def group_segments(
     segments: Sequence[SegmentSizes], log_bytes_max: int, index_bytes_max: int, end_offset: int
 ) -> list[list[SegmentSizes]]:
-    """The segments, which end at `end_offset`, in groups whose files would not be too large if nothing were removed."""
+    """Group the segments, which end at `end_offset`: a group's files fit the limits even if nothing is removed."""
     groups: list[list[SegmentSizes]] = []
     log_bytes = offset_index_bytes = time_index_bytes = 0  # of the last group
     for index, segment in enumerate(segments):

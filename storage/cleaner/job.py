@@ -1,8 +1,8 @@
 """One round of cleaning of one partition's log, as a value that can be sent to a helper process.
 
-The job reads sealed segments and writes new ones beside them, under names that mean nothing to anybody else
-(`.cleaned`); it changes, renames and removes no other file. Which log, from where and how far is decided by who makes
-the job, and so is what to do with the result: the swap. It can be begun again from the start at any point.
+The job reads sealed segments and writes new ones beside them, under names that other code ignores
+(`.cleaned`); it changes, renames and removes no other file. The creator of the job selects the log and the range, and
+handles the result: the swap. The job can be restarted from the beginning at any point.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class SourceSegment(NamedTuple):
 
 
 class CleanJob(NamedTuple):
-    """Sealed segments in order, all those that begin below `first_uncleanable`, and what decides about their batches.
+    """The sealed segments that begin below `first_uncleanable`, in order, and the parameters for their batches.
 
-    A segment that reaches beyond that offset is left alone, as in Kafka. `end_offset` is the base offset of the segment
-    behind the last of `segments`. `aborted_later` are the aborted transactions that begin below it and whose markers
-    lie behind it (and so in no `.txnindex` of `segments`): without them their data would count as committed.
-    `last_records` has the active producers by id. The batch that ends at `high_watermark` stays, if need be empty.
+    A segment that reaches beyond that offset is not cleaned, as in Kafka. `end_offset` is the base offset of the
+    segment after the last of `segments`. `aborted_later` are the aborted transactions that begin below it and whose
+    markers lie after it (and so in no `.txnindex` of `segments`): without them their data would count as committed.
+    `last_records` has the active producers by id. The batch that ends at `high_watermark` stays, empty if necessary.
     """
 
     directory: str
@@ -63,7 +63,7 @@ class CleanJob(NamedTuple):
     io_buffer_bytes: int = 512 << 10
 
     def steps(self, files: Files) -> Work[CleanResult]:
-        """The round. StorageError, CorruptFile among them; whatever ends it early, no new file is left."""
+        """Run the round. StorageError, CorruptFile among them; if it ends early for any reason, no new file is left."""
         disk = Disk(files, self.directory)
         directory = Directory(disk, self.directory)
         is_done = False

@@ -1,8 +1,8 @@
-"""The first walk of a round: the keys of the part that was not cleaned before go into the offset map.
+"""The first pass of a round: the keys of the part that was not cleaned before are put into the offset map.
 
-Markers and what was aborted are left out. A segment is walked from its beginning, also where only its end is dirty: no
-ABORT marker is missed, and the index, which may be damaged, is not needed. The walk ends where the map is full. It
-never comes to a segment with a transaction that is still open: a record of it may not remove an older one.
+Markers and aborted records are left out. A segment is read from its beginning, even if only its end is dirty: so no
+ABORT marker is missed, and the index, which may be damaged, is not needed. The pass ends where the map is full. It
+never reaches a segment with a transaction that is still open: a record of it must not remove an older one.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from barnabas.storage.cleaner.transactions import BatchKind, CleanedTransactions
 from barnabas.storage.disk.directory import Directory
 
 STEP_BYTES: Final = 1 << 14  # of batches between two pauses
-BATCH_COST_BYTES: Final = 128  # what a batch counts beside its bytes
+BATCH_COST_BYTES: Final = 128  # the cost of a batch besides its bytes
 
 
 class MapBuilding:
-    """Fills a map. `latest_offset` is the last offset whose key is in it, if it has one."""
+    """Fills an offset map. `latest_offset` is the last offset whose key is in the map, if there is one."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class MapBuilding:
         self._transactions = CleanedTransactions()
 
     def steps(self, spans: Sequence[Span], aborted: AbortedTransactions) -> Generator[int, None, None]:
-        """Walk the segments that may be cleaned, in order. CorruptFile where one is damaged."""
+        """Read the cleanable segments, in order. CorruptFile if one is damaged."""
         for span in spans:
             if span.end_offset <= self._first_dirty:
                 continue
@@ -101,7 +101,7 @@ class MapBuilding:
         return False
 
     def _put(self, rows: list[Row]) -> bool:
-        """Put keys into the map; whether it was full before the end."""
+        """Put keys into the map; return whether it was full before the end."""
         offset_map, first_dirty, count = self._map, self._first_dirty, 0
         for row in rows:
             key = row[2]

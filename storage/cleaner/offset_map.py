@@ -1,8 +1,8 @@
-"""From keys to the highest offset each was seen at, in memory that is bounded however long the keys are.
+"""A map from keys to the highest offset of each key, in bounded memory however long the keys are.
 
-An entry takes 24 bytes, as in Kafka: two hashes of the key, together 124 bits, and the offset. The key is not kept: two
-keys whose hashes are both the same would count as one, as in Kafka. One hash is Python's own, the other has a seed
-that is new for every map, so that nobody can choose keys that meet in one place.
+An entry takes 24 bytes, as in Kafka: two hashes of the key, together 124 bits, and the offset. The key is not stored:
+two keys whose hashes are both the same would count as one, as in Kafka. One hash is Python's own, the other has a seed
+that is new for every map, so that a client cannot choose keys that collide.
 
 Theory of operation: open addressing with double hashing in one array of a prime number of places. No entry is ever
 removed. No more places are taken than the log has offsets for.
@@ -22,9 +22,10 @@ _COLUMNS: Final = 3  # hash, other hash, offset + 1 (0: free)
 
 
 class OffsetMap:
-    """`is_full` when as many keys are in as `memory_bytes` and the load factor allow; ask before `put`.
+    """A bounded map: `is_full` when it holds as many keys as `memory_bytes` and the load factor allow; check before
+    `put`.
 
-    `keys_max` is how many keys can come at most, whatever room there is.
+    `keys_max` is the largest number of keys that can be put, however much memory there is.
     """
 
     def __init__(self, memory_bytes: int, load_factor: float, keys_max: int) -> None:
@@ -40,21 +41,21 @@ class OffsetMap:
 
     @property
     def is_full(self) -> bool:
-        """Whether no further key may be put in."""
+        """Whether no further key can be put."""
         return self.entries >= self.entries_max
 
     @property
     def size_bytes(self) -> int:
-        """The memory it takes, whatever is in it."""
+        """The memory that the map takes, independent of its content."""
         return _COLUMNS * self._places * self._table.itemsize
 
     @property
     def fullness(self) -> float:
-        """Keys by the room there is for them, as Kafka tells it: at most the load factor."""
+        """The number of keys divided by the number of slots, as Kafka reports it: at most the load factor."""
         return self.entries / self.slots
 
     def put(self, key: bytes, offset: int) -> None:
-        """The key was seen at `offset`; offsets rise."""
+        """Record that the key was seen at `offset`; offsets increase."""
         first, second = hash(key) >> 2, xxh3_64_intdigest(key, self._seed) >> 2
         at = self._find(first, second)
         table = self._table
@@ -65,12 +66,12 @@ class OffsetMap:
         table[at + 2] = offset + 1
 
     def get(self, key: bytes) -> int:
-        """The highest offset of the key, NOT_FOUND if there is none."""
+        """Return the highest offset of the key, NOT_FOUND if there is none."""
         at = self._find(hash(key) >> 2, xxh3_64_intdigest(key, self._seed) >> 2)
         return self._table[at + 2] - 1
 
     def _find(self, first: int, second: int) -> int:
-        """Where the entry of a key lies, or would lie."""
+        """Return the position of a key's entry, or the free position where it would be put."""
         table, places = self._table, self._places
         place = first % places
         at = _COLUMNS * place
@@ -87,7 +88,7 @@ class OffsetMap:
 
 
 def _prime_from(number: int) -> int:
-    """The least prime that is not smaller than `number`."""
+    """Return the smallest prime that is not smaller than `number`."""
     number |= 1
     while not _is_prime(number):
         number += 2

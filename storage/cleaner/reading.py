@@ -1,8 +1,8 @@
-"""The batches of one segment, one after the other: each has the right CRC, and offsets behind those of the one before.
+"""A reader of one segment's batches in order: each has the right CRC, and offsets after those of the previous batch.
 
 No CRC covers the base offset, and a wrong bit there could make another record the last one of its key. The log file is
-read in pieces, a batch that is larger than one as a whole. Whatever cannot be a whole and sound batch is a CorruptFile
-that names the file and the position: what is damaged is not compacted.
+read in pieces, a larger batch as a whole. Anything that cannot be a complete and valid batch raises a CorruptFile
+that names the file and the position: a damaged segment is not compacted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from barnabas.storage.errors import CorruptFile
 
 
 class Span(NamedTuple):
-    """A segment: its offsets are in [base_offset, end_offset), its log file is `size` bytes."""
+    """A segment: its offsets are in [base_offset, end_offset), its log file has `size` bytes."""
 
     base_offset: int
     end_offset: int
@@ -25,7 +25,7 @@ class Span(NamedTuple):
 
 
 class BatchReader:
-    """A segment's batches. After `next`, `batch` has the bytes, which lie at `batch_position`."""
+    """A reader of a segment's batches. After `next`, `batch` has the bytes, which lie at `batch_position`."""
 
     def __init__(self, directory: Directory, span: Span, buffer_bytes: int) -> None:
         self.batch = b""
@@ -41,7 +41,7 @@ class BatchReader:
         self._buffer_start = 0
 
     def next(self) -> BatchHeader | None:
-        """The header of the next batch, None behind the last one."""
+        """Return the header of the next batch, None after the last one."""
         position = self._position
         left = self._end - position
         if left == 0:
@@ -70,15 +70,15 @@ class BatchReader:
         return header
 
     def damage(self, position: int, what: str) -> CorruptFile:
-        """What to raise for damage in the batch at `position`."""
+        """Return the error to raise for damage in the batch at `position`."""
         return CorruptFile(self._file.path, f"at {position}: {what}; nothing was compacted")
 
     def close(self) -> None:
-        """Give the descriptor back."""
+        """Close the file descriptor."""
         self._file.close()
 
     def _fill(self, position: int, size: int) -> int:
-        """Have `size` bytes from `position` in the buffer; returns where they begin in it."""
+        """Load `size` bytes from `position` into the buffer; return where they begin in it."""
         at = position - self._buffer_start
         if len(self._buffer) - at >= size:
             return at

@@ -1,4 +1,4 @@
-"""What one round of cleaning did: values that can be sent from a helper process."""
+"""The results of one round of cleaning: values that can be sent from a helper process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class CleanedGroup(NamedTuple):
-    """Segments, by their base offsets, and the size of the log file that takes their place: `<first base>.log.cleaned`.
+    """Segments, by their base offsets, and the size of the log file that replaces them: `<first base>.log.cleaned`.
 
     The index files are beside it; a `.txnindex.cleaned` only if `has_txn_index`.
     """
@@ -17,12 +17,12 @@ class CleanedGroup(NamedTuple):
 
     @property
     def base_offset(self) -> int:
-        """That of the new segment."""
+        """The base offset of the new segment."""
         return self.source_base_offsets[0]
 
 
 class CleanStats(NamedTuple):
-    """What Kafka logs of a round, in bytes and records ("messages"). `invalid_messages` have no key, and are gone."""
+    """The figures that Kafka logs of a round, in bytes and records ("messages"). `invalid_messages` had no key."""
 
     map_bytes_read: int = 0
     map_messages_read: int = 0
@@ -35,7 +35,7 @@ class CleanStats(NamedTuple):
 
 
 class CleanResult(NamedTuple):
-    """The groups in order, and where the next round begins: the first offset whose key was not looked at."""
+    """The groups in order, and where the next round begins: the first offset whose key was not read."""
 
     groups: tuple[CleanedGroup, ...]
     end_offset: int
@@ -43,7 +43,7 @@ class CleanResult(NamedTuple):
 
 
 class Tally:
-    """CleanStats while they are counted."""
+    """A mutable CleanStats, used while counting."""
 
     def __init__(self) -> None:
         self.map_bytes_read = 0
@@ -56,7 +56,7 @@ class Tally:
         self.messages_written = 0
 
     def stats(self) -> CleanStats:
-        """The figures so far."""
+        """Return the figures so far."""
         return CleanStats(
             self.map_bytes_read,
             self.map_messages_read,

@@ -1,8 +1,8 @@
-"""Which batches belong to transactions that were aborted, and which markers no longer say anything.
+"""Detection of batches that belong to aborted transactions, and of markers that are no longer needed.
 
-One walk through batches in the order of their offsets. Knows batches by header and kind, and the transactions that were
-aborted by what `.txnindex` files say; reads no file. A marker can go when no data of its transaction was met in this
-walk, which is so once an earlier round has removed them.
+One pass through batches in the order of their offsets. Knows batches by header and kind, and the transactions that were
+aborted from the entries of `.txnindex` files; reads no file. A marker can be removed when this pass found no data of
+its transaction, which is so once an earlier round has removed them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CONTROL_RECORD_BYTES_MAX = 1 << 20
 
 
 class BatchKind(IntEnum):
-    """What a batch is to a transaction."""
+    """The kind of a batch with respect to transactions."""
 
     DATA = 0
     COMMIT = 1
@@ -33,7 +33,7 @@ _KINDS = {ControlRecordType.COMMIT: BatchKind.COMMIT, ControlRecordType.ABORT: B
 
 
 def kind_of(batch: bytes, header: BatchHeader) -> BatchKind:
-    """The kind, by the first record of a control batch. DecodeError if that is damaged."""
+    """Return the kind, by the first record of a control batch. DecodeError if that is damaged."""
     if not header.is_control:
         return BatchKind.DATA
     record = next(iter_records(batch, max_record_bytes=_CONTROL_RECORD_BYTES_MAX), None)
@@ -49,7 +49,7 @@ class _OngoingAborted:
 
 
 class CleanedTransactions:
-    """The transactions that the walk is inside of. `kept_entries` are of the ABORT markers that have to stay."""
+    """The transactions open at the current batch. `kept_entries` belong to the ABORT markers that are retained."""
 
     def __init__(self) -> None:
         self.kept_entries: list[AbortedTxn] = []
@@ -58,12 +58,12 @@ class CleanedTransactions:
         self._committed: set[int] = set()
 
     def add_aborted(self, entries: Iterable[AbortedTxn]) -> None:
-        """Transactions that touch the segment which comes next; those already added may be among them."""
+        """Add the transactions that overlap the next segment; some of them may have been added already."""
         for entry in entries:
             heappush(self._coming, (entry.first_offset, entry))
 
     def can_discard(self, header: BatchHeader, kind: BatchKind) -> bool:
-        """Take the next batch. Whether its data were aborted, or as a marker it says nothing any more."""
+        """Take the next batch. Return whether its data were aborted, or whether its marker is no longer needed."""
         while self._coming and self._coming[0][0] <= header.last_offset:
             entry = heappop(self._coming)[1]
             if entry.producer_id not in self._aborted:
@@ -83,7 +83,7 @@ class CleanedTransactions:
         return kind == BatchKind.EMPTY_CONTROL
 
     def take_kept_entries(self) -> list[AbortedTxn]:
-        """Those since the last call."""
+        """Return and remove the entries added since the last call."""
         taken, self.kept_entries = self.kept_entries, []
         return taken
 

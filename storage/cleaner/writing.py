@@ -1,7 +1,7 @@
-"""The segment that takes the place of a group of others: four files that end in `.cleaned`, with Kafka's indexes.
+"""The segment that replaces a group of others: four files that end in `.cleaned`, with Kafka's indexes.
 
-Invariant: once `finish` is through, the files and their names are on the disk. Until the broker renames them they mean
-nothing: a start removes them.
+Invariant: after `finish` the files and their names are on the disk. Until the broker renames them they are not used:
+a start removes them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from barnabas.storage.steps import Work
 
 
 class CleanedSegment:
-    """A segment being written. `size` is that of the log, `bytes_written` counts what reached the file."""
+    """A segment being written. `size` is that of the log, `bytes_written` counts the bytes written to the file."""
 
     def __init__(self, directory: Directory, base_offset: int, config: LogConfig, buffer_bytes: int) -> None:
         self.base_offset = base_offset
@@ -32,7 +32,7 @@ class CleanedSegment:
         self._indexes.reset()
 
     def append(self, header: BatchHeader, batch: bytes | bytearray, max_timestamp: int) -> None:
-        """The next batch. `max_timestamp` is that of its records."""
+        """Append the next batch. `max_timestamp` is that of its records."""
         self._indexes.add(self.size, header.last_offset, max_timestamp)
         self._buffer += batch
         self.size += len(batch)
@@ -41,15 +41,15 @@ class CleanedSegment:
 
     @property
     def has_txn_index(self) -> bool:
-        """Whether there is an entry of an aborted transaction, and so a file of them."""
+        """Whether the segment has an entry of an aborted transaction, and so a `.txnindex` file."""
         return len(self._indexes.txn) > 0
 
     def append_aborted(self, entry: AbortedTxn) -> None:
-        """A transaction whose ABORT marker stays; in the order of the markers."""
+        """Add a transaction whose ABORT marker is retained; in the order of the markers."""
         self._indexes.txn.append(entry)
 
     def finish(self, modified_ms: int) -> Work[None]:
-        """Have everything on the disk, as old as the last segment it stands for."""
+        """Write and sync all files, with the modification time of the last segment they replace."""
         self._flush()
         self._indexes.close_time()
         self._indexes.write()
@@ -74,7 +74,7 @@ class CleanedSegment:
 
 
 def remove_cleaned(directory: Directory) -> None:
-    """Remove what rounds that were given up have left."""
+    """Remove the files that unfinished rounds left."""
     for name in directory.names():
         found = parse_segment_file(name)
         if found is not None and found.state is FileState.CLEANED:

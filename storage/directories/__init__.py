@@ -1,1 +1,1 @@
-"""Data directories: which logs lie in them, what says how far these are synced, and moves between them."""
+"""Data directories: the logs in them, the checkpoints of how far they are synced, and moves between directories."""

@@ -1,4 +1,4 @@
-"""The root of a data directory at start: whether it is one, of this node, and free; and which partitions are in it.
+"""The checks of a data directory's root at start: that it is one, of this node, and unused; and its partitions.
 
 The rules are Apache Kafka's, so that a directory Barnabas accepts is one Kafka accepts: foreign files are ignored,
 foreign directories are not.
@@ -24,10 +24,10 @@ _OWN_LEFTOVERS = frozenset({names.LOCK, names.META_PROPERTIES + names.TEMPORARY_
 
 
 class Inventory(NamedTuple):
-    """What is in a root.
+    """The content of a root.
 
-    given_up: partitions whose deletion was not finished, with the names of their directories. futures: partitions on
-    their way into this directory, with the names of their copies.
+    given_up: partitions whose deletion was not finished, with the names of their directories. futures: partitions that
+    are being moved into this directory, with the names of their copies.
     """
 
     live: set[TopicPartition]
@@ -37,7 +37,7 @@ class Inventory(NamedTuple):
 
 
 def open_root(disk: Disk) -> tuple[Directory, bool]:
-    """The root, made with its parents where there is nothing yet; and whether it was."""
+    """Return the root, created with its parents if it does not exist; and whether it was created."""
     root = Directory(disk, disk.path)
     try:
         disk.files.stat(disk.path)
@@ -50,7 +50,7 @@ def open_root(disk: Disk) -> tuple[Directory, bool]:
 
 
 def lock_root(root: Directory) -> Lock:
-    """Keep every other process out, or LockedError with the pid of the one that is in."""
+    """Lock out every other process. Raise LockedError with the pid of the process that holds the lock."""
     path = root.path_of(names.LOCK)
     try:
         return root.disk.files.lock(path)
@@ -65,9 +65,9 @@ def lock_root(root: Directory) -> Lock:
 def read_meta_properties(
     root: Directory, node_id: int, new_id: Callable[[], bytes], cluster_id: str | None = None
 ) -> tuple[MetaProperties, bool]:
-    """Whose directory this is, and whether it is new: written where it is empty, completed where it lacks an id.
+    """Return the properties of the directory, and whether it is new: written if empty, completed if the id is missing.
 
-    cluster_id: the cluster a new directory begins; one is drawn if it is None.
+    cluster_id: the cluster of a new directory; a random one if it is None.
     """
     data = root.read(names.META_PROPERTIES)
     is_new = data is None
@@ -98,13 +98,13 @@ def read_meta_properties(
 
 
 def write_meta_properties(root: Directory, meta: MetaProperties) -> MetaProperties:
-    """Put it in the place of what is there, synced. Returns it. StorageError."""
+    """Replace the file, synced. Return `meta`. StorageError."""
     root.write_atomically(names.META_PROPERTIES, meta_properties.encode(meta))
     return meta
 
 
 def take_inventory(root: Directory) -> Inventory:
-    """Every directory by what its name says; NotADataDirectory for one that says nothing."""
+    """List all directories by the kind that their names tell; NotADataDirectory for an unknown name."""
     inventory = Inventory(set(), [], [], [])
     for entry in root.entries():
         if not entry.is_directory or entry.name == _EXEMPT:
@@ -127,7 +127,7 @@ def take_inventory(root: Directory) -> Inventory:
 
 
 def _draw_id(new_id: Callable[[], bytes]) -> bytes:
-    """An id Kafka accepts: not reserved, and its text does not look like an option."""
+    """Return a random id that Kafka accepts: not reserved, and its text does not start with a dash."""
     while True:
         drawn = new_id()
         if not meta_properties.is_reserved_directory_id(drawn) and not uuid_text(drawn).startswith("-"):
@@ -135,7 +135,7 @@ def _draw_id(new_id: Callable[[], bytes]) -> bytes:
 
 
 def _make_path(disk: Disk, path: str) -> None:
-    """Make a directory and those above it, each durable in its parent."""
+    """Create a directory and its parents, each durable in its parent."""
     parent = path.rstrip("/").rpartition("/")[0] or ("/" if path.startswith("/") else ".")
     try:
         try:

@@ -1,9 +1,9 @@
-"""The four checkpoint files of a data directory: what they say of each partition, brought up to date from open logs.
+"""The four checkpoint files of a data directory: offsets of each partition, updated from the open logs.
 
-Knows partitions by name. A partition keeps its rows until it is deleted, also over runs in which nobody opens it.
+Knows partitions by name. A partition keeps its rows until it is deleted, also over runs in which it is not opened.
 
-Invariant: a partition's rows never outlive its directory: they would call bytes of a new log synced that are not. So a
-recovery point without a directory says that the directory is missing (log_directory.py).
+Invariant: a partition's rows never outlive its directory: they would mark bytes of a new log as synced that are not. So
+a recovery point without a directory means that the directory is missing (log_directory.py).
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from barnabas.storage.disk.sync_job import SyncJob
 
 
 class Noted(Protocol):
-    """What is asked of a log."""
+    """The offsets of a log that are checkpointed."""
 
     @property
     def recovery_point(self) -> int:
-        """Everything below is durable."""
+        """The offset below which everything is durable."""
 
     @property
     def high_watermark(self) -> int:
-        """Where readers stop."""
+        """The high watermark."""
 
     @property
     def log_start_offset(self) -> int:
-        """The first offset readers may ask for."""
+        """The first offset that readers may fetch."""
 
     @property
     def first_segment_base_offset(self) -> int:
-        """Where the files begin."""
+        """The base offset of the first segment."""
 
 
 class LogCheckpoints:
@@ -50,7 +50,7 @@ class LogCheckpoints:
         self._all = (self._recovery_points, self._log_starts, self._high_watermarks, self._first_dirty)
 
     def of(self, key: TopicPartition, *, was_clean: bool, meta: MetaProperties) -> LogCheckpoint:
-        """What a partition is opened with. The marker of a clean stop says nothing of the catalogue's own log."""
+        """Return the checkpoints of a partition. The clean-stop marker does not cover the catalogue's own log."""
         return LogCheckpoint(
             recovery_point=self._recovery_points.offsets.get(key, 0),
             log_start_offset=self._log_starts.offsets.get(key, 0),
@@ -62,28 +62,28 @@ class LogCheckpoints:
         )
 
     def recovery_point(self, key: TopicPartition) -> int | None:
-        """Below it a partition is durable, None if it has no row. The log's end where the last stop was clean."""
+        """Return the offset below which a partition is durable, None without a row. The log end after a clean stop."""
         return self._recovery_points.offsets.get(key)
 
     @property
     def synced(self) -> list[TopicPartition]:
-        """Every partition of which something is durable."""
+        """Every partition that has durable records."""
         return [key for key, recovery_point in self._recovery_points.offsets.items() if recovery_point > 0]
 
     def log_start(self, key: TopicPartition) -> int:
-        """Where a partition starts if not with its first segment, else 0."""
+        """Return the log start offset of a partition if it is not that of its first segment, else 0."""
         return self._log_starts.offsets.get(key, 0)
 
     def first_dirty(self, key: TopicPartition) -> int | None:
-        """Below it a partition has been compacted, None if it never was."""
+        """Return the offset below which a partition has been compacted, None if it never was."""
         return self._first_dirty.offsets.get(key)
 
     def note_cleaned(self, key: TopicPartition, first_dirty_offset: int) -> None:
-        """A partition has been compacted up to there; the file follows with the next write."""
+        """Set how far a partition has been compacted; the file is updated by the next write."""
         self._first_dirty.update({key: first_dirty_offset})
 
     def note(self, logs: Mapping[TopicPartition, Noted]) -> None:
-        """Take over where these logs are.
+        """Take over the offsets of these logs.
 
         As Kafka does: the catalogue's own log gets no rows, and a log start is noted only where the first segment
         begins below it.
@@ -99,42 +99,42 @@ class LogCheckpoints:
         )
 
     def take_over(self, key: TopicPartition, other: LogCheckpoints) -> None:
-        """A partition comes from another directory: it has the rows that it has there."""
+        """Copy a partition's rows from another directory, from which it is moved."""
         for mine, theirs in zip(self._all, other._all, strict=True):
             mine.update({key: theirs.offsets.get(key)})
 
     def forget(self, key: TopicPartition) -> None:
-        """Drop a partition's rows; the files follow with the next write."""
+        """Remove a partition's rows; the files are updated by the next write."""
         for checkpoint in self._all:
             checkpoint.update({key: None})
 
     def forget_durably(self, *keys: TopicPartition) -> None:
-        """As `forget`, and the files have no such rows on return: before a new directory of that name."""
+        """Remove the rows of partitions, durable on return: needed before a new directory with such a name."""
         for checkpoint in self._forgotten(keys):
             checkpoint.write()
 
     def forget_job(self, *keys: TopicPartition) -> SyncJob | None:
-        """The same as a job that may run in a thread; None if no file had any."""
+        """Remove the rows of partitions by a job that may run in a thread; None if no file had any."""
         replacements = [checkpoint.replacement() for checkpoint in self._forgotten(keys)]
         return SyncJob(self._root.disk, replacements=replacements) if replacements else None
 
     def _forgotten(self, keys: Sequence[TopicPartition]) -> list[OffsetCheckpoint]:
-        """Those whose files have rows of these partitions still, or may have."""
+        """Remove the rows in memory; return the checkpoints whose files have, or may have, rows of these partitions."""
         for key in keys:
             self.forget(key)
         return [checkpoint for checkpoint in self._all if any(map(checkpoint.is_written, keys))]
 
     def write(self) -> None:
-        """Bring the files to what is in memory. Durable on return."""
+        """Write the changes in memory to the files. Durable on return."""
         for checkpoint in self._all:
             checkpoint.write()
 
     def write_job(self) -> SyncJob | None:
-        """The same as a job that may run in a thread; None if the files say everything already."""
+        """Return a job that writes the changes and may run in a thread; None if the files are up to date."""
         replacements = [checkpoint.replacement() for checkpoint in self._all if checkpoint.is_dirty]
         return SyncJob(self._root.disk, replacements=replacements) if replacements else None
 
     def give_up(self) -> None:
-        """Write nothing any more, whatever is under way."""
+        """Stop writing, also writes in progress."""
         for checkpoint in self._all:
             checkpoint.give_up()

@@ -1,12 +1,12 @@
-"""The data directories of a broker, `log.dirs`: each partition lies in one of them, and each fails for itself.
+"""The data directories of a broker, `log.dirs`: each partition lies in one of them, and each fails independently.
 
-Knows which directory has which partition; what a directory is, is log_directory.py's. The metadata directory holds the
+Knows which directory has which partition; log_directory.py handles one directory. The metadata directory holds the
 catalogue, and may be one in which no partitions lie (`metadata.log.dir`).
 
 Theory of operation: every directory has its own lock, owner, checkpoints and marker, so that one of them can fail, be
-added or be taken away while the others go on. A directory that cannot be used when the broker starts is left out, with
-its partitions; only the metadata directory has to be there. What contradicts itself is refused before anything is
-changed: directories of different clusters, copies, a partition in two of them. All of it as in Apache Kafka.
+added or be removed while the others continue. A directory that cannot be used when the broker starts is left out, with
+its partitions; only the metadata directory is required. Contradictions are refused before anything is changed:
+directories of different clusters, copies, a partition in two of them. All of this as in Apache Kafka.
 
 Invariants: a partition has at most one live directory; all directories have the metadata directory's cluster; no two
 have one id.
@@ -36,14 +36,14 @@ from barnabas.storage.recovery.opening import Opening
 
 
 class Checkpoint:
-    """The checkpoints of several directories, to be written in any thread; handed back to `end_checkpoint`."""
+    """The checkpoints of several directories, to be written in any thread; passed back to `end_checkpoint`."""
 
     def __init__(self, jobs: Sequence[tuple[LogDirectory, SyncJob]]) -> None:
         self._jobs = jobs
         self._errors: dict[LogDirectory, StorageError] = {}
 
     def run(self) -> None:
-        """Write them, each whatever becomes of the others. StorageError: the first."""
+        """Write all of them, even if some fail. Raise the first StorageError."""
         for directory, job in self._jobs:
             try:
                 job.run()
@@ -53,13 +53,13 @@ class Checkpoint:
             raise next(iter(self._errors.values()))
 
     def end(self) -> None:
-        """On the owner's thread."""
+        """Finish the jobs on the owner's thread."""
         for directory, job in self._jobs:
             directory.end_checkpoint(job, self._errors.get(directory))
 
 
 class LogDirectories:
-    """The open data directories. Built by `open`, or of one; ended by `close`, also after a failure."""
+    """The open data directories. Built by `open`, or of one directory; ended by `close`, also after a failure."""
 
     def __init__(
         self,
@@ -67,12 +67,12 @@ class LogDirectories:
         metadata: LogDirectory | None = None,
         failed: Mapping[str, str] | None = None,
     ) -> None:
-        """`members` hold partitions. `failed`: why a directory that should be one cannot be used, by its path."""
+        """Take the open directories: `members` hold partitions. `failed`: paths of unusable ones, with the reason."""
         self.members = members
         self.metadata = metadata or members[0]
         self.failed = failed or {}
         self.when_rolls: Callable[[str, int, bool], None] | None = None
-        """As `Roller.when_rolls`, of all logs that are opened from when it is set."""
+        """See `Roller.when_rolls`: for all logs that are opened after it is set."""
         self.every = [self.metadata, *(each for each in members if each is not self.metadata)]
 
     @classmethod
@@ -87,7 +87,7 @@ class LogDirectories:
         cluster_id: str | None = None,
         open_files_max: int = OPEN_FILES_MAX,
     ) -> LogDirectories:
-        """Take the directories over; as LogDirectory.open. `metadata_path`: the first unless given.
+        """Open the directories, as LogDirectory.open. `metadata_path`: the first unless given.
 
         LockedError, NotADataDirectory and StorageError say what is wrong.
         """
@@ -135,21 +135,21 @@ class LogDirectories:
             raise
         return directories
 
-    # --- what there is ---
+    # --- the directories ---
 
     @property
     def path(self) -> str:
-        """Where the directories are, for people."""
+        """The paths of the directories, for messages."""
         return ",".join(each.path for each in self.every)
 
     @property
     def meta(self) -> MetaProperties:
-        """Whose directories these are: the metadata directory's."""
+        """The properties of the metadata directory."""
         return self.metadata.meta
 
     @property
     def root(self) -> Directory:
-        """The metadata directory itself, in which the catalogue lies."""
+        """The metadata directory itself, which holds the catalogue."""
         return self.metadata.root
 
     @property
@@ -159,13 +159,13 @@ class LogDirectories:
 
     @property
     def notices(self) -> list[str]:
-        """What whoever runs the broker should know."""
+        """Messages for the operator of the broker."""
         failed = [f"{path} is offline until restart, with its partitions: {why}" for path, why in self.failed.items()]
         return [notice for each in self.every for notice in each.notices] + failed
 
     @property
     def is_one(self) -> bool:
-        """Whether there is one directory and should be."""
+        """Whether exactly one directory is configured, and usable."""
         return len(self.every) == 1 and not self.failed
 
     @property
@@ -177,33 +177,33 @@ class LogDirectories:
 
     @property
     def offline_reason(self) -> str | None:
-        """Why the broker cannot go on: the catalogue's directory has failed, or there is no other. None if it can."""
+        """The reason why the broker cannot continue: the metadata directory or all others failed. Or None."""
         if self.metadata.offline_reason is not None or all(each.offline_reason is not None for each in self.members):
             return self.metadata.offline_reason or self.members[0].offline_reason
         return None
 
     @property
     def offline_count(self) -> int:
-        """How many have failed."""
+        """The number of failed directories."""
         return len(self.failed) + sum(each.offline_reason is not None for each in self.every)
 
     @property
     def common_sync(self) -> CommonSync | None:
-        """What syncs many files at a time; None where they lie in several directories."""
+        """The common sync of many files; None with several directories."""
         return self.members[0].common_sync if self.is_one else None
 
     def usable_ids(self) -> list[bytes]:
-        """The ids of the directories that new partitions may be put in, in order. Full ones only if all are."""
+        """Return the ids of the directories that new partitions may be put in, in order. Full ones only if all are."""
         usable = [each for each in self.members if each.offline_reason is None]
         with_room = [each for each in usable if each.root.disk.full_reason is None]
         return [each.directory_id for each in with_room or usable]
 
     def at(self, path: str) -> LogDirectory | None:
-        """The directory with this absolute path; None if there is none, or it failed when the broker started."""
+        """Return the directory with this absolute path; None if there is none, or it failed when the broker started."""
         return next((each for each in self.members if os.path.abspath(each.path) == path), None)
 
     def home(self, topic: str, partition: int) -> LogDirectory | None:
-        """The directory in which the partition lies; None if it has none yet."""
+        """Return the directory that holds the partition; None if none does yet."""
         key = topic, partition
         for each in self.members:
             if each.has(key):
@@ -211,17 +211,17 @@ class LogDirectories:
         return None
 
     def missed_by(self, topic: str, partition: int) -> LogDirectory | None:
-        """Where the partition, which has no home, should lie by the checkpoints there; None if there is none."""
+        """Return the directory whose checkpoints have the partition, which has no directory; None if there is none."""
         for each in self.members:
             if each.resting.is_missing((topic, partition)):
                 return each
         return None
 
     def place(self, topic: str, partition: int, directory_id: bytes) -> LogDirectory:
-        """Where the partition lies, or is to be made: in the directory of that id. DirectoryOffline if that is gone.
+        """Return the directory of the partition, or the one to create it in by its id. DirectoryOffline if that failed.
 
-        directory_id: what the catalogue says; empty if it says nothing. With several directories it then is where the
-        fewest partitions lie, but only if all directories are there: it may lie in one that is not.
+        directory_id: the id in the catalogue; empty if it has none. With several directories it is then the one with
+        the fewest partitions, but only if all directories are usable: the partition may lie in one that is not.
         """
         found = self.home(topic, partition)
         if found is not None:
@@ -240,30 +240,30 @@ class LogDirectories:
     # --- partitions ---
 
     def is_unrecovered(self, topic: str, partition: int) -> bool:
-        """Whether nobody has looked into the partition since the last kill."""
+        """Return whether the partition has not been checked since the last unclean stop."""
         return any(each.recovered.is_awaited((topic, partition)) for each in self.members)
 
     @property
     def unrecovered(self) -> list[TopicPartition]:
-        """The partitions nobody has looked into since the last kill, sorted."""
+        """The partitions that have not been checked since the last unclean stop, sorted."""
         return sorted(key for each in self.members for key in each.unrecovered)
 
     def size_of(self, topic: str, partition: int) -> int:
-        """RestingLogs.size_of."""
+        """Return the result of RestingLogs.size_of."""
         return self._home(topic, partition).resting.size_of(topic, partition)
 
     def resting(self, topic: str, partition: int) -> tuple[int, int, int, int] | None:
-        """RestingLogs.summary."""
+        """Return the result of RestingLogs.summary."""
         return self._home(topic, partition).resting.summary(topic, partition)
 
     def resting_end(self, topic: str, partition: int) -> int | None:
-        """RestingLogs.end."""
+        """Return the result of RestingLogs.end."""
         return self._home(topic, partition).resting.end(topic, partition)
 
     def opening(
         self, topic: str, partition: int, topic_id: bytes, config: LogConfig, now_ms: int, directory_id: bytes = b""
     ) -> Opening[PartitionLog]:
-        """LogDirectory.opening, in the directory that `place` finds. StorageError."""
+        """Return LogDirectory.opening, in the directory that `place` finds. StorageError."""
         return self._told(
             self.place(topic, partition, directory_id).opening(topic, partition, topic_id, config, now_ms)
         )
@@ -275,22 +275,22 @@ class LogDirectories:
         return log
 
     def close_log(self, topic: str, partition: int) -> None:
-        """LogDirectory.close_log."""
+        """Call LogDirectory.close_log."""
         self._home(topic, partition).close_log(topic, partition)
 
     def delete_log(self, topic: str, partition: int, unique: bytes, due_ms: int) -> None:
-        """LogDirectory.delete_log; nor is it missed in any other."""
+        """Call LogDirectory.delete_log, and remove the partition's rows from all other directories."""
         self._home(topic, partition).delete_log(topic, partition, unique, due_ms)
         for each in self.members:
             if each.resting.is_missing((topic, partition)):
                 each.forget((topic, partition))
 
     def set_aside(self, topic: str, partition: int) -> None:
-        """LogDirectory.set_aside."""
+        """Call LogDirectory.set_aside."""
         self._home(topic, partition).set_aside(topic, partition)
 
     def removing(self, now_ms: int) -> Removing:
-        """Deletions.removing, of all that work. StorageError, in the end: the first."""
+        """Return Deletions.removing of all usable directories. Raise the first StorageError at the end."""
         failures = []
         for each in self.members:
             if each.offline_reason is None:
@@ -304,17 +304,17 @@ class LogDirectories:
     # --- checkpoints ---
 
     def begin_checkpoint(self) -> Checkpoint | None:
-        """LogDirectory.begin_checkpoint, of all that work."""
+        """Return LogDirectory.begin_checkpoint of all usable directories."""
         working = [each for each in self.members if each.offline_reason is None]
         jobs = [(each, job) for each in working if (job := each.begin_checkpoint()) is not None]
         return Checkpoint(jobs) if jobs else None
 
     def end_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """After it has run."""
+        """Finish a checkpoint after it has run."""
         checkpoint.end()
 
     def close(self, *, clean: bool, broker_epoch: int = -1, leave_marker: bool = True) -> None:
-        """LogDirectory.close of each, whatever becomes of the others. StorageError: the first."""
+        """Call LogDirectory.close for each, even if some fail. Raise the first StorageError."""
         failures = []
         for each in self.every:
             try:
@@ -325,14 +325,14 @@ class LogDirectories:
             raise failures[0]
 
     def give_up(self) -> None:
-        """LogDirectory.give_up of each."""
+        """Call LogDirectory.give_up for each."""
         for each in self.every:
             each.give_up()
 
     # --- helpers ---
 
     def _home(self, topic: str, partition: int) -> LogDirectory:
-        """Any directory will do for a partition that has none and never had."""
+        """Return the partition's directory; any one for a partition that has none and never had."""
         return self.home(topic, partition) or self.missed_by(topic, partition) or self.members[0]
 
     def _check_claims(self) -> None:
@@ -353,7 +353,7 @@ class LogDirectories:
 
 
 def _known_cluster(files: Files, paths: Iterable[str]) -> str | None:
-    """The cluster of the first directory that has one already: those that are empty join it."""
+    """Return the cluster id of the first directory that has one; empty directories join that cluster."""
     for path in paths:
         with suppress(StorageError, DecodeError):
             data = Directory(Disk(files, path), path).read(names.META_PROPERTIES)
@@ -363,7 +363,7 @@ def _known_cluster(files: Files, paths: Iterable[str]) -> str | None:
 
 
 def _is_failure(files: Files, path: str, error: StorageError) -> bool:
-    """Whether the disk failed, and not what is on it is wrong. A file in the place of a directory is a failure, too."""
+    """Return whether the disk failed, not its content. A file in a directory's place is a failure, too."""
     if isinstance(error, LockedError):
         return False
     if not isinstance(error, NotADataDirectory):
@@ -376,7 +376,7 @@ def _is_failure(files: Files, path: str, error: StorageError) -> bool:
 
 
 def _check_member(found: LogDirectory, opened: Iterable[LogDirectory], metadata: LogDirectory) -> None:
-    """NotADataDirectory for one of another cluster, and for a copy."""
+    """Raise NotADataDirectory for a directory of another cluster, and for a copy."""
     if found.meta.cluster_id != metadata.meta.cluster_id:
         raise NotADataDirectory(
             found.path, f"belongs to cluster {found.meta.cluster_id}, and {metadata.path} to {metadata.meta.cluster_id}"

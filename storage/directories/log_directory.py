@@ -1,16 +1,17 @@
-"""A data directory: its lock, its owner, what is known of its partitions, and the logs opened in this run.
+"""A data directory: its lock, its owner, the state of its partitions, and the logs opened in this run.
 
-Knows partitions by name; what is in them is storage/log/log.py's. docs/formats/data-directory.md shows the files.
+Knows partitions by name; storage/log/log.py handles their content. docs/formats/data-directory.md shows the files.
 
-Theory of operation: starting and stopping costs what a run uses, not what is on the disk. A partition is opened when
-somebody asks for it. What the checkpoints say of it is kept over runs in which nobody does: its recovery point was its
-log end when it was last closed, so even if a later run is killed there is nothing to recover in it. Whether the last
-run ended cleanly is seen once, at the start, by a marker that is deleted before any log is touched. It is written
-again, last, only if every partition on the disk is then known to be whole: Apache Kafka trusts it for all of them.
+Theory of operation: starting and stopping costs in proportion to the partitions a run uses, not to those on the disk. A
+partition is opened when it is first requested. Its checkpoints are stored over runs in which it is not opened: its
+recovery point was its log end when it was last closed, so even if a later run is killed there is nothing to recover in
+it. Whether the last run ended cleanly is read once, at the start, from a marker that is deleted before any log is
+changed. It is written again, last, only if every partition on the disk is then known to be whole: Apache Kafka trusts
+it for all of them.
 
-A directory that is gone takes what was acknowledged with it: a partition without one, that has a recovery point, is
-missing, and refused. So whoever takes a directory away has its rows forgotten first, or leaves a `-delete` that a start
-finds as long as there may be rows.
+With a lost directory acknowledged records are lost: a partition that has a recovery point and no
+directory is missing, and refused. So code that removes a directory first removes its rows, or leaves a `-delete`
+directory that a start finds as long as there may be rows.
 
 Invariants: one process at a time holds the lock; the marker never exists while a log may be changed; a partition's rows
 never outlive its directory's name.
@@ -63,11 +64,11 @@ class LogDirectory:
         self.path = root.path
         self.meta = meta
         self.was_clean = was_clean
-        self.is_new = False  # whether there was nothing in it before this run
+        self.is_new = False  # whether it was empty before this run
         self._is_made = False
         self.notices = inventory.notices
         self.futures = [(key, root.subdirectory(name)) for key, name in inventory.futures]
-        """Copies of partitions that were on their way here."""
+        """Copies of partitions that were being moved here."""
         self.deletions = Deletions()
         self._root = root
         self._lock = lock
@@ -78,7 +79,7 @@ class LogDirectory:
         self._being_opened: set[TopicPartition] = set()
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._directories: WeakValueDictionary[TopicPartition, Directory] = WeakValueDictionary()
-        """Of those that somebody holds, one each: a rename reaches whoever removes files in it later."""
+        """One object per partition while it is referenced: a rename is seen by code that removes files in it later."""
         self.checkpoints = LogCheckpoints(root)
         self.recovered = RecoveredLogs(root, self.checkpoints, self._unrecovered)
         self.resting = RestingLogs(
@@ -101,11 +102,11 @@ class LogDirectory:
         open_files_max: int = OPEN_FILES_MAX,
         begin: bool = True,
     ) -> LogDirectory:
-        """Take the directory over, or make one of a path that is missing or empty. `new_id` draws 16 random bytes.
+        """Open the directory, or create one at a path that is missing or empty. `new_id` draws 16 random bytes.
 
-        cluster_id: the cluster that a new one begins; another keeps its own, and a notice says so. begin: False for a
-        caller that calls `begin` itself, or gives it up unchanged. LockedError, NotADataDirectory and StorageError say
-        in a sentence what is wrong.
+        cluster_id: the cluster of a new directory; an existing one keeps its own, with a notice. begin: False for a
+        caller that calls `begin` itself, or closes it unchanged. LockedError, NotADataDirectory and StorageError
+        describe the problem in a sentence.
         """
         root, is_made = open_root(Disk(files, path, open_files_max=open_files_max))
         lock = lock_root(root)
@@ -125,27 +126,27 @@ class LogDirectory:
             raise
 
     def begin(self) -> None:
-        """Before anything is changed: from now on the last stop is not the clean one any more. StorageError."""
-        self._root.remove(names.CLEAN_SHUTDOWN)  # so late, because a start that is refused changes nothing
-        self._root.sync()  # also the names a killed run made and did not sync: this run would take them for durable
-        if self.was_clean and not self.meta.tells_log_starts:  # whoever stopped cleanly wrote the leader epochs
+        """Remove the clean-stop marker before anything is changed, and sync the directory. StorageError."""
+        self._root.remove(names.CLEAN_SHUTDOWN)  # this late, because a refused start changes nothing
+        self._root.sync()  # also names that a killed run did not sync: this run takes them as durable
+        if self.was_clean and not self.meta.tells_log_starts:  # a clean stop wrote the leader epochs
             self.meta = write_meta_properties(self._root, self.meta._replace(tells_log_starts=True))
 
     # --- logs ---
 
     @property
     def directory_id(self) -> bytes:
-        """16 bytes."""
+        """The directory id, 16 bytes."""
         assert self.meta.directory_id is not None, "a directory is given an id when it is opened"
         return self.meta.directory_id
 
     def has(self, key: TopicPartition) -> bool:
-        """Whether the partition has a directory in it."""
+        """Return whether the partition has a directory in it."""
         return key in self._live
 
     @property
     def root(self) -> Directory:
-        """The directory itself, for what lies in it beside the logs opened here: the catalogue."""
+        """The directory itself, for files other than the logs opened here: the catalogue."""
         return self._root
 
     @property
@@ -160,31 +161,31 @@ class LogDirectory:
 
     @property
     def unrecovered(self) -> frozenset[TopicPartition]:
-        """Partitions nobody has looked into since the last kill; while there are any, a stop leaves no marker."""
+        """Partitions not checked since the last unclean stop; while there are any, a stop leaves no marker."""
         return frozenset(self._unrecovered)
 
     @property
     def common_sync(self) -> CommonSync | None:
-        """What syncs many files of the directory at a time, until it is closed; None if the system has no such call."""
+        """The common sync of many files of the directory, until it is closed; None if the system has no such call."""
         return self._root.disk.common_sync
 
     @property
     def offline_reason(self) -> str | None:
-        """Why nothing here may be used any more, None while all is well."""
+        """The reason why the directory may not be used any more, None while it works."""
         return self._root.disk.offline_reason
 
     def volume(self) -> Volume:
-        """The room of the file system the directory is on. StorageError."""
+        """Return the space of the file system the directory is on. StorageError."""
         return self._root.volume()
 
     def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig, now_ms: int) -> PartitionLog:
-        """The partition's log, however long it takes: `opening`, gone through at once."""
+        """Return the partition's log: run `opening` at once, however long it takes."""
         return open_at_once(self.opening(topic, partition, topic_id, config, now_ms))
 
     def opening(
         self, topic: str, partition: int, topic_id: bytes, config: LogConfig, now_ms: int
     ) -> Opening[PartitionLog]:
-        """The partition's log; made if there is none, recovered if the last stop was not clean. StorageError.
+        """Open the partition's log; created if there is none, recovered if the last stop was not clean. StorageError.
 
         A directory of another topic of the same name (deleted, but a kill or a power cut kept its directory) is set
         aside first. There is one opening of a partition at a time; the owner closes it before the partition is deleted.
@@ -221,14 +222,14 @@ class LogDirectory:
             directory.create()
             write_topic_id(directory, topic_id)
             self._live.add(key)
-        self._unrecovered.add(key)  # until it is open: after a failure below nobody knows what it holds
+        self._unrecovered.add(key)  # until it is open: after a failure below its content is unknown
         checkpoint = self.recovered.checkpoint(key, was_clean=self.was_clean, meta=self.meta)
         loaded = yield from load_log(directory, config, checkpoint, now_ms)
         log = PartitionLog(directory, topic, partition, topic_id, config, loaded, checkpoint, self.deletions)
         return log, directory
 
     def close_log(self, topic: str, partition: int) -> None:
-        """Close a log cleanly and forget it until it is opened again: for a caller that only looked in.
+        """Close a log cleanly and forget it until it is opened again: for a caller that only reads it once.
 
         Nothing happens if it is not open. StorageError leaves it open.
         """
@@ -240,9 +241,9 @@ class LogDirectory:
         del self._logs[key]
 
     def delete_log(self, topic: str, partition: int, unique: bytes, due_ms: int) -> None:
-        """Take a partition out of sight now and off the disk at `due_ms`. `unique` is 16 random bytes.
+        """Rename a partition's directory now and remove it from the disk at `due_ms`. `unique` is 16 random bytes.
 
-        If it has no directory, and should have one, it is not missed any more. StorageError.
+        If its directory is missing, its rows are removed: it is not missing any more. StorageError.
         """
         gone = names.PartitionDirectory(topic, partition, names.DirectoryState.DELETE, unique.hex())
         log = self._logs.get((topic, partition))
@@ -252,11 +253,11 @@ class LogDirectory:
             self.forget((topic, partition))
 
     def forget(self, *keys: TopicPartition) -> None:
-        """These partitions have no directory, or will have none: their rows go. Durable on return. StorageError."""
+        """Remove the rows of partitions that have no directory, or will have none. Durable on return. StorageError."""
         self.checkpoints.forget_durably(*keys)
 
     def set_aside(self, topic: str, partition: int) -> None:
-        """Rename a directory the catalogue does not know to `-stray`, as Kafka does: kept, never read again."""
+        """Rename a directory that is not in the catalogue to `-stray`, as Kafka does: preserved, never read again."""
         if self.has((topic, partition)):
             self.forget((topic, partition))
         stray = names.PartitionDirectory(topic, partition, names.DirectoryState.STRAY, self._new_id().hex())
@@ -264,9 +265,9 @@ class LogDirectory:
             self.notices.append(f"{directory.path} is set aside: the catalogue does not know it")
 
     def delete_due(self, now_ms: int) -> int | None:
-        """Remove from the disk what was given up long enough ago, however long it takes: `Deletions.removing`.
+        """Run all deletions that are due, however long it takes: `Deletions.removing`.
 
-        Returns when to call again, None for not at all. StorageError.
+        Return the time to call again, None if nothing is left. StorageError.
         """
         finish_work(self.deletions.removing(now_ms))
         return self.deletions.next_due_ms
@@ -274,25 +275,25 @@ class LogDirectory:
     # --- checkpoints ---
 
     def begin_checkpoint(self) -> SyncJob | None:
-        """What the checkpoints have to say that they do not, None if nothing. The job may run in a thread.
+        """Return a job that writes the changes of the checkpoints, None without changes. It may run in a thread.
 
-        Hand it back to `end_checkpoint` afterwards.
+        Pass it to `end_checkpoint` afterwards.
         """
         self.checkpoints.note(self._logs)
         return self.checkpoints.write_job()
 
     def end_checkpoint(self, job: SyncJob, error: StorageError | None = None) -> None:
-        """After the job has run, with what it raised."""
+        """Finish a checkpoint after the job has run; `error` is the error it raised."""
         if error is None:
             job.finish()
         else:
             job.failed(error)
 
     def close(self, *, clean: bool, broker_epoch: int = -1, leave_marker: bool = True) -> None:
-        """Stop using the directory; `clean` syncs all that was used and leaves the marker where it is deserved.
+        """Close the directory; `clean` syncs all logs that were used and leaves the marker if every partition is whole.
 
-        Without `leave_marker` it is not: the caller has something to finish that a start after a kill looks for.
-        StorageError if that failed: then there is no marker, and the next start recovers. The lock is free either way.
+        Without `leave_marker` there is no marker: the caller has unfinished work that a start after a kill checks for.
+        StorageError if that failed: then there is no marker, and the next start recovers. The lock is always released.
         """
         try:
             if clean and self.offline_reason is None:
@@ -302,11 +303,11 @@ class LogDirectory:
             for log in self._logs.values():
                 log.abandon()
             self._root.disk.close()
-            with suppress(OSError):  # the name may stay, as after a kill; the lock itself is let go all the same
+            with suppress(OSError):  # the name may stay, as after a kill; the lock itself is released anyway
                 self._lock.release()
 
     def give_up(self) -> None:
-        """End a start that failed before anybody was let in: what it made where nothing was is removed again."""
+        """Undo a start that failed before it was complete: files in a directory that was empty are removed again."""
         try:
             if self.is_new and self.offline_reason is None:
                 for entry in self._root.entries():
@@ -317,20 +318,20 @@ class LogDirectory:
         finally:
             self.close(clean=False)
         if self._is_made:
-            with suppress(OSError):  # somebody was quicker to put something in
+            with suppress(OSError):  # another process has already put a file in
                 self._root.disk.files.rmdir(self.path)
 
     # --- moving between directories: storage/directories/moving.py ---
 
     def directory_of(self, key: TopicPartition) -> Directory:
-        """The partition's directory, which need not exist yet: the same object while anybody holds it."""
+        """Return the partition's directory, which need not exist yet: the same object while it is referenced."""
         found = self._directories.get(key)
         if found is None:
             found = self._directories[key] = self._root.subdirectory(names.partition_directory(*key))
         return found
 
     def expect(self, key: TopicPartition, source: LogDirectory) -> None:
-        """A partition is about to come from another directory, where it is closed: what its rows say holds here, too.
+        """Prepare for a partition that comes from another directory, where it is closed: its rows are copied.
 
         Durable on return. Time indexes that are not trusted there are not trusted here. StorageError.
         """
@@ -341,16 +342,16 @@ class LogDirectory:
             self.meta = write_meta_properties(self._root, self.meta._replace(tells_all_times=False))
 
     def take_in(self, key: TopicPartition, future: Directory) -> None:
-        """The directory `future` is the partition from now on. Durable on return. StorageError."""
+        """Make the directory `future` the partition's live directory. Durable on return. StorageError."""
         future.move_to(names.partition_directory(*key))
         self._root.sync()
         self._live.add(key)
 
     def drop(self, key: TopicPartition, future: Directory) -> None:
-        """Remove a copy that is not used, with the next that are due: by the next start, Kafka's too, at the latest."""
+        """Remove a copy that is not used, with the next deletions: by the next start, Kafka's too, at the latest."""
         if key not in self._live:
             self.checkpoints.forget(key)
-        with suppress(StorageError):  # else it goes under its old name, which Kafka would keep
+        with suppress(StorageError):  # else it is removed under its old name, which Kafka would keep
             future.move_to(names.deleted(future.path.rpartition("/")[2]))
         self._remove_at(0, key, future)
 
@@ -359,14 +360,14 @@ class LogDirectory:
     def _remove_at(
         self, due_ms: int, key: TopicPartition, directory: Directory, files: Iterable[DiskFile] = ()
     ) -> None:
-        """As long as there may be rows of the partition, a start sees in the directory's name that it is deleted."""
+        """Schedule a deletion; its name shows that it is deleted while there may be rows of the partition."""
         self.deletions.schedule(due_ms, directory, files=files, before_last=lambda: self._forget_gone(key))
 
     def _forget_gone(self, key: TopicPartition) -> SyncJob | None:
         return None if key in self._live else self.checkpoints.forget_job(key)
 
     def _take_away(self, target: names.PartitionDirectory) -> Directory | None:
-        """Rename a partition's directory out of sight, and forget its rows. None if there is none."""
+        """Rename a partition's live directory, and remove its rows. None if there is none."""
         key = target.topic, target.partition
         if key not in self._live:
             return None
@@ -383,7 +384,7 @@ class LogDirectory:
         return directory
 
     def _make_room(self, key: TopicPartition) -> None:
-        """Before a new directory: no older one of the same name may come back, nor its rows."""
+        """Ensure before a new directory that no older one of the same name can come back, nor its rows."""
         if key in self._gone:
             self._root.sync()
             self._gone.clear()

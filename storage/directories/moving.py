@@ -1,19 +1,19 @@
-"""A partition's log on its way into another data directory: copied beside its use, and swapped in when it is whole.
+"""A move of a partition's log into another data directory: copied while it is used, and swapped in when complete.
 
-Knows files by their names and sizes; what is in them is the log's. As in Apache Kafka the copy lies in a directory of
-the target that ends in `-future`, and the catalogue is told of the new place before the copy takes it.
+Knows files by their names and sizes, not their content. As in Apache Kafka the copy lies in a directory of the target
+that ends in `-future`, and the catalogue is updated with the new place before the copy takes it.
 
-Theory of operation: a `.log` file only grows, so what was copied of it stays right, and each round copies what was
-added since the one before. The other files of a segment, and producer snapshots, do not change once a later segment has
-begun: what a round has seen of them is `settled`, and no later one looks at them. When little is left the owner closes
-the log, and the last round makes the copy whole and durable: it copies what has changed since the round before, and the
-files that belong to no segment. Then the catalogue is told, the old directory becomes `-delete`, and the copy gets the
-partition's name. A start that finds a `-future` decides by two facts: with a live directory anywhere the copy is of no
-use; without one, and if the catalogue says that the partition lies there, the swap was cut in two, and is finished.
+Theory of operation: a `.log` file only grows, so the copied bytes stay valid, and each round copies the bytes
+added since the previous one. The other files of a segment, and producer snapshots, do not change once a later segment
+has begun: files that a round has copied are `settled`, and no later round checks them. When little is left the owner
+closes the log, and the last round makes the copy whole and durable: it copies the changes since the previous round, and
+the files that belong to no segment. Then the catalogue is updated, the old directory becomes `-delete`, and the copy
+gets the partition's name. A start that finds a `-future` decides by two facts: with a live directory anywhere the copy
+is not needed; without one, and if the catalogue places the partition there, the swap was interrupted, and is finished.
 
 Invariants: at most one directory has the partition's name, at any moment; none has it only between the two renames,
-both of which come after the copy is durable and the catalogue says so; nothing above the size that the log gave is
-copied.
+both of which come after the copy is durable and the catalogue is updated; no bytes beyond the size that the log
+reported are copied.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from barnabas.storage.errors import FileRemoved, StorageError, SyncFailed, from_
 _LOG = names.FileKind.LOG.value
 _CHUNK_BYTES = 1 << 20
 ROUND_BYTES = 64 << 20
-"""No round copies more, so that it can be given up."""
+"""The most that one round copies, so that it can be cancelled."""
 
 
 class Left(NamedTuple):
-    """What is not copied yet."""
+    """The data that is not copied yet."""
 
     size: int
     """In bytes."""
     segments: int
-    """In how many segments."""
+    """The number of segments."""
 
 
 class Round:
-    """What one round copies. Made and ended on the owner's thread, run in any."""
+    """One round of copying. Created and ended on the owner's thread, run in any thread."""
 
     def __init__(
         self,
@@ -55,21 +55,21 @@ class Round:
         copied_before: Mapping[str, int],
         settled_before: int,
     ) -> None:
-        """sizes: how far the `.log` files may be read; without it the log is closed, and everything is to be copied."""
+        """Take `sizes`: how far the `.log` files may be read; None if the log is closed, and everything is copied."""
         self._source = source
         self._future = future
         self._sizes = sizes
         self._copied_before = copied_before
         self._settled_before = settled_before
         self.settled = max(map(_base_offset, sizes)) if sizes else settled_before
-        """What is named by a lower offset is copied now, and does not change any more."""
+        """Files named by a lower offset are copied now, and do not change any more."""
         self.copied: dict[str, int] = {}
-        """The files that it copied, and how far they are copied now, in bytes."""
+        """The files that this round copied, and how far they are copied now, in bytes."""
         self.size = 0
         """In bytes."""
 
     def run(self) -> None:
-        """Copy and sync, and remove what is gone. StorageError. A file that is deleted meanwhile is passed over."""
+        """Copy and sync, and remove files that are gone. StorageError. A file deleted meanwhile is skipped."""
         existing = self._source.names()
         for name in filter(self._may_have_changed, existing):
             if self._sizes is not None and self.size >= ROUND_BYTES:
@@ -83,7 +83,7 @@ class Round:
         sync_directory(self._future.disk.files, self._future.path)
 
     def _may_have_changed(self, name: str) -> bool:
-        """Not what is settled, is being deleted, was set aside, or is half written."""
+        """Return whether to check a file: not if it is settled, being deleted, set aside or temporary."""
         found = names.parse_segment_file(name)
         if found is None:
             return self._sizes is None and not name.endswith(names.TEMPORARY_SUFFIX)
@@ -94,7 +94,7 @@ class Round:
         self.settled = min(self.settled, _base_offset(name))
 
     def _bring(self, name: str) -> None:
-        """What is new of a `.log` file, as much as the round may copy of it; the whole of any other file."""
+        """Copy the new bytes of a `.log` file, as many as the round may copy; the whole of any other file."""
         start = 0
         if not name.endswith(_LOG):
             end = self._source.size(name)
@@ -144,10 +144,10 @@ class Round:
 
 
 class Move:
-    """One partition's way into another data directory. Everything but a round is done on the owner's thread."""
+    """The move of one partition into another data directory. Everything but a round is done on the owner's thread."""
 
     def __init__(self, key: TopicPartition, source: LogDirectory, target: LogDirectory, unique: bytes) -> None:
-        """`unique` is 16 random bytes. StorageError if the copy's directory cannot be made."""
+        """Create the directory of the copy. `unique` is 16 random bytes. StorageError if it cannot be created."""
         self.key = key
         self.source = source
         self.target = target
@@ -165,26 +165,26 @@ class Move:
 
     @property
     def copied_offset(self) -> int:
-        """Below it everything is copied: the base offset of the segment that is being copied, or is the last."""
+        """The offset below which everything is copied: the base offset of the last segment with copied bytes."""
         return max((_base_offset(name) for name in self._copied if name.endswith(_LOG)), default=0)
 
     def left(self, sizes: Mapping[str, int]) -> Left:
-        """What of segments of these sizes, by the names of their `.log` files, is not copied yet."""
+        """Return what is not copied yet of segments with these sizes, by the names of their `.log` files."""
         copied = self._copied
         missing = [size - copied.get(name, 0) for name, size in sizes.items() if copied.get(name) != size]
         return Left(sum(missing), len(missing))
 
     def round(self, sizes: Mapping[str, int] | None = None) -> Round:
-        """The next one. `sizes` as that of `Round`."""
+        """Return the next round. `sizes` as in `Round`."""
         return Round(self._from, self.future, sizes, self._copied, self._settled)
 
     def end_round(self, done: Round) -> None:
-        """After it has run without an error."""
+        """Take over the result of a round that ran without an error."""
         self._copied.update(done.copied)
         self._settled = done.settled
 
     def complete(self) -> None:
-        """The log is closed: make the copy whole and durable, and the target ready for it. StorageError."""
+        """Make the copy of a closed log whole and durable, and prepare the target for it. StorageError."""
         last = self.round()
         try:
             last.run()
@@ -197,7 +197,7 @@ class Move:
         self.target.root.sync()
 
     def swap(self, unique: bytes, due_ms: int) -> None:
-        """The copy takes the partition's place; what was there is removed at `due_ms`. `unique` is 16 random bytes.
+        """Move the copy to the partition's place; the old files are removed at `due_ms`. `unique` is 16 random bytes.
 
         StorageError: if the old directory is still in its place, nothing happened. If it is not, the target is offline,
         and the next start finishes the swap.
@@ -211,7 +211,7 @@ class Move:
             raise
 
     def give_up(self) -> None:
-        """Remove the copy, as far as that can be done. No round is running."""
+        """Remove the copy, as far as possible. No round is running."""
         self.target.drop(self.key, self.future)
 
 
@@ -221,5 +221,5 @@ def _base_offset(name: str) -> int:
 
 
 def _failed(path: str, action: str, error: OSError) -> StorageError:
-    """Never FileRemoved, which a round passes over."""
+    """Return a StorageError, never FileRemoved, which a round skips."""
     return StorageError(path, f"cannot {action}: {error.strerror or error}", error.errno or 0)

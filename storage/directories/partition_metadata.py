@@ -1,6 +1,6 @@
 """`partition.metadata` in a partition's directory: the id of the topic that the directory belongs to.
 
-A name may be used again by another topic; the id tells whose the files are. Knows the file, not the catalogue.
+A name may be used again by another topic; the id identifies the topic. Knows the file, not the catalogue.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from barnabas.protocol.primitives import uuid_text
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import CorruptFile
 
-_BITS_ALIKE = 6  # as many as one letter of its text has; two ids that were drawn differ in about 60
+_BITS_ALIKE = 6  # one letter of the text form; two random ids differ in about 60 bits
 
 
 def read_topic_id(directory: Directory, expected: bytes) -> bytes | None:
-    """The topic's id, 16 bytes; None where there is no such file. CorruptFile if it cannot be understood.
+    """Return the topic's id, 16 bytes; None if there is no such file. CorruptFile if it cannot be parsed.
 
-    `expected`: the id that the catalogue has. One that is nearly the same is this one, damaged: as another topic's, the
-    partition would be set aside, and begun anew.
+    `expected`: the id in the catalogue. An id that is nearly the same is this one, damaged: taken for another topic's,
+    it would have the partition set aside, and created anew.
     """
     data = directory.read(PARTITION_METADATA)
     path = directory.path_of(PARTITION_METADATA)
@@ -36,5 +36,5 @@ def read_topic_id(directory: Directory, expected: bytes) -> bytes | None:
 
 
 def write_topic_id(directory: Directory, topic_id: bytes) -> None:
-    """Note whose directory it is. The name is durable with the directory's next sync."""
+    """Write the topic id of the directory. The name is durable with the directory's next sync."""
     directory.replace(PARTITION_METADATA, encode_partition_metadata(topic_id))

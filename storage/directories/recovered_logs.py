@@ -1,10 +1,11 @@
-"""Partitions that were closed cleanly in this run, by this process or by somebody who recovered them.
+"""Partitions that were closed cleanly in this run, by this process or by another that recovered them.
 
-Knows what a recovery tells (ClosedLog), not who did it: broker/partitions has it done in a process. Such a partition is
-as a clean stop leaves it, whatever the last stop was: its log ends where its file does, and its indexes, producer
-snapshot and leader epochs are written and synced. So opening it reads none of its records.
+Knows the result of a recovery (ClosedLog), not its process: broker/partitions runs it in one. Such a partition is
+in the state after a clean stop, even if the last stop was not clean: its log ends where its file does, and its indexes,
+producer snapshot and leader epochs are written and synced. So opening it reads none of its records.
 
-Invariant: what is noted here holds until the partition goes: if it is opened, it is closed cleanly or with the broker.
+Invariant: a partition noted here stays so until it is deleted: if it is opened, it is closed cleanly or with the
+broker.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from barnabas.storage.recovery.report import Recovered
 
 
 class ClosedLog(NamedTuple):
-    """A log that was recovered and closed: what the checkpoints have to say of it, and what recovery did."""
+    """A log that was recovered and closed: its offsets for the checkpoints, and the recovery's result."""
 
     recovered: Recovered
     recovery_point: int
@@ -30,10 +31,10 @@ class ClosedLog(NamedTuple):
 
 
 class RecoveredLogs:
-    """Those of one data directory."""
+    """The recovered logs of one data directory."""
 
     def __init__(self, root: Directory, checkpoints: LogCheckpoints, unrecovered: set[TopicPartition]) -> None:
-        """`unrecovered`: the partitions nobody has looked into since the last kill; what is noted is none of them."""
+        """Take `unrecovered`: the partitions not checked since the last unclean stop; `note` removes from it."""
         self._root = root
         self._checkpoints = checkpoints
         self._unrecovered = unrecovered
@@ -43,24 +44,24 @@ class RecoveredLogs:
         return key in self._whole
 
     def is_awaited(self, key: TopicPartition) -> bool:
-        """Whether nobody has looked into the partition since the last kill."""
+        """Return whether the partition has not been checked since the last unclean stop."""
         return key in self._unrecovered
 
     def checkpoint(self, key: TopicPartition, *, was_clean: bool, meta: MetaProperties) -> LogCheckpoint:
-        """What the partition is opened with, or recovered. `was_clean`: how the last stop of the directory was."""
+        """Return the checkpoints to open the partition with. `was_clean`: how the directory's last stop was."""
         return self._checkpoints.of(key, was_clean=was_clean or key in self._whole, meta=meta)
 
     def note(self, key: TopicPartition, closed: Noted) -> None:
-        """The partition was closed cleanly, here or by who recovered it; all that is said of it is durable."""
+        """Note that the partition was closed cleanly, here or by a recovery; all its offsets are durable."""
         self._whole.add(key)
         self._unrecovered.discard(key)
         self._checkpoints.note({key: closed})
 
     def failed(self, error: StorageError) -> None:
-        """It was not recovered. After a failed sync nobody knows what is on the disk: the directory is offline."""
+        """Handle a failed recovery. After a failed sync the disk's content is unknown: the directory goes offline."""
         if isinstance(error, SyncFailed):
             self._root.disk.go_offline(str(error))
 
     def forget(self, key: TopicPartition) -> None:
-        """The partition goes, or another one gets its name."""
+        """Forget a partition that is deleted or whose name gets another directory."""
         self._whole.discard(key)

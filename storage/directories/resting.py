@@ -1,4 +1,4 @@
-"""What the files of a log, and the checkpoints, tell about it without opening it."""
+"""Figures of a log that is not open, from its files and the checkpoints."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from barnabas.storage.errors import FileRemoved
 
 
 class RestingLogs:
-    """The partitions of a data directory that nobody opened in this run."""
+    """The partitions of a data directory that were not opened in this run."""
 
     def __init__(
         self,
@@ -23,7 +23,7 @@ class RestingLogs:
         checkpoints: LogCheckpoints,
         is_whole: Callable[[TopicPartition], bool],
     ) -> None:
-        """`live` have a directory, `opened` a log; `is_whole`: whether it ended cleanly. They are followed."""
+        """Take live collections: `live` have a directory, `opened` a log; `is_whole`: whether a log ended cleanly."""
         self._root = root
         self._live = live
         self._opened = opened
@@ -36,11 +36,11 @@ class RestingLogs:
         return [key for key in self._checkpoints.synced if key not in self._live]
 
     def is_missing(self, key: TopicPartition) -> bool:
-        """Whether the partition is one of these."""
+        """Return whether the partition has synced records, by the checkpoints, and no directory."""
         return key not in self._live and bool(self._checkpoints.recovery_point(key))
 
     def size_of(self, topic: str, partition: int) -> int:
-        """Bytes in the partition's segments, without its indexes; it may be open, too. 0 if it has no directory.
+        """Return the bytes in the partition's segments, without indexes; it may be open, too. 0 without a directory.
 
         StorageError if the directory is offline or cannot be listed.
         """
@@ -50,7 +50,7 @@ class RestingLogs:
         return size_of_segments(self._root.subdirectory(names.partition_directory(topic, partition)))
 
     def summary(self, topic: str, partition: int) -> tuple[int, int, int, int] | None:
-        """(log start, log end, bytes, segments); None if only opening it would show it.
+        """Return (log start, log end, bytes, segments); None if they are unknown without opening it.
 
         StorageError if the directory is offline or cannot be listed.
         """
@@ -66,7 +66,7 @@ class RestingLogs:
         return start, end, self.size_of(topic, partition), len(bases)
 
     def end(self, topic: str, partition: int) -> int | None:
-        """The log end, None if only opening it would show it."""
+        """Return the log end, None if it is unknown without opening the log."""
         key = topic, partition
         if key not in self._live:
             return None if self.is_missing(key) else 0
@@ -74,17 +74,17 @@ class RestingLogs:
 
 
 def size_of_segments(directory: Directory) -> int:
-    """Bytes in the segments, without their indexes. StorageError if the directory cannot be listed."""
+    """Return the bytes in the segments, without their indexes. StorageError if the directory cannot be listed."""
     size = 0
     for name in directory.names():
         if name.endswith(names.FileKind.LOG.value):
-            with suppress(FileRemoved):  # by somebody else: nothing of ours runs in between
+            with suppress(FileRemoved):  # by another process: no other code of this one runs in between
                 size += directory.size(name)
     return size
 
 
 def base_offsets(directory: Directory) -> list[int]:
-    """Where the segments begin, in no order. StorageError as above."""
+    """Return the base offsets of the segments, in no order. StorageError if the directory cannot be listed."""
     found = [each for each in map(names.parse_segment_file, directory.names()) if each is not None]
     live = [each for each in found if each.state is names.FileState.LIVE]
     return [each.base_offset for each in live if each.kind is names.FileKind.LOG]

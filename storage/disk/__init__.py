@@ -1,1 +1,1 @@
-"""Files and directories, and all calls of the operating system. A call does all it says or raises StorageError."""
+"""Files and directories, and all system calls. A call completes all of its work or raises StorageError."""

@@ -1,14 +1,14 @@
 """The offset checkpoints in the root of a data directory: one offset for each partition.
 
-`recovery-point-offset-checkpoint`    all below it survives a power cut, and with it what belongs to sealed segments
-`log-start-offset-checkpoint`         the first offset readers may ask for, where the first segment begins before it
+`recovery-point-offset-checkpoint`    all below it survives a power cut, and so do the files of sealed segments
+`log-start-offset-checkpoint`         the first offset readers may fetch, if the first segment begins before it
 `replication-offset-checkpoint`       the high watermark
 `cleaner-offset-checkpoint`           the first dirty offset: all below it has been compacted
 
-A partition keeps its row until it is deleted, also over runs in which it is never opened: that lets a start cost
-nothing for it, and makes it count as cleanly closed when a later run is killed.
+A partition keeps its row until it is deleted, also over runs in which it is never opened: so a start costs
+nothing for it, and it counts as cleanly closed when a later run is killed.
 
-Invariant: a row counts as written from the moment a job could write it, until a newer content without it is durable.
+Invariant: a row counts as written from the moment a job could write it, until newer content without it is durable.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ TopicPartition = tuple[str, int]
 
 
 class LogCheckpoint(NamedTuple):
-    """What the checkpoints say of one partition when it is opened.
+    """The checkpoints of one partition, used when it is opened.
 
-    `was_clean` says that the last stop was clean, so the log ends where its file does; otherwise only what is below the
-    recovery point is known to be whole. `tells_all_times`, `tells_log_start`: see MetaProperties. `was_cleaned`: it was
-    compacted once, whatever its settings say now.
+    `was_clean`: the last stop was clean, so the log ends where its file does; otherwise only the batches below the
+    recovery point are known to be whole. `tells_all_times`, `tells_log_start`: see MetaProperties. `was_cleaned`: it
+    was compacted once, whatever its settings are now.
     """
 
     recovery_point: int
@@ -54,17 +54,17 @@ class OffsetCheckpoint:
         except DecodeError as error:
             raise CorruptFile(root.path_of(name), str(error)) from error
         self._rows_possible = frozenset(self.offsets)
-        self._rows_newest = self._file.version, self._rows_possible  # of the newest content handed out
+        self._rows_newest = self._file.version, self._rows_possible  # of the newest content returned
         if data is None:
             self._file.changed()
 
     @property
     def is_dirty(self) -> bool:
-        """Whether a power cut could leave the file without what is in memory."""
+        """Whether the content in memory may be missing from the file after a power cut."""
         return self._file.is_dirty
 
     def update(self, changed: Mapping[TopicPartition, int | None]) -> None:
-        """Set rows, or with None remove them."""
+        """Set rows, or remove those with None."""
         for key, offset in changed.items():
             if self.offsets.get(key) == offset:
                 continue
@@ -75,20 +75,20 @@ class OffsetCheckpoint:
                 self.offsets[key] = offset
 
     def replacement(self) -> Replacement:
-        """The file as it should be now, for a SyncJob to write."""
+        """Return the current content of the file, for a SyncJob to write."""
         return self._file.replacement(self._content())
 
     def write(self) -> None:
-        """Bring the file to what is in memory, if it differs. Durable on return, old or new after a crash."""
+        """Write the content in memory to the file, if it differs. Durable on return, old or new after a crash."""
         if self.is_dirty:
             self._file.write(self._content())
 
     def is_written(self, key: TopicPartition) -> bool:
-        """Whether the file may have a row for a partition, now or once a job has run that was handed its content."""
+        """Return whether the file may have a row for a partition, now or after a job with its content has run."""
         return key in self._rows_in_file()
 
     def give_up(self) -> None:
-        """Write nothing any more, whatever is under way."""
+        """Stop writing, also writes in progress."""
         self._file.give_up()
 
     def _content(self) -> bytes:

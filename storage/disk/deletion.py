@@ -1,9 +1,8 @@
-"""Files and directories that are out of use and removed some time later, when nobody reads them any more.
+"""Files and directories that are out of use and are removed some time later, when no reader uses them any more.
 
-Knows names and due times; the clock is the caller's. To give back the room of a large file takes a file system long, so
-`removing` has that done in whatever thread, and lets the owner's thread go on meanwhile: a file that was renamed by
-then counts as gone. What is not removed when the process ends is found by its name (`*.deleted`, `*-delete`) at the
-next start.
+Knows names and due times; the caller passes the time. Freeing the space of a large file takes a file system long, so
+`removing` does that in any thread, while the owner's thread continues: a file that is renamed meanwhile counts as gone.
+Files that are not removed when the process ends are found by their names (`*.deleted`, `*-delete`) at the next start.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ REMOVED_AT_A_TIME = 25
 RETRY_MS = 60_000  # a file that cannot be removed now may be later
 
 Removing: TypeAlias = Generator[Callable[[], None], None, None]
-"""Yields what is to be called before it goes on, in any thread. A failure of the call is thrown in. StorageError."""
+"""Yields functions to call before it continues, in any thread. A failure of the call is thrown in. StorageError."""
 
 
 class _Doomed:
-    """Files of a directory, or without names the directory with all in it. `begin` and `end` are for any thread."""
+    """Files of a directory or, without names, the directory with its files. `begin` and `end` run in any thread."""
 
     __slots__ = ("before_last", "directory", "failure", "files", "has_failed", "names", "removed")
 
@@ -43,12 +42,12 @@ class _Doomed:
         self.names = names
         self.files = files
         self.before_last = before_last
-        self.has_failed = False  # once, and is tried again later
-        self.failure: StorageError | None = None  # of this time
+        self.has_failed = False  # before, and is retried later
+        self.failure: StorageError | None = None  # of this attempt
         self.removed = 0
 
     def begin(self) -> None:
-        """All but the last name."""
+        """Remove all files but the last name."""
         if self.names is None:
             self._remove_files()
         else:
@@ -56,7 +55,7 @@ class _Doomed:
                 self._remove(name)
 
     def end(self) -> None:
-        """What is left."""
+        """Remove the rest."""
         if self.names is not None:
             for name in self.names[-1:]:
                 self._remove(name)
@@ -65,7 +64,7 @@ class _Doomed:
             self.removed += 1
 
     def note(self) -> None:
-        """On the owner's thread: what was removed are changes of names, durable with the next sync."""
+        """Count the removed names, durable with the next sync. On the owner's thread."""
         directory = self.directory if self.names is not None else self.directory.parent
         if directory is not None:
             directory.changes += self.removed
@@ -80,7 +79,7 @@ class _Doomed:
         self.removed += remove_file(self._disk.files, self.directory.path_of(name))
 
     def _remove_files(self) -> bool:
-        """False if the directory itself is not there."""
+        """Remove the files in the directory. Return False if the directory itself does not exist."""
         path = self.directory.path
         try:
             found = self._disk.files.entries(path)
@@ -95,18 +94,18 @@ class _Doomed:
 
 
 class Deletions:
-    """What to remove when. One for a data directory."""
+    """The scheduled removals of one data directory."""
 
     def __init__(self) -> None:
         self._due: list[tuple[int, int, _Doomed]] = []
-        self._count = 0  # orders what is due at the same time, which is never compared
+        self._count = 0  # orders entries that are due at the same time, which are never compared
 
     def __len__(self) -> int:
         return len(self._due)
 
     @property
     def next_due_ms(self) -> int | None:
-        """When the next is due, None if nothing waits."""
+        """The time at which the next removal is due, None without any."""
         return self._due[0][0] if self._due else None
 
     def schedule(
@@ -120,9 +119,9 @@ class Deletions:
         """Remove the files `names` of a directory at `due_ms`, or, without names, the directory and all in it.
 
         The directory may be renamed or removed meanwhile. `files` may still be read, and so be open, until then: they
-        are closed first, since a removed file keeps its room on the disk while it is open. `before_last` says what is
-        to be made durable of what a start reads out of the names, before the last of them (of a directory: its own)
-        goes. StorageError leaves that one, and most of the room is free.
+        are closed first, since a removed file occupies disk space while it is open. `before_last` returns a job to make
+        state durable that a start infers from the names, before the last of them (of a directory: its own) is removed.
+        On StorageError that one stays, and most of the space is free.
         """
         self._add(due_ms, _Doomed(directory, None if names is None else list(names), list(files), before_last))
 
@@ -131,9 +130,9 @@ class Deletions:
         self._count += 1
 
     def hurry(self, now_ms: int) -> bool:
-        """Nothing waits for its time, since the room is wanted: whether anything is due now.
+        """Make all removals due now, since space is needed; return whether any is due.
 
-        Who still reads a file that goes is told FileRemoved. What could not be removed waits for its next turn.
+        A reader of a removed file gets FileRemoved. Failed removals wait for their retry.
         """
         if any(due_ms > now_ms and not doomed.has_failed for due_ms, _, doomed in self._due):
             self._due = [
@@ -144,9 +143,9 @@ class Deletions:
         return bool(self._due) and self._due[0][0] <= now_ms
 
     def removing(self, now_ms: int) -> Removing:
-        """Remove what is due, some at a time; what is scheduled meanwhile, too.
+        """Remove what is due, some at a time, including removals that are scheduled meanwhile.
 
-        StorageError, in the end, if something could not be removed; it stays on the list, and is due again in a minute.
+        StorageError, at the end, if something could not be removed; it stays scheduled, and is due again in a minute.
         """
         failure: StorageError | None = None
         while self._due and self._due[0][0] <= now_ms:
@@ -168,13 +167,13 @@ class Deletions:
 
 
 def _removing(doomed: list[_Doomed]) -> Removing:
-    """The failure of one is noted with it. StorageError: all have failed."""
+    """Remove these. The failure of one is stored with it. StorageError: all have failed."""
     for each in doomed:
         for file in each.files:
             file.close()
     renamed_in = [each.directory if each.names is not None else each.directory.parent for each in doomed]
     unsynced = [found for found in dict.fromkeys(renamed_in) if found is not None and found.is_dirty]
-    if unsynced:  # or a power cut could bring the name back, of a directory or a segment with half of its files
+    if unsynced:  # else a power cut could restore the name, of a directory or a segment with half of its files
         yield from _done(SyncJob(unsynced[0].disk, directories=unsynced))
     yield partial(_each, doomed, _Doomed.begin)
     for each in doomed:
@@ -189,7 +188,7 @@ def _removing(doomed: list[_Doomed]) -> Removing:
 
 
 def _each(doomed: list[_Doomed], remove: Callable[[_Doomed], None]) -> None:
-    """In any thread."""
+    """Call `remove` for each that has not failed, in any thread."""
     for each in doomed:
         if each.failure is None:
             try:

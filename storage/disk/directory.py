@@ -26,30 +26,30 @@ from barnabas.storage.errors import FileRemoved, StorageError, SyncFailed, from_
 
 
 class Directory:
-    """A directory and the names in it. `path` follows when the directory is renamed."""
+    """A directory and the names in it. `path` is updated when the directory is renamed."""
 
     def __init__(self, disk: Disk, path: str, parent: Directory | None = None) -> None:
         self.disk = disk
         self.path = path
         self.parent = parent
-        self.changes = 0  # names created, renamed or removed by us
+        self.changes = 0  # names created, renamed or removed by this process
         self.changes_synced = 0
 
     @property
     def is_dirty(self) -> bool:
-        """Whether a power cut could undo a change of a name in it, or take the directory itself away."""
+        """Whether a power cut could undo a change of a name in it, or remove the directory itself."""
         return self.changes != self.changes_synced or (self.parent is not None and self.parent.is_dirty)
 
     def path_of(self, name: str) -> str:
-        """The path of a name in this directory."""
+        """Return the path of a name in this directory."""
         return f"{self.path}/{name}"
 
     def subdirectory(self, name: str) -> Directory:
-        """A directory in this one, which need not exist yet."""
+        """Return a directory in this one, which need not exist yet."""
         return Directory(self.disk, self.path_of(name), self)
 
     def create(self) -> None:
-        """Make the directory; its parent exists. Nothing happens if it is there."""
+        """Create the directory; its parent exists. Nothing happens if it exists."""
         self.disk.check_online()
         try:
             self.disk.files.mkdir(self.path)
@@ -61,7 +61,7 @@ class Directory:
             self.parent.changes += 1
 
     def entries(self) -> list[Entry]:
-        """Everything in the directory, in no order."""
+        """Return all entries of the directory, in no order."""
         self.disk.check_online()
         try:
             return self.disk.files.entries(self.path)
@@ -69,7 +69,7 @@ class Directory:
             raise from_os_error(self.path, "list the directory", error) from error
 
     def volume(self) -> Volume:
-        """The room of the file system it is on."""
+        """Return the space of the file system it is on."""
         self.disk.check_online()
         try:
             return self.disk.files.volume(self.path)
@@ -77,29 +77,29 @@ class Directory:
             raise from_os_error(self.path, "ask for the room on the volume of", error) from error
 
     def names(self) -> list[str]:
-        """The names of the files (not the directories) in it, sorted."""
+        """Return the names of the files (not the directories) in it, sorted."""
         return sorted(entry.name for entry in self.entries() if not entry.is_directory)
 
     def exists(self, name: str) -> bool:
-        """Whether there is a file or directory of that name."""
+        """Return whether there is a file or directory of that name."""
         return self._stat(name) is not None
 
     def size(self, name: str) -> int:
-        """Bytes in a file; FileRemoved if it is not there."""
+        """Return the bytes in a file; FileRemoved if it does not exist."""
         found = self._stat(name)
         if found is None:
             raise FileRemoved(self.path_of(name), "does not exist")
         return found.size
 
     def modified_ms(self, name: str) -> int:
-        """When a file last changed, ms since the epoch; FileRemoved if it is not there."""
+        """Return the time of a file's last change, ms since the epoch; FileRemoved if it does not exist."""
         found = self._stat(name)
         if found is None:
             raise FileRemoved(self.path_of(name), "does not exist")
         return found.modified_ms
 
     def open(self, name: str, *, create: bool = False) -> DiskFile:
-        """A file for reading and writing; with `create` it exists afterwards, empty if it did not before."""
+        """Return a file for reading and writing; with `create` it exists afterwards, empty if it did not before."""
         self.disk.check_online()
         file = DiskFile(self, name)
         if create and self._stat(name) is None:
@@ -107,11 +107,11 @@ class Directory:
         return file
 
     def read(self, name: str) -> bytes | None:
-        """The whole of a (small) file, None if it does not exist."""
+        """Return the content of a (small) file, None if it does not exist."""
         return self._read(name, lambda file: read_fully(file, file.size(), 0))
 
     def read_last_entry(self, name: str, entry_size: int) -> bytes | None:
-        """The last whole entry of a file of entries, empty if it has none, None if the file does not exist."""
+        """Return the last whole entry of a file of entries, empty if it has none, None if there is no file."""
 
         def last_entry(file: File) -> bytes:
             size = file.size() // entry_size * entry_size
@@ -120,9 +120,9 @@ class Directory:
         return self._read(name, last_entry)
 
     def write(self, name: str, data: Buffer, position: int) -> None:
-        """Write into a file that need not stay open, and cut it behind what was written.
+        """Write into a file that need not stay open, and truncate it after the written bytes.
 
-        Where that fails a file that was not there is removed: who did not get it does not know of it either.
+        If that fails, a new file is removed: the caller does not know of it.
         """
         self.disk.check_online()
         is_new = self._stat(name) is None
@@ -143,7 +143,7 @@ class Directory:
             self.changes += is_new
 
     def replace(self, name: str, data: bytes) -> None:
-        """Replace a file's content in one step: after a crash it is the old or the new one; not yet durably the new."""
+        """Replace a file's content atomically: after a crash it is the old or the new one. Not durable yet."""
         self.disk.check_online()
         try:
             replace_file(self.disk.files, self.path, name, data)
@@ -161,7 +161,7 @@ class Directory:
         self.sync()
 
     def rename(self, source: str, target: str) -> None:
-        """Rename a file; what was at `target` is replaced. FileRemoved if there is no `source`."""
+        """Rename a file; a file at `target` is replaced. FileRemoved if there is no `source`."""
         self.disk.check_online()
         try:
             self.disk.files.rename(self.path_of(source), self.path_of(target))
@@ -170,7 +170,7 @@ class Directory:
         self.changes += 1
 
     def mark_deleted(self, name: str) -> str:
-        """Rename a file to `*.deleted`, a name that no other file waits under to be removed; returns that name."""
+        """Rename a file to a `*.deleted` name that no other file has; return that name."""
         target, number = f"{name}{FileState.DELETED.value}", 0
         while self.exists(target):
             number += 1
@@ -179,7 +179,7 @@ class Directory:
         return target
 
     def remove(self, name: str) -> None:
-        """Remove a file; nothing happens if it is not there."""
+        """Remove a file; nothing happens if it does not exist."""
         self.disk.check_online()
         self.changes += remove_file(self.disk.files, self.path_of(name))
 
@@ -196,7 +196,7 @@ class Directory:
         self.parent.changes += 1
 
     def remove_tree(self) -> None:
-        """Remove the directory with the files in it; nothing happens if it is not there."""
+        """Remove the directory with the files in it; nothing happens if it does not exist."""
         try:
             names = self.names()
         except FileRemoved:
@@ -219,7 +219,7 @@ class Directory:
         self.changes_synced = max(changes, self.changes_synced)
 
     def _read(self, name: str, read: Callable[[File], bytes]) -> bytes | None:
-        """What `read` takes out of a file that need not stay open; None if it does not exist."""
+        """Return the result of `read` on a file that need not stay open; None if it does not exist."""
         self.disk.check_online()
         path = self.path_of(name)
         try:

@@ -1,6 +1,6 @@
-"""A file that opens itself when it is used and may be closed between two uses, and slices of it to be read later.
+"""A file that is opened when it is used and may be closed between two uses, and slices of it to be read later.
 
-Knows bytes and positions. Nobody above holds a descriptor, so that thousands of partitions do with a small limit of
+Knows bytes and positions. No upper layer holds a descriptor, so thousands of partitions need only a small limit of
 open files; a file pinned for a sync in another thread stays open.
 """
 
@@ -15,12 +15,12 @@ from barnabas.storage.errors import FileRemoved, SyncFailed, from_os_error
 
 
 class Home(Protocol):
-    """The directory a file lives in, as far as the file cares."""
+    """The directory of a file, as far as the file uses it."""
 
     disk: Disk
 
     def path_of(self, name: str) -> str:
-        """The path of a name in the directory, wherever the directory is now."""
+        """Return the path of a name in the directory, wherever the directory is now."""
 
     def rename(self, source: str, target: str) -> None:
         """Rename a file."""
@@ -30,7 +30,7 @@ class Home(Protocol):
 
 
 class DiskFile:
-    """A file that opens itself when used. Written by one owner; a short write never passes unnoticed."""
+    """A file that is opened when used. Written by one owner; a short write is always detected."""
 
     __slots__ = ("_file", "_is_removed", "_pinned", "directory", "name", "recently_used")
 
@@ -44,12 +44,12 @@ class DiskFile:
 
     @property
     def path(self) -> str:
-        """Where the file is now."""
+        """The current path of the file."""
         return self.directory.path_of(self.name)
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a descriptor at the moment. Not after a use that failed because there was none to be had."""
+        """Whether there is a descriptor at the moment. False after a use that failed for lack of descriptors."""
         return self._file is not None
 
     def pwrite(self, data: Buffer, position: int) -> None:
@@ -64,7 +64,7 @@ class DiskFile:
             raise self.directory.disk.failure(self.path, f"write {len(data)} bytes at {position}", error) from error
 
     def pread(self, size: int, position: int) -> bytes:
-        """`size` bytes, fewer only if the file ends before."""
+        """Return `size` bytes, fewer only if the file ends before."""
         file = self._file or self._open()
         self.recently_used = True
         try:
@@ -74,14 +74,14 @@ class DiskFile:
             raise from_os_error(self.path, f"read {size} bytes at {position}", error) from error
 
     def size(self) -> int:
-        """Bytes in the file."""
+        """Return the bytes in the file."""
         try:
             return (self._file or self._open()).size()
         except OSError as error:
             raise from_os_error(self.path, "look at", error) from error
 
     def truncate(self, size: int) -> None:
-        """Cut the file to `size` bytes."""
+        """Truncate the file to `size` bytes."""
         try:
             (self._file or self._open()).truncate(size)
         except OSError as error:
@@ -109,23 +109,23 @@ class DiskFile:
         self.name = name
 
     def remove(self) -> None:
-        """Remove the file for good: a slice of it that is still held raises FileRemoved."""
+        """Remove the file permanently: reading a slice of it then raises FileRemoved."""
         self.close()
         self._is_removed = True
         self.directory.remove(self.name)
 
     def close(self) -> None:
-        """Give the descriptor back; the file opens itself again when used."""
+        """Close the descriptor; the file is reopened when used."""
         self.directory.disk.descriptors.discard(self)
         self._let_go()
 
     def evict(self) -> bool:
-        """Give the descriptor up; one that is being synced elsewhere closes when that is done."""
+        """Release the descriptor; one that is being synced elsewhere is closed after that."""
         self._let_go()
         return True
 
     def pin(self) -> File:
-        """The open file, which stays open until unpinned with it."""
+        """Return the open file, which stays open until it is unpinned."""
         file = self._file or self._open()
         self._pinned.append(file)
         return file
@@ -156,7 +156,7 @@ class DiskFile:
 
 
 class FileSlice:
-    """A range of a file that is read later, piece by piece: a fetch answer that nobody holds in memory."""
+    """A range of a file that is read later, piece by piece: a fetch response that is not held in memory."""
 
     __slots__ = ("file", "position", "size")
 
@@ -169,11 +169,11 @@ class FileSlice:
         return self.size
 
     def read(self, position_in_slice: int, size: int) -> bytes:
-        """Up to `size` bytes of the slice. FileRemoved if the file is gone meanwhile."""
+        """Return up to `size` bytes of the slice. FileRemoved if the file was removed meanwhile."""
         if size > self.size - position_in_slice:
             size = self.size - position_in_slice
         return self.file.pread(size, self.position + position_in_slice)
 
     def read_all(self) -> bytes:
-        """The whole slice."""
+        """Return the whole slice."""
         return self.file.pread(self.size, self.position)

@@ -1,11 +1,11 @@
 """The exclusive lock on a data directory's `.lock` file.
 
-A POSIX record lock, because Java's FileChannel.tryLock takes the same: Kafka and Barnabas keep each other out. Two
-traits of these locks are worked around here: they do not exclude the process that holds them (so this process keeps a
-list of its own), and closing *any* descriptor of the file lets the lock go (so nothing else opens it).
+A POSIX record lock, because Java's FileChannel.tryLock takes the same: Kafka and Barnabas lock each other out. Two
+properties of these locks are worked around here: they do not exclude the process that holds them (so this process has
+a table of its locks), and closing *any* descriptor of the file releases the lock (so no other code opens it).
 
-The holder's pid is asked of the kernel where it can be. It is also written into the file, for the other systems; Kafka
-leaves the file empty and does not mind what is in it.
+The holder's pid is read from the kernel where that is possible. It is also written into the file, for other systems;
+Kafka leaves the file empty and ignores its content.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _FLOCK = struct.Struct("@hhqqi")  # l_type, l_whence, l_start, l_len, l_pid on 6
 _MODE = 0o644
 
 _held: dict[tuple[int, int], int] = {}
-"""(device, inode) of what is locked, and by which process: a fork inherits this table but no lock."""
+"""(device, inode) of each locked file, and the locking process: a fork inherits this table but no lock."""
 
 
 class LockHeld(OSError):
-    """Somebody else holds the lock. `pid` is None where that cannot be known."""
+    """Another process holds the lock. `pid` is None if it is unknown."""
 
     def __init__(self, pid: int | None) -> None:
         super().__init__("locked")
@@ -33,11 +33,11 @@ class Lock(Protocol):
     """A held lock on a file."""
 
     def release(self) -> None:
-        """Remove the file and let go."""
+        """Remove the file and release the lock."""
 
 
 class FileLock:
-    """A lock that is held until release."""
+    """A lock that is held until `release`."""
 
     def __init__(self, path: str, descriptor: int, identity: tuple[int, int]) -> None:
         self._path = path
@@ -45,7 +45,7 @@ class FileLock:
         self._identity = identity
 
     def release(self) -> None:
-        """Remove the file, then let go: whoever opened it before sees that it is gone and starts over."""
+        """Remove the file, then unlock it: a process that opened it before finds it gone and retries."""
         _held.pop(self._identity, None)
         try:
             os.remove(self._path)
@@ -54,7 +54,7 @@ class FileLock:
 
 
 def take_lock(path: str, *, record_lock: bool, lock_owner: bool) -> Lock:
-    """Take the lock or raise LockHeld at once. The flags say which calls this system has (storage/disk/files.py)."""
+    """Take the lock or raise LockHeld at once. The flags: calls that this system has (storage/disk/files.py)."""
     if not record_lock:
         return _take_by_name(path)
     while True:
@@ -73,11 +73,11 @@ def take_lock(path: str, *, record_lock: bool, lock_owner: bool) -> Lock:
         except BaseException:
             os.close(descriptor)
             raise
-        os.close(descriptor)  # the holder removed the file between our opening and our locking it
+        os.close(descriptor)  # the holder removed the file between opening and locking it here
 
 
 def lock_holder(path: str) -> LockHeld | None:
-    """Who holds the lock, without taking it; None if nobody does, or this system has no record locks to ask for."""
+    """Return the holder of the lock, without taking it; None if it is free, or without record locks."""
     if _is_held_by_us(path):
         return LockHeld(os.getpid())
     try:
@@ -128,7 +128,7 @@ def _written_pid(content: bytes) -> int | None:
 
 
 def _take_by_name(path: str) -> Lock:
-    """Without record locks the file's existence is the lock; one left by a killed process has to be removed by hand."""
+    """Lock by the file's existence, without record locks; after a kill the file must be removed by hand."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
         descriptor = os.open(path, flags, _MODE)

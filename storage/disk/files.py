@@ -1,7 +1,7 @@
-"""The one seam to the operating system's files. Everything here raises OSError; disk.py gives that a meaning.
+"""The interface to the operating system's files. Everything here raises OSError; disk.py converts the errors.
 
-`Files` is what storage may ask of a file system, `RealFiles` asks the real one, tests bring one that loses what was not
-synced (tests/support/files/memory_files.py). Paths are strings. What a power cut leaves is the POSIX minimum:
+`Files` is the interface that storage uses, `RealFiles` is the real file system, tests use one that loses unsynced data
+(tests/support/files/memory_files.py). Paths are strings. A power cut preserves the POSIX minimum:
 
 - bytes are safe once the file is synced, and not before;
 - a name (created, renamed, removed) is safe once its directory is synced, and not before; a rename is one step.
@@ -48,7 +48,7 @@ class FileStat(NamedTuple):
 
 
 class Volume(NamedTuple):
-    """What a file system has room for, in bytes: in all, and still to be had by this process."""
+    """The space of a file system, in bytes: in total, and available to this process."""
 
     total_bytes: int
     usable_bytes: int
@@ -62,20 +62,20 @@ class Entry(NamedTuple):
 
 
 class Capabilities(NamedTuple):
-    """Calls that may be missing. False means: use the portable way."""
+    """System calls that may be missing. False selects the portable way."""
 
     positional_io: bool = True  # pread and pwrite; else seek, then read or write
     data_sync: bool = True  # fdatasync; else fsync
     full_sync: bool = False  # F_FULLFSYNC, without which macOS leaves data in the drive's cache; else fsync
-    directory_sync: bool = True  # a directory can be opened and synced; else nothing can be done about its names
+    directory_sync: bool = True  # a directory can be opened and synced; else its names cannot be synced
     record_lock: bool = True  # POSIX record locks, which Java's FileChannel.tryLock takes too; else an exclusive file
     lock_owner: bool = True  # F_GETLK names the holder of a lock; else the pid written in the file does
     volume_stat: bool = True  # statvfs; else shutil.disk_usage, which knows Windows too
-    common_sync: bool = False  # syncfs that tells every failure; else each file by itself
+    common_sync: bool = False  # syncfs that reports every failure; else each file is synced separately
 
 
 def detect_capabilities() -> Capabilities:
-    """What this system has."""
+    """Return the capabilities of this system."""
     try:
         import fcntl
     except ImportError:
@@ -96,25 +96,25 @@ class File(Protocol):
     """An open file."""
 
     def pread(self, size: int, position: int, /) -> bytes:
-        """Up to `size` bytes from `position`; fewer at the end of the file or, rarely, before it."""
+        """Return up to `size` bytes from `position`; fewer at the end of the file or, rarely, before it."""
 
     def pwrite(self, data: Buffer, position: int, /) -> int:
-        """Write from `position` on; returns how many bytes were taken, which may be fewer than given."""
+        """Write from `position` on; return the number of bytes written, which may be fewer than given."""
 
     def size(self) -> int:
-        """Bytes in the file."""
+        """Return the bytes in the file."""
 
     def truncate(self, size: int) -> None:
-        """Cut the file to `size` bytes."""
+        """Truncate the file to `size` bytes."""
 
     def set_modified_ms(self, modified_ms: int) -> None:
-        """Set the time of the last change, ms since the epoch: this file stands in for others of that age."""
+        """Set the time of the last change, ms since the epoch: this file replaces others of that age."""
 
     def sync(self) -> None:
         """Make everything written so far survive a power cut."""
 
     def close(self) -> None:
-        """Give the descriptor back. Says nothing about durability."""
+        """Close the descriptor. This does not make data durable."""
 
 
 class Files(Protocol):
@@ -124,16 +124,16 @@ class Files(Protocol):
         """Open for reading and writing, or for reading; `create` makes an empty file if there is none."""
 
     def stat(self, path: str) -> FileStat:
-        """Size and age of a file."""
+        """Return the size and the time of the last change of a file."""
 
     def entries(self, path: str) -> list[Entry]:
-        """What is in a directory, in no order."""
+        """Return the entries of a directory, in no order."""
 
     def volume(self, path: str) -> Volume:
-        """The room of the file system that `path` is on."""
+        """Return the space of the file system that `path` is on."""
 
     def mkdir(self, path: str) -> None:
-        """Make one directory; FileExistsError if the name is taken."""
+        """Create one directory; FileExistsError if the name is taken."""
 
     def rename(self, source: str, target: str) -> None:
         """Rename a file or a directory; a file at `target` is replaced in the same step."""
@@ -148,10 +148,10 @@ class Files(Protocol):
         """Make the names in a directory survive a power cut."""
 
     def common_sync(self, path: str) -> CommonSync | None:
-        """What syncs many files below the directory `path` at a time, from now on; None if there is no such call."""
+        """Return a sync for many files below the directory `path`, from now on; None without such a call."""
 
     def lock(self, path: str) -> Lock:
-        """Take the exclusive lock on a file, which is made if missing. LockHeld, at once, if another has it."""
+        """Take the exclusive lock on a file, which is created if missing. LockHeld, at once, if another holds it."""
 
 
 class RealFiles:
@@ -215,7 +215,7 @@ class RealFiles:
 
 
 class RealFile:
-    """A file descriptor of its own, read and written at given positions."""
+    """A file descriptor, read and written at given positions."""
 
     __slots__ = ("_capabilities", "_descriptor")
 
@@ -254,7 +254,7 @@ class RealFile:
 
 
 class SeekingFile(RealFile):
-    """The same where a system has no positional reads and writes. One thread at a time, as all of storage."""
+    """A RealFile for a system without positional reads and writes. One thread at a time, as all of storage."""
 
     __slots__ = ()
 
@@ -268,7 +268,7 @@ class SeekingFile(RealFile):
 
 
 def raise_descriptor_limit() -> int:
-    """Raise the soft limit of open files to the hard one; returns what it is now (256 where nobody can say)."""
+    """Raise the soft limit of open files to the hard one; return the new limit (256 if it is unknown)."""
     try:
         import resource
     except ImportError:
@@ -279,5 +279,5 @@ def raise_descriptor_limit() -> int:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
             soft = hard
         except (ValueError, OSError):
-            pass  # macOS answers so when the hard limit is unlimited: the soft one has to do
+            pass  # macOS raises this when the hard limit is unlimited: the soft limit stays
     return soft if soft != resource.RLIM_INFINITY else 1 << 20

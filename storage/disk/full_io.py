@@ -1,4 +1,4 @@
-"""Reads, writes, syncs and removals of files in full: a call has done all of it, or raises.
+"""Complete reads, writes, syncs and removals of files: a call does all of it, or raises.
 
 Thread-safe: nothing here knows the disk's health. A failed sync is SyncFailed; the caller passes it to Disk.go_offline.
 """
@@ -22,7 +22,7 @@ def sync_file(file: File, path: str) -> None:
 
 
 def sync_path(files: Files, path: str) -> None:
-    """Make a file's content durable; one that is gone needs nothing."""
+    """Make a file's content durable; a missing file is skipped."""
     try:
         file = files.open(path)
     except FileNotFoundError:
@@ -36,7 +36,7 @@ def sync_path(files: Files, path: str) -> None:
 
 
 def sync_directory(files: Files, path: str) -> None:
-    """Make the names in a directory durable; one that is gone needs nothing."""
+    """Make the names in a directory durable; a missing directory is skipped."""
     try:
         files.sync_directory(path)
     except FileNotFoundError:
@@ -46,7 +46,7 @@ def sync_directory(files: Files, path: str) -> None:
 
 
 def sync_all(common_sync: CommonSync, files: Sequence[File], paths: Sequence[str], root: str) -> None:
-    """The same for open files, and for files and directories by their paths, all below `root`, in one call."""
+    """Make open files, and files and directories by their paths, all below `root`, durable in one call."""
     try:
         common_sync.sync(files, paths)
     except OSError as error:
@@ -65,14 +65,14 @@ def replace_file(files: Files, directory: str, name: str, data: bytes) -> None:
 
 
 def write_whole(file: File, path: str, data: Buffer) -> None:
-    """Make `data` all there is in an open file, durably, and close it. SyncFailed, or the OSError of another call."""
+    """Make `data` the whole content of an open file, durably, and close it. SyncFailed, or another call's OSError."""
     try:
         file.truncate(0)  # a crash may have left more
         try:
             write_fully(file, data, 0)
         except OSError:
             with suppress(OSError):
-                file.truncate(0)  # half of it is of no use, and takes room that may be wanted
+                file.truncate(0)  # a partial file is useless, and takes space that may be needed
             raise
         sync_file(file, path)
     finally:
@@ -80,7 +80,7 @@ def write_whole(file: File, path: str, data: Buffer) -> None:
 
 
 def write_fully(file: File, data: Buffer, position: int) -> None:
-    """Write all of `data`; the OSError of the call that failed."""
+    """Write all of `data`; raises the OSError of the failed call."""
     rest = memoryview(data)
     while rest:
         written = file.pwrite(rest, position)
@@ -90,7 +90,7 @@ def write_fully(file: File, data: Buffer, position: int) -> None:
 
 
 def read_fully(file: File, size: int, position: int) -> bytes:
-    """`size` bytes, fewer only if the file ends before; the OSError of the call that failed."""
+    """Return `size` bytes, fewer only if the file ends before; raises the OSError of the failed call."""
     parts: list[bytes] = []
     while size > 0 and (part := file.pread(size, position)):
         parts.append(part)
@@ -99,7 +99,7 @@ def read_fully(file: File, size: int, position: int) -> bytes:
 
 
 def remove_file(files: Files, path: str) -> bool:
-    """Remove a file; False if it is not there."""
+    """Remove a file; return False if it does not exist."""
     try:
         files.remove(path)
     except FileNotFoundError:
@@ -118,7 +118,7 @@ def remove_directory(files: Files, path: str) -> None:
 
 
 def close_quietly(file: File) -> None:
-    """Close. An error is of no use: the descriptor is gone all the same, and only a sync says that data is durable."""
+    """Close a file. An error is ignored: the descriptor is gone anyway, and only a sync makes data durable."""
     with suppress(OSError):
         file.close()
 

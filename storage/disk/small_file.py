@@ -1,16 +1,15 @@
-"""A small file that is replaced as a whole, at once or by a job in another thread: the newest content stays.
+"""A small file that is replaced as a whole, at once or by a job in another thread: the newest content wins.
 
-Knows versions and bytes; what they mean is its owner's. The owner counts on its thread every change of what the file
-should say (`changed`) and takes a `Replacement` with the content of that version, which any thread may run.
+Knows versions and bytes, not their meaning. The owner counts on its thread every change of the intended content
+(`changed`) and takes a `Replacement` with the content of that version, which any thread may run.
 
-Theory of operation: content is written to a temporary file, synced without holding anybody up, and renamed onto the
-name. Only taking the temporary name and renaming exclude each other; there it is seen whether the replacement is still
-wanted. Each writer begins a new file under the temporary name, so two never write into one. A writer whose file was
-replaced by another's writes once more and holds the lock meanwhile, unless what the other put in place is newer.
+Theory of operation: content is written to a temporary file, synced without blocking others, and renamed to the final
+name. Only taking the temporary name and renaming exclude each other; both check whether the replacement is still
+wanted. Each writer creates a new file under the temporary name, so two never write into one. A writer whose file was
+replaced by another's writes once more while holding the lock, unless the other wrote a newer version.
 
-Invariants: what is in place is never replaced by an older version; nothing is made or renamed once the file is given
-up, even if its directory was renamed and another has its name; a version counts as durable only once its directory was
-synced.
+Invariants: a version is never replaced by an older one; nothing is created or renamed once the file is given up, even
+if its directory was renamed and another has its name; a version counts as durable only once its directory was synced.
 """
 
 from __future__ import annotations
@@ -32,30 +31,30 @@ class SmallFile:
     def __init__(self, directory: Directory, name: str) -> None:
         self.directory = directory
         self.name = name
-        self.version = 0  # of what the file should say
-        self.durable_version = 0  # of what it says after a power cut, or a newer one
-        self._placed_version = 0  # of what it says
+        self.version = 0  # of the intended content
+        self.durable_version = 0  # of the content after a power cut, or a newer one
+        self._placed_version = 0  # of the file's content
         self._is_given_up = False
         self._writer: File | None = None  # the file that has the temporary name
         self._lock = Lock()  # of the three above and both names; only a writer that lost its name syncs under it
 
     @property
     def is_dirty(self) -> bool:
-        """Whether a power cut could leave the file without what it should say."""
+        """Whether a power cut could leave the file without the intended content."""
         return self.version != self.durable_version
 
     def changed(self) -> None:
-        """The file should say something else from now on."""
+        """Count a change of the intended content."""
         self.version += 1
 
     def replacement(self, data: bytes) -> Replacement:
-        """Bring the file to `data`, which is what it should say now: a step of a SyncJob."""
+        """Return a step of a SyncJob that replaces the content by `data`, the intended content now."""
         return Replacement(self, self.version, data)
 
     def write(self, data: bytes) -> None:
-        """The same at once. Durable on return; after a crash at any point it is the old content or the new.
+        """Replace the content at once. Durable on return; after a crash at any point it is the old or the new content.
 
-        Nothing is done once the file is given up.
+        Nothing is done after `give_up`.
         """
         if self._is_given_up:
             return
@@ -72,11 +71,11 @@ class SmallFile:
         replacement.finish()
 
     def give_up(self) -> None:
-        """Before the directory is renamed, or another owns the file: whatever has not come to an end does nothing."""
+        """Stop all replacements: before the directory is renamed, or another object owns the file."""
         with self._lock:
             self._is_given_up = True
 
-    # --- a replacement's, in any thread ---
+    # --- used by a replacement, in any thread ---
 
     def place(self, version: int, data: bytes) -> None:
         """Replace the content unless `version` is not wanted any more. The name is not yet durable. StorageError."""
@@ -85,7 +84,7 @@ class SmallFile:
                 return
             write_whole(file, self._temporary, data)
             if not self._end(version, file):
-                with self._lock:  # once more, and let nobody else begin: or two could go on like this for ever
+                with self._lock:  # once more, with the lock held: otherwise two writers could repeat this forever
                     if (file := self._begin_locked(version)) is not None:
                         write_whole(file, self._temporary, data)
                         self._rename(version)
@@ -93,7 +92,7 @@ class SmallFile:
             raise self.directory.disk.failure(self._path, "write", error) from error
 
     def _begin(self, version: int) -> File | None:
-        """A new file under the temporary name; None if there is nothing to do."""
+        """Create a new file under the temporary name; None if `version` is not wanted."""
         with self._lock:
             return self._begin_locked(version)
 
@@ -102,12 +101,12 @@ class SmallFile:
         if not self._is_wanted(version):
             return None
         with suppress(FileNotFoundError):
-            files.remove(self._temporary)  # a crash left it, or somebody is at it
+            files.remove(self._temporary)  # a crash left it, or another writer uses it
         self._writer = files.open(self._temporary, create=True)
         return self._writer
 
     def _end(self, version: int, file: File) -> bool:
-        """Rename the temporary file onto the name. False if it is somebody else's, and this version is still wanted."""
+        """Rename the temporary file to the final name. False if another writer has it and `version` is still wanted."""
         with self._lock:
             if not self._is_wanted(version):
                 return True
@@ -133,16 +132,16 @@ class SmallFile:
 
 
 class Replacement(NamedTuple):
-    """What a small file should have said when this was made. `run` it in any thread, then sync the directory."""
+    """The intended content of a small file at one moment. `run` it in any thread, then sync the directory."""
 
     file: SmallFile
     version: int
     data: bytes
 
     def run(self) -> None:
-        """Put it in place, unless newer content is there or the file was given up. StorageError."""
+        """Write it, unless newer content is there or `give_up` was called. StorageError."""
         self.file.place(self.version, self.data)
 
     def finish(self) -> None:
-        """It ran, and the directory was synced."""
+        """Mark the version as durable after `run` and a sync of the directory."""
         self.file.durable_version = max(self.file.durable_version, self.version)

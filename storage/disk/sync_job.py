@@ -1,4 +1,4 @@
-"""What is made durable together, off the thread that owns the disk. Knows files and names, not what is in them."""
+"""Files and names that are made durable together, off the thread that owns the disk. Does not know their content."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from barnabas.storage.errors import StorageError, SyncFailed
 class SyncJob:
     """Files, names and small files to make durable together, off the thread that owns the disk.
 
-    Made and ended on the owner's thread (`finish` or `failed`, exactly one), run anywhere in between. What `run` makes
-    durable is at least what was there when the job was made. Small files are written behind what they may speak of,
-    names come last; a small file that was written anew meanwhile, or given up, is left as it is. A path that is gone by
-    then needs no sync: its segment was deleted.
+    Created and ended on the owner's thread (`finish` or `failed`, exactly one), run in any thread in between. `run`
+    makes at least the content durable that existed when the job was created. Small files are written after the files
+    they may refer to, names come last; a small file that was rewritten meanwhile, or given up, is not changed. A path
+    that is gone by then needs no sync: its segment was deleted.
     """
 
     __slots__ = ("_directories", "_disk", "_paths", "_pinned", "_replacements")
@@ -49,14 +49,14 @@ class SyncJob:
 
     @property
     def syncs(self) -> int:
-        """How many syncs it takes, those of small files left out."""
+        """The number of syncs, without those of small files."""
         return len(self._pinned) + len(self._paths) + len(self._directories)
 
     @property
     def can_share(self) -> bool:
         """Whether it may be part of `run_together`: it writes no small files, and has a file open.
 
-        Nor where the disk has no such sync any more: somebody wants to see the sync of each file.
+        Also requires the disk's common sync, which is absent where each file must be synced separately.
         """
         return not self._replacements and bool(self._pinned) and self._disk.common_sync is not None
 
@@ -77,7 +77,7 @@ class SyncJob:
             sync_directory(disk.files, path)
 
     def run_here(self) -> None:
-        """Run and end it, on the owner's thread."""
+        """Run and end the job, on the owner's thread."""
         try:
             self.run()
         except StorageError as error:
@@ -86,7 +86,7 @@ class SyncJob:
         self.finish()
 
     def finish(self) -> None:
-        """After a run that succeeded."""
+        """End the job after a successful run."""
         self._unpin()
         for directory, _, changes in self._directories:
             directory.changes_synced = max(directory.changes_synced, changes)
@@ -94,7 +94,7 @@ class SyncJob:
             replacement.finish()
 
     def failed(self, error: StorageError) -> None:
-        """After a run that raised: if it was a sync, the directory goes offline."""
+        """End the job after a run that raised: if a sync failed, the directory goes offline."""
         self._unpin()
         for replacement in self._replacements:
             replacement.file.directory.changes += 1  # perhaps
@@ -108,7 +108,7 @@ class SyncJob:
 
 
 class RemovalJob(SyncJob):
-    """Files of a directory to remove, durably: to give back the room of a large file takes long."""
+    """Files of a directory to remove, durably: freeing the space of a large file takes long."""
 
     __slots__ = ("_names", "_removed_in")
 
@@ -129,7 +129,7 @@ class RemovalJob(SyncJob):
 
 
 def run_together(jobs: Sequence[SyncJob], common_sync: CommonSync) -> None:
-    """Run jobs of one disk that can share, by one sync for all. StorageError: to be passed to `failed` of each."""
+    """Run jobs of one disk that can share, by one sync for all. StorageError: pass it to `failed` of each."""
     disk = jobs[0]._disk
     files: list[File] = []
     paths: list[str] = []
@@ -143,9 +143,9 @@ def run_together(jobs: Sequence[SyncJob], common_sync: CommonSync) -> None:
 
 
 def _named(directories: Iterable[Directory]) -> list[tuple[Directory, str, int]]:
-    """Directories to sync, each once, with the changes that are durable then."""
+    """Return the directories to sync, each once, with the changes that are durable then."""
     named = dict.fromkeys(directories)
     for directory in list(named):
         if directory.parent is not None and directory.parent.is_dirty:
-            named[directory.parent] = None  # or a power cut takes the directory with all in it
+            named[directory.parent] = None  # else a power cut could remove the directory with all files in it
     return [(directory, directory.path, directory.changes) for directory in named]

@@ -1,1 +1,1 @@
-"""One partition's log. `PartitionLog` (log.py) is what others use; every other module is one part of it."""
+"""One partition's log. `PartitionLog` (log.py) is the interface; every other module is one part of it."""

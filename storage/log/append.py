@@ -1,12 +1,12 @@
-"""Appending: what comes in at a log's end, from clients, from coordinators, and the markers that end transactions.
+"""Appending at a log's end: batches of clients and coordinators, and the markers that end transactions.
 
-Knows batches, offsets and producers; knows nothing of who waits for data. A batch is judged, given its offset and
-leader epoch in place, written with one call, and only then accounted for, so whatever fails before leaves nothing
-behind. Accounting cannot fail; where it does all the same, by a mistake of ours, the directory goes offline.
+Knows batches, offsets and producers; knows nothing of waiting requests. A batch is validated, gets its offset and
+leader epoch in place, is written with one call, and only then the state is updated, so an earlier failure changes
+nothing. The update of the state cannot fail; if it does, by a bug, the directory goes offline.
 
-Invariant: offsets never repeat. `append_plain` takes the common batch (an ordinary one of a known producer, or of none)
-in one condition; every other goes to judge.py: of new producers and epochs, retries, batches to walk, to refuse
-or to begin a segment with.
+Invariant: offsets never repeat. `append_plain` accepts the common batch (an ordinary one of a known producer, or of
+none) by one condition; every other goes to judge.py: of new producers and epochs, retries, batches to walk, to
+refuse or to begin a segment with.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ from barnabas.storage.producers.window import Producers
 from barnabas.storage.refusals import AppendRefused
 from barnabas.storage.segment.epochs import LeaderEpochs
 
-WINDOW_SCAN_OFFSETS_MAX = 200_000  # offsets read back, per run, to complete producers' windows after a load
+WINDOW_SCAN_OFFSETS_MAX = 200_000  # offsets read again, per run, to complete producers' windows after a load
 PLAIN_SINCE_PRODUCE_VERSION: Final = 7  # before, a codec may have to be refused
 
 _unpack_header: Final = HEADER.unpack_from
-_new_tuple: Final = tuple.__new__  # half the price of a NamedTuple's constructor
+_new_tuple: Final = tuple.__new__  # half the cost of a NamedTuple's constructor
 _pack_offset_to_epoch: Final = Struct(">qii").pack_into  # base offset, batch length (unchanged), leader epoch
 
 
 class AppendOrigin(Enum):
-    """Who wrote a batch. A coordinator's carries no sequence, and its records are our own."""
+    """The writer of a batch. A coordinator's batch has no sequence, and its records are made by this broker."""
 
     CLIENT = "client"
     COORDINATOR = "coordinator"
@@ -67,9 +67,9 @@ _CLIENT: Final = AppendOrigin.CLIENT
 
 
 class AppendResult(NamedTuple):
-    """Where a batch lies. For a duplicate: where it lay already, with its stored timestamp.
+    """The place of a batch. For a duplicate: its existing place, with its stored timestamp.
 
-    `log_append_time_ms` is -1 unless the topic says LogAppendTime or the batch is a duplicate.
+    `log_append_time_ms` is -1 unless the topic uses LogAppendTime or the batch is a duplicate.
     """
 
     base_offset: int
@@ -121,7 +121,7 @@ class Appender:
         self.configure(config)
 
     def configure(self, config: LogConfig) -> None:
-        """Go by these settings from the next append on."""
+        """Apply these settings from the next append on."""
         self._config = config
         self._demands = demands = Demands.of(config)
         self._plain_attributes = demands.plain_attributes
@@ -129,13 +129,13 @@ class Appender:
         self._timestamp_after_max_ms = demands.timestamp_after_max_ms
 
     def needs_walk(self, batch: Buffer, now_ms: int) -> bool:
-        """Whether the topic wants a batch, of a header's size at least, walked first: storage.log.validate.walk."""
+        """Return whether the topic requires storage.log.validate.walk for a batch, at least a header long."""
         if is_plain(batch, self._demands, now_ms):
             return False
         try:
             return needs_walk(parse_header(batch), self._demands, now_ms)
         except DecodeError:
-            return False  # no batch: append refuses it with the right code
+            return False  # not a batch: append refuses it with the right code
 
     def append(
         self,
@@ -147,9 +147,9 @@ class Appender:
         produce_version: int = PRODUCE_VERSION_NEWEST,
         walked: bool = False,
     ) -> AppendResult:
-        """Write one batch at the log's end. `batch` is changed in place: offset, leader epoch, log-append time.
+        """Append one batch at the log's end. `batch` is changed in place: offset, leader epoch, log-append time.
 
-        `walked` says that storage.log.validate.walk was here before; otherwise a batch that needs it is walked now.
+        `walked`: storage.log.validate.walk was called before; otherwise it is called now if the batch needs it.
         Raises AppendRefused with the code for the client, or StorageError; either way nothing was appended.
         """
         if origin is _CLIENT and produce_version >= PLAIN_SINCE_PRODUCE_VERSION:
@@ -161,7 +161,7 @@ class Appender:
         return self._append_with_care(batch, leader_epoch, now_ms, origin, produce_version, walked)
 
     def append_plain(self, batch: WritableBuffer, leader_epoch: int, now_ms: int) -> int:
-        """`append` for the common batch of a client: its first offset, or -1 if it is not that, and nothing was done.
+        """Append the common batch of a client and return its first offset, or -1 and do nothing if it is another kind.
 
         Raises StorageError, and then nothing was appended. For PLAIN_SINCE_PRODUCE_VERSION and later ones.
         """
@@ -177,7 +177,7 @@ class Appender:
         watermarks = self._watermarks
         first_offset = watermarks.log_end_offset
         last_offset = first_offset + last_delta
-        # One condition: nothing but this may skip judge.py.
+        # One condition: only these batches may skip judge.py.
         if not (
             attributes in self._plain_attributes
             and magic == MAGIC
@@ -248,7 +248,7 @@ class Appender:
     def append_own(
         self, batch: bytearray, records_count: int, max_timestamp: int, *, leader_epoch: int, now_ms: int
     ) -> AppendResult:
-        """Write a coordinator's batch that this process has just built: without producer, codec or anything to doubt.
+        """Append a coordinator's batch built by this process: without producer or codec, and not validated.
 
         `batch` is changed in place. Raises as `append`.
         """
@@ -277,10 +277,10 @@ class Appender:
         transaction_version: int = 0,
         hold: bool = False,
     ) -> AppendResult:
-        """Write the marker that ends its producer's transaction; `marker.offset` is not looked at.
+        """Append the marker that ends its producer's transaction; `marker.offset` is ignored.
 
-        With `hold` the transaction holds the last stable offset back until its release. A producer without a
-        transaction here is fenced all the same. Raises AppendRefused for a fenced producer or coordinator, and
+        With `hold` the transaction limits the last stable offset until its release. A producer without a
+        transaction here is fenced as well. Raises AppendRefused for a fenced producer or coordinator, and
         StorageError; either way nothing was appended.
         """
         self._disk.check_online()
@@ -328,7 +328,7 @@ class Appender:
     def _place(
         self, batch: WritableBuffer, last_offset: int, max_timestamp: int, leader_epoch: int, now_ms: int
     ) -> None:
-        """Bring the bytes into the log; nothing is accounted for yet. StorageError leaves the log as it was."""
+        """Write the bytes to the log, without updating the state. StorageError leaves the log unchanged."""
         if leader_epoch > self._epoch_assigned:
             self._epochs.assign(leader_epoch, self._watermarks.log_end_offset)
             self._epoch_assigned = leader_epoch
@@ -337,9 +337,9 @@ class Appender:
         self._segments.active.append(batch, last_offset, max_timestamp)
 
     def _not_accounted_for(self, offset: int, mistake: BaseException) -> None:
-        """A mistake of ours, after the write: log and offsets disagree, and the next batch would get the same offset.
+        """Take the directory offline after a bug: log and offsets disagree, and the next batch would repeat the offset.
 
-        So nothing is written any more; the next start counts what there is.
+        So nothing is written any more; the next start reads the offsets from the log.
         """
         path = self._segments.active.log.path
         self._disk.go_offline(f"{path}: the batch at offset {offset} was written and not accounted for: {mistake!r}")
@@ -359,7 +359,7 @@ class Appender:
         )
 
     def _complete_windows(self, batch: WritableBuffer) -> bool:
-        """Before a batch is called out of order: True if more was read of its producer's past, to judge it again by."""
+        """Read older batches before a batch is refused as out of order; return whether it must be judged again."""
         header = BatchHeader._make(_unpack_header(batch))
         used = read_older_batches(header, self._producers, self._segments.all, self._window_scan_left)
         self._window_scan_left -= used

@@ -1,8 +1,8 @@
-"""Walking a log by the headers of its batches, for whoever looks at what is in it: markers with what they say.
+"""Iteration over a log by the headers of its batches, for inspection: markers with their content.
 
-Reads only, and changes nothing a reader would notice. Each step reads some kilobytes of a file at most. The walk sees
-the segments there were when it began: one that was deleted meanwhile is a FileRemoved, and one that was compacted
-meanwhile is read as it was.
+Reads only, and changes nothing that readers see. Each step reads some kilobytes of a file at most. The iteration covers
+the segments at its beginning: one that was deleted meanwhile raises FileRemoved, and one that was compacted
+meanwhile is read in its old state.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _CONTROL_BATCH_BYTES_MAX = 64 << 10  # a marker takes 78
 
 
 class LogBatch(NamedTuple):
-    """One batch: its header, and for a transaction marker what it says."""
+    """One batch: its header, and for a transaction marker its content."""
 
     header: BatchHeader
     marker: EndTxnMarker | None
 
 
 def batches_from(segments: Segments, offset: int) -> Iterator[LogBatch]:
-    """The batches from the one with `offset` in it, or the first behind it, to the log's end. StorageError."""
+    """Yield the batches from the one with `offset`, or the first after it, to the log's end. StorageError."""
     first = segments.index_of(offset)
     for number, segment in enumerate(segments.all[first:]):
         position = segment.position_of(offset) if number == 0 else 0
@@ -44,7 +44,7 @@ def batches_from(segments: Segments, offset: int) -> Iterator[LogBatch]:
 
 
 def aborted_around(segments: Segments, producer_id: int, offset: int) -> Steps[AbortedTxn | None]:
-    """The aborted transaction of a producer that `offset` lies in, by the transaction indexes. CorruptFile."""
+    """Return the aborted transaction of a producer that contains `offset`, by the transaction indexes. CorruptFile."""
     for segment in segments.all[segments.index_of(offset) :]:
         entries, is_complete = segment.aborted(offset, offset + 1)
         for entry in entries:

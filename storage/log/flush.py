@@ -1,10 +1,10 @@
-"""Making a partition durable: what is not synced yet, when it is due, and the recovery point that says how far it got.
+"""Flushing a partition: the unsynced data, when a flush is due, and the recovery point that it moves.
 
 Knows segments, snapshots and epochs as files to sync; knows nothing of appends. A plan is made and ended on the thread
-that owns the log, and run in any other: the log may grow meanwhile, the plan covers what there was.
+that owns the log, and run in any other: the log may grow meanwhile, the plan covers the data when it was made.
 
 Invariants: everything below `recovery_point` is on the disk: batches, and for sealed segments also their indexes, the
-producer snapshot at their end and the leader epochs, because recovery looks at nothing below it. A plan that fails
+producer snapshot at their end and the leader epochs, because recovery checks nothing below it. A plan that fails
 moves nothing; if it was a sync that failed, the directory is offline (storage/disk/disk.py) and no later plan is made.
 """
 
@@ -29,7 +29,7 @@ from barnabas.storage.segment.sync_state import SyncWork
 
 
 class FlushPlan:
-    """What to sync, and the offset below which everything is durable once `run` has returned."""
+    """The data to sync, and the offset below which everything is durable once `run` has returned."""
 
     __slots__ = ("_may_share", "end_offset", "job", "segments", "snapshots", "snapshots_written")
 
@@ -51,12 +51,12 @@ class FlushPlan:
         self.snapshots_written = snapshots_written
 
     def run(self) -> None:
-        """Sync, in whatever thread. StorageError at the first failure, to be passed to `Flusher.failed`."""
+        """Sync, in any thread. StorageError at the first failure, to be passed to `Flusher.failed`."""
         self.job.run()
 
     @property
     def syncs(self) -> int:
-        """How many files and directories it syncs."""
+        """The number of files and directories to sync."""
         return self.job.syncs
 
     @property
@@ -65,21 +65,21 @@ class FlushPlan:
         return self._may_share and self.job.can_share
 
     def finish(self) -> None:
-        """After a run that succeeded, on the owner's thread."""
+        """Finish the job after a successful run, on the owner's thread."""
         self.job.finish()
 
     def failed(self, error: StorageError) -> None:
-        """After a run that raised, on the owner's thread."""
+        """End the job after a run that raised, on the owner's thread."""
         self.job.failed(error)
 
 
 def run_together(plans: Sequence[FlushPlan], common_sync: CommonSync) -> None:
-    """Run plans of one data directory by one sync, in whatever thread. StorageError: then none of them has run."""
+    """Run plans of one data directory by one sync, in any thread. StorageError: then none of them has run."""
     sync_job.run_together([plan.job for plan in plans], common_sync)
 
 
 class Flusher:
-    """The recovery point of one log and what moves it."""
+    """The recovery point of one log and the flushes that move it."""
 
     __slots__ = (
         "_directory",
@@ -106,7 +106,7 @@ class Flusher:
         config: LogConfig,
     ) -> None:
         self._planned_end = watermarks.recovery_point
-        self._flushed_ms: int | None = None  # None: noted when `is_due` is next asked
+        self._flushed_ms: int | None = None  # None: set by the next `is_due`
         self._directory = directory
         self._may_share = directory.disk.is_in_common_sync(directory.path)
         self._segments = segments
@@ -117,22 +117,22 @@ class Flusher:
         self.configure(config)
 
     def configure(self, config: LogConfig) -> None:
-        """Go by these settings from now on."""
+        """Apply these settings from now on."""
         self._flush_ms = config.flush_ms
 
     @property
     def recovery_point(self) -> int:
-        """Everything below is on the disk."""
+        """The offset below which everything is on the disk."""
         return self._watermarks.recovery_point
 
     def reaches(self, end_offset: int) -> bool:
-        """Whether the recovery point is there, where the log ends, or will be once what is under way is over."""
+        """Return whether the recovery point is at the log end, or will be after the flushes in progress."""
         return self._planned_end >= end_offset
 
     def is_due(self, now_ms: int) -> bool:
-        """Whether a flush in the background is due: flush.messages, flush.ms, or something of a sealed segment.
+        """Return whether a background flush is due: flush.messages, flush.ms, or a part of a sealed segment.
 
-        Ask now and then: flush.ms is counted from the first time this is asked after an append.
+        Call it regularly: flush.ms is counted from the first call after an append.
         """
         log_end_offset = self._watermarks.log_end_offset
         if self._flushed_ms is None or self.recovery_point >= log_end_offset:
@@ -146,13 +146,13 @@ class Flusher:
         )
 
     def begin(self, *, sealed_only: bool = False) -> FlushPlan | None:
-        """What to sync: a plan to run in any thread, then `finish` or `failed`. None if all is synced."""
+        """Return a plan to run in any thread, then `finish` or `failed`. None if all is synced."""
         end_offset = self._segments.active.base_offset if sealed_only else self._watermarks.log_end_offset
         is_synced = self.recovery_point >= end_offset and not self._snapshots.are_awaited
         return None if is_synced else self._plan(self._segments.all, end_offset)
 
     def finish(self, plan: FlushPlan) -> None:
-        """The plan ran: move the recovery point, and the high watermark if it waited for that."""
+        """Move the recovery point after the plan ran, and the high watermark if it waited for that."""
         assert plan.end_offset <= self._watermarks.log_end_offset, (
             f"{self._directory.path}: flushed up to {plan.end_offset}, the log ends at "
             f"{self._watermarks.log_end_offset}"
@@ -166,7 +166,7 @@ class Flusher:
         self._flushed_ms = None
 
     def failed(self, plan: FlushPlan, error: StorageError) -> None:
-        """The plan raised: nothing moves, and after a failed sync the directory is offline until a restart."""
+        """End a plan that raised: nothing moves; after a failed sync the directory is offline until a restart."""
         plan.failed(error)
 
     def flush_now(self, segments: Sequence[Segment] | None = None) -> None:
@@ -201,7 +201,7 @@ class Flusher:
         return FlushPlan(job, end_offset, work, snapshots, snapshots_written, may_share=self._may_share)
 
     def _not_synced(self, segments: Sequence[Segment], end_offset: int) -> Sequence[Segment]:
-        """Those that are in part above the recovery point, or end at it: its indexes may not be synced."""
+        """Return the segments that reach above the recovery point, or end at it: indexes may not be synced."""
         if self.recovery_point > segments[-1].base_offset:
             return segments[-1:]
         return [

@@ -1,8 +1,8 @@
-"""The judgement of a batch before it is appended: what is checked of it as a whole, in Kafka's order, and made ready.
+"""Validation of a batch before it is appended: the checks of it as a whole, in Kafka's order, and preparation.
 
-Knows the batch, the topic's settings and the producers; knows no offsets but those of the producers' windows. What is
-checked inside the batch is validate.py's. The common batch does not come here: Appender.append_plain (append.py) judges
-it in one condition. The two agree: a test gives both the same batches.
+Knows the batch, the topic's settings and the producers; knows no offsets but those of the producers' windows.
+validate.py has the checks inside the batch. The common batch does not come here: Appender.append_plain (append.py)
+checks it in one condition. The two agree: a test passes the same batches to both.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from barnabas.storage.refusals import AppendRefused
 from barnabas.storage.segment.segment import Segment
 
 _WINDOW_STEP_OFFSETS: Final = 1024
-_EPOCH_BUMPED_SINCE_PRODUCE_VERSION: Final = 12  # sent by who ends every transaction with a new epoch (KIP-890)
+_EPOCH_BUMPED_SINCE_PRODUCE_VERSION: Final = 12  # every transaction ends with a new epoch (KIP-890)
 
 
 class Judged(NamedTuple):
-    """A batch ready to be written, or the batch it repeats."""
+    """A batch ready to be written, or the batch that it repeats."""
 
     batch: WritableBuffer
     header: BatchHeader
@@ -55,10 +55,10 @@ def judge(
     produce_version: int,
     is_walked: bool,
 ) -> Judged:
-    """Check a batch in Kafka's order and make it ready. AppendRefused leaves everything as it was, the batch too.
+    """Check a batch in Kafka's order and prepare it. AppendRefused leaves everything unchanged, the batch too.
 
-    `batch` itself may be changed (log-append time), or exchanged for a walked one. The time comes last: a batch that is
-    refused may be judged again, and one that says log-append time already is refused as a client's claim.
+    `batch` itself may be changed (log-append time), or replaced by a walked one. The time is set last: a refused batch
+    may be judged again, and one that has log-append time already is refused as a client's claim.
     """
     header = check_batch(batch, demands, produce_version, from_client=from_client)
     if len(batch) != header.size_in_bytes:
@@ -92,8 +92,9 @@ def judge(
 
 
 def _largest_timestamp(batch: Buffer, header: BatchHeader, demands: Demands, now_ms: int) -> int | None:
-    """The largest timestamp of a batch that needs no walk, as far as it may be wrong; None if one is needed after all,
-    to say what else is wrong."""
+    """Return the largest timestamp of a batch that needs no walk, computed where the header may be wrong.
+    None if a walk is needed after all, to find what else is wrong.
+    """
     if header.compression != NONE or demands.timestamp_type == LOG_APPEND_TIME:
         return header.max_timestamp
     found = largest_timestamp(batch, header.base_timestamp, header.records_count)
@@ -103,10 +104,10 @@ def _largest_timestamp(batch: Buffer, header: BatchHeader, demands: Demands, now
 
 
 def read_older_batches(header: BatchHeader, producers: Producers, segments: Sequence[Segment], offsets_max: int) -> int:
-    """Complete the producers' windows as far as `header` may need it; returns how many offsets were read.
+    """Complete the producers' windows as far as `header` may need it; return the number of offsets read.
 
-    A snapshot keeps one batch of five for each producer. When a batch seems out of order and may repeat one that lies
-    below the snapshot the log was loaded from, the headers before it are read, backwards in growing steps, until the
+    A snapshot stores one batch of five for each producer. When a batch seems out of order and may repeat one below the
+    snapshot that the log was loaded from, the headers before it are read, backwards in growing steps, until the
     producer's window is whole.
     """
     used, step = 0, _WINDOW_STEP_OFFSETS

@@ -1,13 +1,13 @@
 """A partition: an append-only log of batches, cut into segments, with its watermarks and producers.
 
-This is the door: PartitionLog makes the parts of a log and offers what they do. Each part has its own state, and knows
-only the parts it is given: the segments (segments.py), the watermarks (watermarks.py), what comes in (append.py), what
-is read (read.py, offsets.py), rolling (roll.py), flushing (flush.py), retention (retention.py), how much can be
-compacted (to_clean.py) and compacted segments that take their place (replacing.py).
+The interface: PartitionLog creates the parts of a log and offers their methods. Each part has its own state, and knows
+only the parts passed to it: the segments (segments.py), the watermarks (watermarks.py), appends (append.py), reads
+(read.py, offsets.py), rolling (roll.py), flushing (flush.py), retention (retention.py), how much can be
+compacted (to_clean.py) and replacing segments by compacted ones (replacing.py).
 
-Knows batches and offsets; knows nothing of requests, of other partitions, or of who waits for data. Single-threaded:
-one owner calls it, only FlushPlan.run may run elsewhere. What only somebody asks for who looks inside (batches.py,
-strip.py) is imported then.
+Knows batches and offsets; knows nothing of requests, of other partitions, or of waiting readers. Single-threaded:
+one owner calls it, only FlushPlan.run may run elsewhere. Modules for inspection only (batches.py, strip.py) are
+imported when they are needed.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 class PartitionLog:
     """One partition on disk. Offsets are those of Kafka; every bound is exclusive.
 
-    What every request needs is the part's own method, bound when the log is made, at the cost of no further call:
-    `append`, `append_plain`, `append_own` and `needs_walk` (Appender), `read` and `readable_bytes` (Reader).
+    Methods that every request needs are the part's own, bound when the log is created, without the cost of another
+    call: `append`, `append_plain`, `append_own` and `needs_walk` (Appender), `read` and `readable_bytes` (Reader).
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class PartitionLog:
         self.topic_id = topic_id
         self.name = name = f"{topic}-{partition}"
         self.recovered = loaded.recovered
-        """What opening took."""
+        """The result of the recovery at opening."""
         self.producers = producers = loaded.producers
         self._config = config
         self._epochs = epochs = loaded.epochs
@@ -94,9 +94,9 @@ class PartitionLog:
             directory, name, segments, watermarks, loaded.snapshots, epochs, self._roller, deletions, config
         )
         self.replacer = Replacer(directory, segments, loaded.snapshots, loaded.sums, deletions, config)
-        """Puts compacted segments in the place of others."""
+        """Replaces segments by compacted ones."""
         self.is_being_cleaned = False
-        """Somebody compacts it: retention waits until that is over."""
+        """Whether the log is being compacted: retention waits until that is over."""
         self._appender = Appender(directory.disk, segments, watermarks, producers, epochs, self._roller, config)
         self._reader = Reader(name, segments, watermarks)
         self._lookups = OffsetLookups(segments, watermarks, epochs)
@@ -109,9 +109,10 @@ class PartitionLog:
         self._note_what_answers_wait_for()
 
     def close(self) -> None:
-        """A clean stop: indexes, producer snapshot and epochs written, everything synced. The log is not used again.
+        """Close the log cleanly: indexes, producer snapshot and epochs written, everything synced. It is not used
+        again.
 
-        After a StorageError it is open as before.
+        After a StorageError it is still open.
         """
         self.replacer.finish()
         self._roller.seal_active()
@@ -119,13 +120,13 @@ class PartitionLog:
         self.abandon()
 
     def tell_of_rolls(self, tell: Callable[[str, int, bool], None]) -> None:
-        """As `Roller.when_rolls`."""
+        """Set `Roller.when_rolls`."""
         self._roller.when_rolls = tell
 
     def abandon(self) -> None:
-        """Give the descriptors back and write nothing, plans that have not run included.
+        """Close the descriptors and write nothing, including plans that have not run.
 
-        The partition is deleted, or closed, or its directory offline: another may have its name, or the partition.
+        The partition is deleted, or closed, or its directory is offline: the name or partition may be in use elsewhere.
         """
         for files in (self.replacer, self._epochs, self._sums, self._snapshots):
             files.give_up()
@@ -157,30 +158,29 @@ class PartitionLog:
             and self._watermarks.enough_replicas
             and self._config.flush_messages == LONG_MAX
         )
-        """Whether an append is made and answered without a question: there is room, and no flush or replica is missing.
-
-        Whatever `acks` says.
+        """Whether an append is done and answered at once: there is space, and no flush or replica is needed first.
+        Independent of `acks`.
         """
 
     def room_changed(self) -> None:
-        """The data directory is full, or is not any more."""
+        """Update the state after the data directory became full, or got space again."""
         self._note_what_answers_wait_for()
 
     @property
     def enough_replicas(self) -> bool:
-        """Whether min.insync.replicas is met by this machine alone; else acks=-1 is NOT_ENOUGH_REPLICAS."""
+        """Whether this machine alone satisfies min.insync.replicas; else acks=-1 is NOT_ENOUGH_REPLICAS."""
         return self._watermarks.enough_replicas
 
     @property
     def leader_epoch(self) -> int:
-        """The epoch this partition is led in, whether or not anything was appended in it; -1 before the first."""
+        """The leader epoch of this partition, whether or not anything was appended in it; -1 before the first."""
         return self._epochs.leader_epoch
 
     def set_leader_epoch(self, epoch: int) -> None:
-        """The epoch this partition is led in from now on: readers see it at once, the file has it with an append."""
+        """Set the leader epoch of this partition: readers see it at once, the file has it with an append."""
         self._epochs.leader_epoch = epoch
 
-    # --- what `append` and `read` are not for ---
+    # --- other appends and reads ---
 
     def append_marker(
         self,
@@ -191,84 +191,84 @@ class PartitionLog:
         transaction_version: int = 0,
         hold: bool = False,
     ) -> AppendResult:
-        """Write the marker that ends its producer's transaction: Appender.append_marker."""
+        """Append the marker that ends its producer's transaction: Appender.append_marker."""
         return self._appender.append_marker(
             marker, leader_epoch=leader_epoch, now_ms=now_ms, transaction_version=transaction_version, hold=hold
         )
 
     def release_marker(self, producer_id: int) -> None:
-        """Let the last stable offset pass the transactions of this producer that were ended with `hold`."""
+        """Release the transactions of this producer that were ended with `hold`."""
         self._watermarks.release(producer_id)
 
     def read_own(self, offset: int, max_bytes: int) -> bytes:
-        """As `read`, at least a batch, up to the log's end: for a coordinator, who wrote and acknowledged all of it."""
+        """Return at least a batch, up to the log end: for a coordinator, which wrote and acknowledged all of it."""
         return self._reader.read_own(offset, max_bytes)
 
     def batches(self, offset: int) -> Iterator[LogBatch]:
-        """The headers of the batches from the one with `offset` in it on, to be looked at in slices: batches.py."""
+        """Yield the headers of the batches from the one with `offset` on, to be processed in slices: batches.py."""
         from barnabas.storage.log.batches import batches_from
 
         return batches_from(self._segments, offset)
 
     def aborted_around(self, producer_id: int, offset: int) -> Steps[AbortedTxn | None]:
-        """The aborted transaction of a producer that `offset` lies in, by the transaction indexes. CorruptFile."""
+        """Return the aborted transaction of a producer around `offset`, by the transaction indexes. CorruptFile."""
         from barnabas.storage.log.batches import aborted_around
 
         return aborted_around(self._segments, producer_id, offset)
 
     def find_offset(self, timestamp: int, *, committed: bool) -> Steps[FoundOffset]:
-        """The answer to one ListOffsets timestamp, special ones included. ValueError for unknown ones."""
+        """Return the result of one ListOffsets timestamp, special ones included. ValueError for unknown ones."""
         return self._lookups.find(timestamp, committed=committed)
 
     def strip(self, first: int, end: int, cells_max: int) -> Steps[list[Cell]]:
-        """The batches of [first, end), or samples of them, as a strip of cells: strip.py. StorageError."""
+        """Return the batches of [first, end), or samples of them, as a strip of cells: strip.py. StorageError."""
         from barnabas.storage.log.strip import strip
 
         return strip(self._segments, self.producers, first, end, cells_max)
 
     def aborted_ranges(self, first: int, end: int) -> Steps[AbortedRanges]:
-        """The aborted transactions that touch [first, end), by producer id. StorageError."""
+        """Return the aborted transactions that overlap [first, end), by producer id. StorageError."""
         from barnabas.storage.log.strip import aborted_ranges
 
         return aborted_ranges(self._segments, first, end)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """(largest epoch not above `epoch`, offset where the next one begins); (-1, -1) if nothing can be said."""
+        """Return (largest epoch not above `epoch`, offset where the next one begins); (-1, -1) if unknown."""
         return self._lookups.end_offset_for_epoch(epoch)
 
     # --- flushing: flush.py ---
 
     def flush_due(self, now_ms: int) -> bool:
-        """Whether a flush in the background is due. Ask now and then."""
+        """Return whether a background flush is due. Call it regularly."""
         return self._flusher.is_due(now_ms)
 
     def begin_flush(self, *, sealed_only: bool = False) -> FlushPlan | None:
-        """What to sync: a plan to run in any thread, then `end_flush` or `flush_failed`. None if all is synced."""
+        """Return a plan to run in any thread, then `end_flush` or `flush_failed`. None if all is synced."""
         return self._flusher.begin(sealed_only=sealed_only)
 
     def end_flush(self, plan: FlushPlan) -> None:
-        """The plan ran: move the recovery point, and the high watermark if it waited for that."""
+        """Move the recovery point after the plan ran, and the high watermark if it waited for that."""
         self._flusher.finish(plan)
 
     def flush_failed(self, plan: FlushPlan, error: StorageError) -> None:
-        """The plan raised: nothing moves, and after a failed sync the directory is offline until a restart."""
+        """End a plan that raised: nothing moves; after a failed sync the directory is offline until a restart."""
         self._flusher.failed(plan, error)
 
-    # --- offsets: watermarks.py says what each is ---
+    # --- offsets: watermarks.py explains them ---
 
     @property
     def log_start_offset(self) -> int:
-        """The first offset readers may ask for."""
+        """The first offset that readers may fetch."""
         return self._watermarks.log_start_offset
 
     @property
     def last_stable_offset(self) -> int:
-        """Where readers of committed records stop."""
+        """The last stable offset, where readers of committed records stop."""
         return self._watermarks.last_stable_offset
 
     @property
     def high_watermark(self) -> int:
-        """Where readers stop."""
+        """The high watermark, where readers stop."""
         return self._watermarks.high_watermark
 
     @property
@@ -278,35 +278,35 @@ class PartitionLog:
 
     @property
     def recovery_point(self) -> int:
-        """Everything below survives a power cut."""
+        """The offset below which everything survives a power cut."""
         return self._watermarks.recovery_point
 
     @property
     def flush_before_answer(self) -> bool:
-        """Whether flush.messages is reached: an append is then seen and answered after a flush."""
+        """Whether flush.messages is reached: an append is then visible and answered after a flush."""
         return self._watermarks.is_sync_awaited
 
     # --- segments ---
 
     def delete_records_before(self, offset: int) -> int:
-        """Move the log's start to `offset` (-1: the high watermark); returns where it is now. It never goes back.
+        """Move the log's start to `offset` (-1: the high watermark); return the new start. It never goes back.
 
-        Raises KafkaError. The files go with the next `apply_retention`.
+        Raises KafkaError. The files are removed by the next `apply_retention`.
         """
-        if self._config.is_compacted and not self._config.is_deleted_by_age_or_size:  # without a policy, by hand alone
+        if self._config.is_compacted and not self._config.is_deleted_by_age_or_size:  # without a policy, only manually
             raise KafkaError(ErrorCode.POLICY_VIOLATION, f"cleanup.policy of {self.topic} does not contain delete")
         return self._retention.start_at(offset)
 
     def settle_ages(self, now_ms: int) -> Steps[None]:
-        """Before `apply_retention`: have every segment that it may find too old know how old it is."""
+        """Determine, before `apply_retention`, the age of every segment that it may find too old."""
         return self._retention.settle_ages(now_ms)
 
     def apply_retention(self, now_ms: int, at_most: int = sys.maxsize) -> list[str]:
-        """Give up what the settings no longer keep, oldest first; returns a reason for each segment that went.
+        """Delete the segments that the settings do not retain, oldest first; return a reason for each.
 
-        `at_most`: how many go; the next time it goes on. Nothing goes while the log is compacted: as in Kafka it waits
-        for the next time. Compacted segments whose swap failed are put in place first. It is durable with
-        `retention_job`. StorageError.
+        `at_most`: how many to delete; the next call continues. Nothing is deleted while the log is compacted: as in
+        Kafka it waits for the next time. Compacted segments whose swap failed are put in place first. It is durable
+        after `retention_job`. StorageError.
         """
         if self.is_being_cleaned:
             return []
@@ -314,20 +314,20 @@ class PartitionLog:
         return self._retention.apply(now_ms, at_most)
 
     def retention_job(self) -> SyncJob | None:
-        """Makes durable what was given up, in a thread; None if it is."""
+        """Return a job for a thread that makes the deletions durable; None if they are."""
         return self._retention.sync_job()
 
     @property
     def retention_awaits_flush(self) -> bool:
-        """Whether a segment that is not kept any more goes only after a flush; not while nothing goes in any case."""
+        """Whether a segment to delete waits for a flush; False while nothing is deleted anyway."""
         return self._retention.awaits_flush and not self.is_being_cleaned
 
     def cleanable(self, first_dirty_offset: int, now_ms: int) -> Steps[Cleanable]:
-        """What can be compacted now. StorageError."""
+        """Return the part that can be compacted now. StorageError."""
         return dirtiness(self._segments, self._watermarks, self._config, first_dirty_offset, now_ms)
 
     def aborted_behind(self, offset: int) -> Steps[list[AbortedTxn]]:
-        """The aborted transactions that begin below `offset`, where a segment begins, and end behind it."""
+        """Return the aborted transactions that begin below `offset`, a segment's base, and end after it."""
         return aborted_behind(self._segments, offset)
 
     @property
@@ -337,27 +337,27 @@ class PartitionLog:
 
     @property
     def first_segment_base_offset(self) -> int:
-        """Where the files begin, after a power cut, too: at or below the log's start."""
+        """The base offset of the first file, also after a power cut: at or below the log's start."""
         return self._retention.first_on_disk
 
     @property
     def size(self) -> int:
-        """Bytes in the segments, without their indexes."""
+        """The bytes in the segments, without their indexes."""
         return self._segments.size
 
     @property
     def segments_count(self) -> int:
-        """How many segments there are."""
+        """The number of segments."""
         return len(self._segments.all)
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How long each segment is, by its file's name: what is behind it in the file is no part of the log."""
+        """The size of each segment, by its file's name: bytes after it in the file do not belong to the log."""
         return {segment.log.name: segment.size for segment in self._segments.all}
 
     @property
     def files(self) -> list[DiskFile]:
-        """The files of the segments, which open themselves when they are read."""
+        """The files of the segments, which are opened when they are read."""
         return [segment.log for segment in self._segments.all]
 
     @property
@@ -369,31 +369,31 @@ class PartitionLog:
     # --- producers ---
 
     def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
-        """Whether a batch of this producer would go on with a transaction, not begin one."""
+        """Return whether a batch of this producer would continue a transaction, not begin one."""
         return self.producers.has_open_transaction(producer_id, producer_epoch)
 
     @property
     def first_undecided(self) -> tuple[int, int] | None:
-        """(first offset, producer id) of the transaction that holds the last stable offset back; None without one."""
+        """The (first offset, producer id) of the transaction that limits the last stable offset; None without one."""
         return next(iter(self.producers.unstable.items()), None)
 
     def transaction_begin(self, producer_id: int) -> int | None:
-        """Where the transaction that a producer has open here begins; None for one that has none."""
+        """Return the first offset of the transaction that a producer has open here; None without one."""
         producer = self.producers.get(producer_id)
         return None if producer is None else producer.current_txn_first_offset
 
     def is_fenced(self, producer_id: int, producer_epoch: int) -> bool:
-        """Whether a batch of this producer will be refused for its epoch."""
+        """Return whether a batch of this producer will be refused for its epoch."""
         return self.producers.is_fenced(producer_id, producer_epoch)
 
     def note_refused(self, header: BatchHeader, refused_ms: int) -> None:
-        """A client's batch was refused for now, and will come again: not after a later one of its producer."""
+        """Note that a client's batch was refused and will be retried: not after a later one of its producer."""
         self.producers.add_refused(header, refused_ms)
 
     def producers_state(self) -> list[ProducerState]:
-        """Every producer, as DescribeProducers shows it."""
+        """Return the state of every producer, for DescribeProducers."""
         return self.producers.states()
 
     def remove_expired_producers(self, now_ms: int, expiration_ms: int) -> list[int]:
-        """Forget producers that have not written for producer.id.expiration.ms; returns their ids."""
+        """Remove producers that have not written for producer.id.expiration.ms; return their ids."""
         return self.producers.expire(now_ms, expiration_ms)

@@ -1,8 +1,8 @@
 """Look-ups of offsets, by timestamp (ListOffsets, Kafka's special timestamps included) and by leader epoch.
 
-Reads only. `bound` is where a reader must stop: the high watermark, or the last stable offset for read_committed; what
-would be found at or behind it is not found. Look-ups by time come in steps, and answer for the log as it was when they
-began: segments may be added meanwhile, or deleted, which is then a FileRemoved.
+Reads only. `bound` is where a reader must stop: the high watermark, or the last stable offset for read_committed;
+offsets at or after it are not found. Look-ups by time run in steps, and return the state of the log when they
+began: segments may be added meanwhile, or deleted, which raises FileRemoved.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ LATEST_TIERED: Final = -5
 EARLIEST_PENDING_UPLOAD: Final = -6
 
 _UNKNOWN: Final = -1
-_SEGMENTS_MASK: Final = 31  # segments passed over between two pauses, less one
+_SEGMENTS_MASK: Final = 31  # segments skipped between two pauses, less one
 
 
 class FoundOffset(NamedTuple):
-    """An answer; -1 three times when there is nothing to be found. `timestamp` (ms) is -1 for the special ones."""
+    """A result; -1 three times when nothing is found. `timestamp` (ms) is -1 for the special ones."""
 
     timestamp: int
     offset: int
@@ -50,7 +50,7 @@ NOT_FOUND: Final = FoundOffset(_UNKNOWN, _UNKNOWN, _UNKNOWN)
 
 
 class OffsetLookups:
-    """Offsets of one log, by timestamp and by leader epoch."""
+    """Look-ups of offsets in one log, by timestamp and by leader epoch."""
 
     __slots__ = ("_epochs", "_segments", "_watermarks")
 
@@ -60,7 +60,7 @@ class OffsetLookups:
         self._epochs = epochs
 
     def find(self, timestamp: int, *, committed: bool) -> Steps[FoundOffset]:
-        """The answer to one ListOffsets timestamp, special ones included. ValueError for unknown ones."""
+        """Return the result of one ListOffsets timestamp, special ones included. ValueError for unknown ones."""
         marks, epochs = self._watermarks, self._epochs
 
         def bound() -> int:
@@ -72,22 +72,22 @@ class OffsetLookups:
         return query.look_up(timestamp)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """(largest epoch not above `epoch`, offset where the next one begins); (-1, -1) if nothing can be said."""
+        """Return (largest epoch not above `epoch`, offset where the next one begins); (-1, -1) if unknown."""
         return self._epochs.end_offset_for(epoch, self._watermarks.log_end_offset)
 
 
 class OffsetQuery(NamedTuple):
-    """A log as far as these look-ups need it."""
+    """The data of a log that these look-ups need."""
 
     segments: Sequence[Segment]
-    ages: array[int]  # Segments.ages, which grows with what is learnt here
+    ages: array[int]  # Segments.ages, which these look-ups extend
     epochs: Sequence[EpochEntry]
     leader_epoch: int
     log_start_offset: int
-    bound: Callable[[], int]  # it moves between two steps, and what is found last is held against it as it is then
+    bound: Callable[[], int]  # it moves between two steps, and the final result is compared with its value then
 
     def look_up(self, timestamp: int) -> Steps[FoundOffset]:
-        """The answer to one ListOffsets timestamp. ValueError for a negative one that means nothing."""
+        """Return the result of one ListOffsets timestamp. ValueError for an unknown negative one."""
         if timestamp >= 0:
             return (yield from self._by_timestamp(timestamp))
         if timestamp == LATEST:
@@ -125,7 +125,7 @@ class OffsetQuery(NamedTuple):
         return NOT_FOUND
 
     def _note_age(self, number: int, max_timestamp: int) -> None:
-        """Of the next sealed segment whose age is not in `ages` yet; the active one's changes."""
+        """Store the age of the next sealed segment that is not in `ages` yet; the active one's changes."""
         ages = self.ages
         if number == len(ages) < len(self.segments) - 1:
             ages.append(max(max_timestamp, ages[-1]) if number else max_timestamp)
@@ -137,12 +137,12 @@ class OffsetQuery(NamedTuple):
             if (newest_here := (yield from max_timestamp(segment))) > largest:  # the first of them, if equal
                 newest, largest = segment, newest_here
         found = yield from record_of_max_timestamp(newest)
-        if found is not None and found.offset < self.log_start_offset:  # it was deleted: which is it of the others?
+        if found is not None and found.offset < self.log_start_offset:  # it was deleted: search the remaining records
             return (yield from self._by_timestamp((yield from self._largest_timestamp_left())))
         return self._below_bound(found)
 
     def _largest_timestamp_left(self) -> Steps[int]:
-        """Of the records at or above the log's start; 0 if none has one. Only one segment is read for it."""
+        """Return the largest timestamp at or above the log's start; 0 if none has one. Reads only one segment."""
         largest = 0
         for segment, after in zip(self.segments, [*self.segments[1:], None], strict=True):
             yield

@@ -1,7 +1,7 @@
-"""Reading from a log: which bytes of which segment, and which of the transactions in them were aborted.
+"""Reading from a log: the bytes of a segment, and the aborted transactions in them.
 
-The answer is a slice of a file, whose bytes are read when they are sent. A slice lies in one segment and below its
-bound. It begins with a whole batch; where a limit ends it, it may end in the middle of another.
+The result is a slice of a file, whose bytes are read when they are sent. A slice lies in one segment and below its
+bound. It begins with a whole batch; if a limit ends it, it may end in the middle of another.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.refusals import OffsetOutOfRange
 from barnabas.storage.segment.segment import Segment
 
-_new_tuple: Final = tuple.__new__  # half the price of a NamedTuple's constructor
+_new_tuple: Final = tuple.__new__  # half the cost of a NamedTuple's constructor
 
 
 class ReadResult(NamedTuple):
-    """An answer to a read. `data` is None when there is nothing to read (yet).
+    """The result of a read. `data` is None when there is nothing to read (yet).
 
-    `aborted` holds (producer id, first offset) pairs for a committed read, in no order, perhaps some that lie outside;
-    None for an uncommitted one, and as in Kafka where there is something that does not fit.
+    `aborted` holds (producer id, first offset) pairs for a committed read, in no order, possibly some that lie outside;
+    None for an uncommitted one, and, as in Kafka, if there are batches that do not fit.
     """
 
     data: FileSlice | None
@@ -33,11 +33,11 @@ class ReadResult(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes to read."""
+        """The bytes to read."""
         return 0 if self.data is None else self.data.size
 
     def read_all(self) -> bytes:
-        """Every byte, at once."""
+        """Return all bytes at once."""
         return b"" if self.data is None else self.data.read_all()
 
 
@@ -52,7 +52,7 @@ class Reader:
         self._watermarks = watermarks
 
     def read(self, offset: int, max_bytes: int, *, committed: bool, force_first_batch: bool) -> ReadResult:
-        """What lies at `offset`, `max_bytes` at most, never beyond the high watermark or the last stable offset.
+        """Return data at `offset`, at most `max_bytes`, never beyond the high watermark or last stable offset.
 
         The slice begins with the batch that holds `offset`, which may begin before it. Raises OffsetOutOfRange.
         """
@@ -80,7 +80,7 @@ class Reader:
         return _new_tuple(ReadResult, marked)
 
     def read_own(self, offset: int, max_bytes: int) -> bytes:
-        """As `read`, at least a batch, up to the log's end: for a coordinator, who wrote and acknowledged all of it."""
+        """Return at least a batch, up to the log end: for a coordinator, which wrote and acknowledged all of it."""
         marks, segments = self._watermarks, self._segments
         bound = marks.log_end_offset
         if not marks.log_start_offset <= offset <= bound:
@@ -91,7 +91,7 @@ class Reader:
         return b"" if found is None else found[1].read_all()
 
     def readable_bytes(self, offset: int, committed: bool) -> int:
-        """About how many bytes a reader at `offset` could have; 0 where a read would raise."""
+        """Return about how many bytes a reader at `offset` could read; 0 where a read would raise."""
         marks, segments = self._watermarks, self._segments
         bound = marks.last_stable_offset if committed else marks.high_watermark
         if not marks.log_start_offset <= offset < bound:
@@ -111,9 +111,9 @@ class Reader:
 def slice_of(
     segments: Sequence[Segment], index: int, offset: int, bound: int, max_bytes: int, force_first_batch: bool
 ) -> tuple[int, FileSlice] | None:
-    """(segment's index, slice) with the batch that holds `offset`, or the first behind it, and what follows.
+    """Return (segment's index, slice) with the batch that holds `offset`, or the first after it, and the following.
 
-    `index` is the segment `offset` falls into. Later segments are looked at only if that one has nothing at or behind
+    `index` is the segment `offset` falls into. Later segments are used only if that one has nothing at or after
     `offset`: its last batches may be gone.
     """
     while index < len(segments) and segments[index].base_offset < bound:
@@ -123,13 +123,13 @@ def slice_of(
         if found is not None:
             return index, found
         if segment.position_of(offset) < end_position:
-            return None  # there is something, but it does not fit
+            return None  # there are batches, but they do not fit
         index += 1
     return None
 
 
 def end_position_of(segments: Sequence[Segment], index: int, bound: int) -> int:
-    """Where `bound` lies in a segment: its size if the bound is behind it."""
+    """Return the position of `bound` in a segment: its size if the bound is after it."""
     segment = segments[index]
     if index + 1 < len(segments) and segments[index + 1].base_offset <= bound:
         return segment.size
@@ -139,7 +139,7 @@ def end_position_of(segments: Sequence[Segment], index: int, bound: int) -> int:
 def aborted_in(
     segments: Sequence[Segment], index: int, found: FileSlice, start_offset: int, log_end_offset: int
 ) -> list[tuple[int, int]]:
-    """Producers and first offsets of the aborted transactions that may touch a slice of segment `index`.
+    """Return producers and first offsets of the aborted transactions that may overlap a slice of segment `index`.
 
     The entry of a transaction lies in the segment of its marker, so the search goes forward from the slice's own.
     """
@@ -156,7 +156,7 @@ def aborted_in(
 
 
 def bytes_between(segments: Sequence[Segment], index: int, offset: int, bound: int) -> int:
-    """About how many bytes lie between two offsets, for deciding whether a parked fetch is worth waking.
+    """Return about how many bytes lie between two offsets, to decide whether to wake a waiting fetch.
 
     Exact within a segment, and never more than what can be read at all.
     """

@@ -1,14 +1,14 @@
-"""Retention: which segments of a log are too old, too many, or before its start, and how they go.
+"""Retention: deleting segments of a log that are too old, exceed the size, or lie before its start.
 
-`deletable_segments` is a pure choice, with no effect. Segments go from the oldest on, and only while all they hold is
-below the high watermark. The rules are tried in Kafka's order (start offset, size, time), each going on where the one
-before stopped. A log with `cleanup.policy=compact` alone loses only what lies before its start offset. Size and time
-take nothing that is not decided: unlike Kafka's they stop at the last stable offset, or a transaction that commits
+`deletable_segments` is a pure function. Segments are deleted from the oldest on, and only while all their records are
+below the high watermark. The rules are applied in Kafka's order (start offset, size, time), each continuing where the
+previous one stopped. A log with only `cleanup.policy=compact` loses only segments before its start offset. Size and
+time delete no undecided records: unlike in Kafka they stop at the last stable offset, or a transaction that commits
 later would be shown without its beginning.
 
-`Retention` acts on it: a segment's files are renamed at once and removed file.delete.delay.ms later, when no answer
-reads from them any more. The new names are synced by a job for a thread; as long as a power cut could bring the old
-ones back, the log begins with them for the checkpoints (`first_on_disk`).
+`Retention` applies it: a segment's files are renamed at once and removed file.delete.delay.ms later, when no response
+reads from them any more. The new names are synced by a job for a thread; as long as a power cut could restore the old
+ones, the log begins with them for the checkpoints (`first_on_disk`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from barnabas.storage.steps import Steps
 
 
 class Retention:
-    """Moves the start of one log, and gives up the segments that are not kept any more."""
+    """Moves the start of one log, and deletes the segments that are not retained any more."""
 
     __slots__ = (
         "_config",
@@ -70,17 +70,17 @@ class Retention:
         self._roller = roller
         self._deletions = deletions
         self.awaits_flush = False
-        self._given_up: tuple[int, int] | None = None  # by which change of names, and from which base offset on
+        self._given_up: tuple[int, int] | None = None  # number of the name change, and base offset of the first segment
         self.configure(config)
 
     def configure(self, config: LogConfig) -> None:
-        """Go by these settings from now on."""
+        """Apply these settings from now on."""
         self._config = config
 
     def start_at(self, offset: int) -> int:
-        """Move the log's start to `offset` (-1: the high watermark); returns where it is now. It never goes back.
+        """Move the log's start to `offset` (-1: the high watermark); return the new start. It never goes back.
 
-        Raises OffsetOutOfRange. The files go with the next `apply`.
+        Raises OffsetOutOfRange. The files are removed by the next `apply`.
         """
         high_watermark = self._watermarks.high_watermark
         wanted = high_watermark if offset == -1 else offset
@@ -92,7 +92,7 @@ class Retention:
         return self._watermarks.log_start_offset
 
     def settle_ages(self, now_ms: int) -> Steps[None]:
-        """Before `apply`: have every segment that it may find too old know how old it is."""
+        """Determine, before `apply`, the age of every segment that it may find too old."""
         config = self._config
         if config.is_deleted_by_age_or_size and config.retention_ms >= 0:
             going_anyway = len(self._deletable(now_ms, config._replace(retention_ms=-1)))
@@ -102,10 +102,10 @@ class Retention:
                     return
 
     def apply(self, now_ms: int, at_most: int = sys.maxsize) -> list[str]:
-        """Give up what the settings no longer keep, oldest first; returns a reason for each segment that went.
+        """Delete the segments that the settings do not retain, oldest first; return a reason for each.
 
-        `at_most`: how many go, so that it does not take long; the next `apply` goes on. A segment stays while a flush
-        is to write what is known of the producers at its end (`awaits_flush`). `sync_job` follows.
+        `at_most`: how many to delete, so that it does not take long; the next `apply` continues. A segment stays while
+        a flush has to write the producer snapshot at its end (`awaits_flush`). `sync_job` follows.
         """
         segments = self._segments
         reasons = self._deletable(now_ms, self._config)[:at_most]
@@ -128,13 +128,13 @@ class Retention:
 
     @property
     def first_on_disk(self) -> int:
-        """Where the files begin after a power cut, too."""
+        """The base offset of the first file, also after a power cut."""
         if self._given_up is not None and self._directory.changes_synced < self._given_up[0]:
             return self._given_up[1]
         return self._segments.all[0].base_offset
 
     def sync_job(self) -> SyncJob | None:
-        """Makes durable what was given up, in a thread; None if it is."""
+        """Return a job for a thread that makes the deletions durable; None if they are."""
         if self.first_on_disk == self._segments.all[0].base_offset:
             return None
         return SyncJob(self._directory.disk, directories=[self._directory])
@@ -157,35 +157,35 @@ class Retention:
             self._watermarks.start_at(offset)
 
     def _delete(self, segment: Segment, now_ms: int) -> None:
-        """What can fail comes first. The segment is in the log until then, and the next `apply` goes on with it."""
+        """Delete a segment. Steps that can fail come first: if one does, the next `apply` retries."""
         names = segment.mark_deleted()
         snapshot = self._snapshots.mark_deleted(segment.base_offset)
         names += [snapshot] if snapshot else []
-        segment.log.close()  # a removed file keeps its room on the disk while it is open
+        segment.log.close()  # a removed file occupies disk space while it is open
         self._segments.replace([segment])
         due_ms = now_ms + self._config.file_delete_delay_ms
-        # A start finds the segment gone by these names, or by the epochs.
+        # A start detects the deletion by these names, or by the epochs.
         self._deletions.schedule(due_ms, self._directory, names, [segment.log], before_last=self._epochs.sync_job)
 
 
 class RetainedSegment(Protocol):
-    """What is asked of a segment. `largest_timestamp` may cost a read, so it is asked last, and only if it is known."""
+    """The used properties of a segment. `largest_timestamp` may cost a read: it is used last, and only if known."""
 
     @property
     def base_offset(self) -> int:
-        """Offset of its first batch, or below."""
+        """The offset of its first batch, or below."""
 
     @property
     def size(self) -> int:
-        """Bytes of its log file."""
+        """The bytes of its log file."""
 
     @property
     def is_age_known(self) -> bool:
-        """Whether `largest_timestamp` counts every record; else the segment stays until it does."""
+        """Whether `largest_timestamp` covers every record; else the segment stays until it does."""
 
     @property
     def largest_timestamp(self) -> int:
-        """Its age, ms since the epoch."""
+        """The age of the segment, ms since the epoch."""
 
 
 def deletable_segments(
@@ -198,9 +198,9 @@ def deletable_segments(
     config: LogConfig,
     now_ms: int,
 ) -> list[str]:
-    """Why each segment may go: one reason for each, from the oldest on; the others stay.
+    """Return one reason for each segment to delete, from the oldest on; the others stay.
 
-    If every segment goes, the caller first rolls an empty one at the log's end. The last one never goes while empty.
+    If every segment is deleted, the caller first rolls an empty one at the log end. An empty last one is never deleted.
     """
     reasons: list[str] = []
     bounds = [segment.base_offset for segment in segments[1:]] + [log_end_offset]
@@ -225,7 +225,7 @@ def deletable_segments(
 
 
 Candidates = list[tuple[RetainedSegment, int]]
-"""Segments that may be judged, with the offset each ends at: a prefix of the log's, as a watermark cuts it."""
+"""Segments that may be deleted, with the end offset of each: a prefix of the log's, limited by a watermark."""
 
 
 def _before_start(candidates: Candidates, count: int, log_start_offset: int) -> Iterator[str | None]:

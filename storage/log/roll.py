@@ -1,10 +1,10 @@
-"""Rolling: the active segment is sealed, and the next one begins at the log's end.
+"""Rolling: the active segment is sealed, and the next one begins at the log end.
 
-Knows what must be in place when a segment is sealed: its indexes, and the producer snapshot at its end, which vouches
-for them and so is on the disk no sooner. When a segment is full is the segment's to say, by the settings it gets here.
+Knows the files of a sealed segment: its indexes, and the producer snapshot at its end, which confirms them and so is
+written to the disk after them. The segment itself decides when it is full, by the settings it gets here.
 
-Invariant: the last segment is active, the others are sealed. Where a roll or a close fails the last one may be sealed
-until the next append, which goes on in it; or the directory is offline.
+Invariant: the last segment is active, the others are sealed. If a roll or a close fails the last one may be sealed
+until the next append, which continues in it; or the directory is offline.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from barnabas.storage.segment.segment import Segment
 
 
 class Roller:
-    """Begins and seals the segments of one log."""
+    """Creates and seals the segments of one log."""
 
     __slots__ = (
         "_config",
@@ -58,19 +58,19 @@ class Roller:
         self._snapshots = snapshots
         self._flusher = flusher
         self.when_rolls: Callable[[str, int, bool], None] | None = None
-        """Told before and after each roll: the log's name, its active segment's base offset, whether it is over."""
+        """Called before and after each roll: the log's name, its active segment's base offset, whether it is over."""
         self.configure(config)
 
     def configure(self, config: LogConfig) -> None:
-        """Go by these settings from the next append on."""
+        """Apply these settings from the next append on."""
         self._config = config
         self._set_limits()
 
     def make_room(self, batch_size: int, last_offset: int, max_timestamp: int, now_ms: int) -> None:
-        """The active segment takes no batch (`should_roll`): begin the next, unless it is only sealed. StorageError.
+        """Begin the next segment for a batch that the active one cannot take, or reactivate it if sealed. StorageError.
 
-        It is sealed where a roll or a close failed. To go on in it something has to be read, which may be just what
-        failed there: so that is done as late as this, and again with the next append if it fails.
+        It is sealed if a roll or a close failed. Reactivating it reads files, which may be the operation that failed
+        there: so that is done as late as this, and again with the next append if it fails.
         """
         active = self._segments.active
         if active.is_sealed:
@@ -80,7 +80,7 @@ class Roller:
         self.roll(now_ms)
 
     def roll(self, now_ms: int) -> None:
-        """Seal the active segment and begin the next at the log's end. On StorageError the old one stays the last."""
+        """Seal the active segment and begin the next at the log end. On StorageError the old one stays the last."""
         end_offset = self._watermarks.log_end_offset
         tell = self.when_rolls
         if tell is not None:
@@ -99,8 +99,8 @@ class Roller:
     def seal_active(self) -> None:
         """Write the active segment's indexes, then the producer snapshot at its end.
 
-        Where flushes went past the segment's start the indexes are synced in between: recovery takes for durable what
-        ends at the recovery point, and has a snapshot there.
+        If flushes passed the segment's start the indexes are synced in between: recovery treats a segment as durable if
+        it ends at the recovery point and has a snapshot there.
         """
         active = self._segments.active
         if not active.is_sealed:
@@ -110,19 +110,19 @@ class Roller:
         self._snapshots.write(self._watermarks.log_end_offset, self._producers.snapshot())
 
     def _seal(self, end_offset: int) -> None:
-        """The same for a roll, which syncs nothing: others wait. The next flush does, and writes the snapshot last."""
+        """Seal for a roll, without a blocking sync. The next flush syncs, and writes the snapshot last."""
         active, snapshots = self._segments.active, self._snapshots
         if not active.is_sealed:
             active.seal()
         if not self._flusher.reaches(end_offset):
-            snapshots.write(end_offset, self._producers.snapshot())  # who goes past it syncs the indexes with it
+            snapshots.write(end_offset, self._producers.snapshot())  # the flush that passes it syncs the indexes
         elif end_offset not in snapshots.offsets:
             snapshots.write_later(end_offset, self._producers.snapshot())
-        elif active.files_to_sync().paths:  # its indexes were not those that the snapshot vouches for
+        elif active.files_to_sync().paths:  # the snapshot confirms other indexes than these
             self._flusher.flush_now([active])
 
     def _undo(self, base_offset: int) -> None:
-        """Keep the active segment; the next one's empty file must not come back once this one ends behind it."""
+        """Keep the active segment; the next one's empty file must not come back once this one ends after it."""
         self._snapshots.take_back(base_offset)
         try:
             self._directory.remove(segment_file(base_offset, FileKind.LOG))
@@ -131,7 +131,7 @@ class Roller:
             self._directory.disk.go_offline(f"cannot go on after a failed roll: {error}")
 
     def _set_limits(self) -> None:
-        """segment.jitter.ms: each segment ends that much earlier at most, always the same for one, spread over many."""
+        """Set the limits. Each segment ends up to segment.jitter.ms earlier, constant for each segment."""
         active, config = self._segments.active, self._config
         jitter_max_ms = min(config.segment_jitter_ms, config.roll_ms)
         jitter_ms = crc32(f"{self._name}-{active.base_offset}".encode()) % jitter_max_ms if jitter_max_ms > 0 else 0

@@ -1,11 +1,11 @@
-"""The segments of a log, in order: the sealed ones, and behind them the active one.
+"""The segments of a log, in order: the sealed ones, and after them the active one.
 
-Knows segments by base offset and size; what happens to their files is up to whoever adds and replaces them. `ages` is
-kept here for the look-ups by time: they find the segment to read without a look at all before it.
+Knows segments by base offset and size; the code that adds and replaces them handles their files. `ages` is
+stored here for the look-ups by time: they find the segment to read without checking all before it.
 
-Invariants: there is at least one segment; base offsets ascend; `all` is a tuple that is exchanged and never changed, so
-a look-up that pauses goes on with the segments there were when it began. `ages` only grows, and is exchanged where
-segments are replaced.
+Invariants: there is at least one segment; base offsets ascend; `all` is a tuple that is replaced and never changed, so
+a look-up that pauses continues with the segments at its beginning. `ages` only grows, and is replaced when segments
+are replaced.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ class Segments:
         self.all = tuple(segments)
         self.active = segments[-1]
         self.ages = array("q")
-        """Of the first sealed segments, as many as were asked so far: the largest timestamp up to there."""
+        """The largest timestamp up to each of the first sealed segments, as far as they were read so far."""
         self.bytes_replaced = 0  # by how much replacements have shortened the log
 
     @property
     def size(self) -> int:
-        """Bytes in the segments, without their indexes."""
+        """The bytes in the segments, without their indexes."""
         return sum(segment.size for segment in self.all)
 
     def add(self, segment: Segment) -> None:
-        """Make a new segment the active one; the one before is sealed."""
+        """Make a new segment the active one; the previous one is sealed."""
         _check_ascending((self.active, segment))
         self.all = (*self.all, segment)
         self.active = segment
 
     def replace(self, old: Sequence[Segment], new: Sequence[Segment] = ()) -> None:
-        """Put `new` in the place of `old`: sealed segments that follow one another."""
+        """Replace `old` by `new`: consecutive sealed segments."""
         first = self.all.index(old[0])
         after = first + len(old)
         assert self.all[first:after] == tuple(old), "the segments to replace do not follow one another in the log"
@@ -54,7 +54,7 @@ class Segments:
         self.bytes_replaced += sum(segment.size for segment in old) - sum(segment.size for segment in new)
 
     def index_of(self, offset: int) -> int:
-        """Index of the last segment that begins at or below `offset`, 0 if none does."""
+        """Return the index of the last segment that begins at or below `offset`, 0 if none does."""
         if offset >= self.active.base_offset:
             return len(self.all) - 1
         return max(0, bisect_right(self.all, offset, key=_base_offset) - 1)

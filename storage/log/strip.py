@@ -1,11 +1,11 @@
-"""A stretch of a log as a strip of cells, for whoever looks at it: each a batch, or a sample of what lies there.
+"""A range of a log as a strip of cells, for inspection: each a batch, or a sample of the batches there.
 
-Reads headers, no records. Where the stretch has few batches, each has a cell. Else the stretch is divided evenly, and a
-cell shows one batch of its own: the first of a segment that begins there, which costs no look-up, or the one that the
-offset index leads to. Of sealed segments whose index is not in memory only some are asked; the cell before is then as
-long as it takes. So the work is bounded whatever the log's size.
+Reads headers, no records. If the range has few batches, each has a cell. Else the range is divided evenly, and a cell
+shows one of its batches: the first of a segment that begins there, which costs no look-up, or the one found by the
+offset index. Of sealed segments whose index is not in memory only some are read; the previous cell is extended
+instead. So the work is bounded whatever the log's size.
 
-Comes in steps: the log may grow meanwhile. Segments that are deleted raise FileRemoved.
+Runs in steps: the log may grow meanwhile. Segments that are deleted raise FileRemoved.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class _Found(NamedTuple):
 
 
 def strip(segments: Segments, producers: Producers, first: int, end: int, cells_max: int) -> Steps[list[Cell]]:
-    """The cells of [first, end), in order. StorageError."""
+    """Return the cells of [first, end), in order. StorageError."""
     aborted = yield from aborted_ranges(segments, first, end)
     found: list[_Found] = []
     for each in batches_from(segments, first):
@@ -73,7 +73,7 @@ def strip(segments: Segments, producers: Producers, first: int, end: int, cells_
 
 
 def batches_from(segments: Segments, offset: int) -> Iterator[_Found]:
-    """Every batch that ends at or behind `offset`, by its header."""
+    """Yield every batch that ends at or after `offset`, by its header."""
     index = segments.index_of(offset)
     position = segments.all[index].position_of(offset)
     for segment in segments.all[index:]:
@@ -86,7 +86,7 @@ def batches_from(segments: Segments, offset: int) -> Iterator[_Found]:
 
 
 def aborted_ranges(segments: Segments, first: int, end: int) -> Steps[AbortedRanges]:
-    """The aborted transactions that touch [first, end)."""
+    """Return the aborted transactions that overlap [first, end)."""
     found: AbortedRanges = defaultdict(list)
     for segment in segments.all[segments.index_of(first) :]:
         entries, is_complete = segment.aborted(first, end)
@@ -99,7 +99,7 @@ def aborted_ranges(segments: Segments, first: int, end: int) -> Steps[AbortedRan
 
 
 def kind_of(header: BatchHeader, producers: Producers, aborted: AbortedRanges) -> str:
-    """What became of a batch's records. Not for control batches."""
+    """Return the state of a batch's records: plain, committed, aborted or open. Not for control batches."""
     if not header.is_transactional:
         return PLAIN
     producer = producers.get(header.producer_id)
@@ -147,7 +147,7 @@ def _sampled(
 
 
 def _segment_for(segments: Segments, low: int, high: int) -> tuple[Segment, bool]:
-    """The first segment that begins in [low, high), if one does; else the one that `low` lies in."""
+    """Return the first segment that begins in [low, high), if one does; else the one that contains `low`."""
     index = segments.index_of(low)
     here = segments.all[index]
     if here.base_offset < low and index + 1 < len(segments.all) and segments.all[index + 1].base_offset < high:

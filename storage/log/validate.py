@@ -1,11 +1,11 @@
-"""What is checked of a batch before it is appended, in Kafka's order, and the rewriting that goes with it.
+"""The checks of a batch before it is appended, in Kafka's order, and the rewriting that goes with them.
 
-`check_batch` looks at the header and the CRC and is enough for most topics. Where a topic's settings ask for more
-(`needs_walk`), `walk` decompresses, looks at every record and returns the batch to append; so it does where the largest
-timestamp in the header may be wrong. Elsewhere what the header says of its records is taken on trust:
+`check_batch` checks the header and the CRC and is enough for most topics. If a topic's settings require more
+(`needs_walk`), `walk` decompresses, checks every record and returns the batch to append; it also does so if the
+largest timestamp in the header may be wrong. Otherwise the header's data about its records is trusted:
 docs/decisions/0010.
 
-Everything here is a pure function of its arguments. A client decides how long a walk takes: a batch of a megabyte may
+All functions here are pure. A client determines how long a walk takes: a batch of a megabyte may
 hold a hundred million records. `walk_in_steps` pauses between pieces of it. Nothing here knows offsets or producers.
 """
 
@@ -49,21 +49,19 @@ from barnabas.storage.config import LONG_MAX, LogConfig
 from barnabas.storage.refusals import AppendRefused, RecordError
 
 PRODUCER_COMPRESSION: Final = -1  # the codec is the producer's choice
-REBUILT_BYTES_MAX: Final = 128 * 1024 * 1024  # of a batch that is compressed anew, which is held in memory
+REBUILT_BYTES_MAX: Final = 128 * 1024 * 1024  # of a recompressed batch, which is held in memory
 PRODUCE_VERSION_NEWEST: Final = 13
 
 _ZSTD_SINCE_PRODUCE_VERSION: Final = 7
 COUNTED_AT_ONCE_MAX: Final = 4_096
-"""Records without compression whose times are compared in one go: a millisecond and a half of the pure form."""
+"""Uncompressed records whose timestamps are compared at once: a millisecond and a half in pure Python."""
 RECORD_ERRORS_MAX = 1_000
-"""How many the refusal of one batch names: a megabyte, compressed, may hold a hundred million records."""
+"""The number of records that one refusal lists: a compressed megabyte may hold a hundred million records."""
 _RECORD_ERRORS_SHOWN: Final = 3
 _RECORDS_A_STEP: Final = 64
 _COMPRESSED_HERE_BYTES_MAX: Final = 16 << 10
 _LARGE_BYTES_MIN = 4 << 20
-_INVALID_TIMESTAMP: Final = (
-    "One or more records have been rejected due to invalid timestamp"  # Kafka's words, to the letter
-)
+_INVALID_TIMESTAMP: Final = "One or more records have been rejected due to invalid timestamp"  # exactly Kafka's message
 _unpack_glance: Final = Struct(">h12xqq6xi").unpack_from  # attributes, largest timestamp, producer id, count
 
 
@@ -74,12 +72,12 @@ class _Growth(Enum):
 GROWS: Final = _Growth.GROWS
 Step: TypeAlias = Callable[[], None] | Literal[_Growth.GROWS] | None
 Walking: TypeAlias = Generator[Step, None, bytearray]
-"""Yields None for a pause, or GROWS for one where the batch is being rebuilt and has become large, or something to be
-called before it goes on, in whatever thread: it may take long."""
+"""Yields None for a pause, or GROWS for one where the batch is being rebuilt and has become large, or a function to
+call before it continues, in any thread: it may take long."""
 
 
 class Demands(NamedTuple):
-    """What a topic's settings ask of every batch, worked out once per change of the settings."""
+    """The requirements of a topic's settings for every batch, computed once per change of the settings."""
 
     max_message_bytes: int
     max_record_bytes: int  # of a record in a compressed batch
@@ -88,12 +86,12 @@ class Demands(NamedTuple):
     timestamp_type: int
     timestamp_before_max_ms: int
     timestamp_after_max_ms: int
-    walks_all: bool  # every batch must be walked, whatever its header says
-    plain_attributes: frozenset[int]  # of batches that these demands have no more questions about, but for their time
+    walks_all: bool  # every batch must be walked, independent of its header
+    plain_attributes: frozenset[int]  # of batches that need no other check than that of their time
 
     @classmethod
     def of(cls, config: LogConfig) -> Demands:
-        """The demands of a topic with these settings."""
+        """Return the demands of a topic with these settings."""
         create_time = config.message_timestamp_type == "CreateTime"
         finite_before = create_time and config.message_timestamp_before_max_ms < LONG_MAX
         walks_all = config.is_compacted or finite_before
@@ -115,41 +113,42 @@ class Demands(NamedTuple):
 
 
 def _plain(codecs: Set[int]) -> frozenset[int]:
-    """Attributes with one of these codecs, inside transactions or not, and nothing else."""
+    """Return the attributes with one of these codecs, inside transactions or not, and nothing else."""
     return frozenset(codecs | {codec | TRANSACTIONAL_MASK for codec in codecs})
 
 
 def needs_walk(header: BatchHeader, demands: Demands, now_ms: int) -> bool:
-    """Whether the records must be looked at: asked for by the topic, or because the header gives cause."""
+    """Return whether the records must be checked: required by the topic, or because of the header."""
     is_time_asked = demands.timestamp_type == CREATE_TIME and _may_misstate_times(header)
     is_size_asked = _max_record_bytes(header, demands) < RECORD_BYTES_MAX
     return is_time_asked or is_size_asked or _needs_whole_records(header, demands, now_ms)
 
 
 def _may_misstate_times(header: BatchHeader) -> bool:
-    """Whether the largest timestamp may be wrong, so that finding out is worth a walk. Where nothing is compressed and
-    the records are few, whoever appends the batch compares it (docs/decisions/0013)."""
+    """Return whether the largest timestamp may be wrong, so that a walk is needed to check it.
+    Without compression and with few records, the appending code compares it (docs/decisions/0013).
+    """
     if header.compression == NONE:
         return header.records_count > COUNTED_AT_ONCE_MAX
     return header.lacks_max_timestamp or not header.has_producer_id
 
 
 def _max_record_bytes(header: BatchHeader, demands: Demands) -> int:
-    """The limit is for what can be small on the wire and large behind it."""
+    """Return the limit of a record's bytes, which applies to compressed records only."""
     return RECORD_BYTES_MAX if header.compression == NONE else demands.max_record_bytes
 
 
 def _needs_whole_records(header: BatchHeader, demands: Demands, now_ms: int) -> bool:
     return (
         demands.walks_all
-        or header.timestamp_type == LOG_APPEND_TIME  # no client may claim that
+        or header.timestamp_type == LOG_APPEND_TIME  # clients may not set that
         or header.max_timestamp - now_ms > demands.timestamp_after_max_ms
         or demands.compression not in (PRODUCER_COMPRESSION, header.compression)
     )
 
 
 def is_plain(batch: Buffer, demands: Demands, now_ms: int) -> bool:
-    """Whether the header alone, which is there in full, shows that the batch needs no walk."""
+    """Return whether the header alone, which is complete, shows that the batch needs no walk."""
     attributes, max_timestamp, producer_id, count = _unpack_glance(batch, ATTRIBUTES_POSITION)
     return (
         attributes in demands.plain_attributes
@@ -162,9 +161,9 @@ def is_plain(batch: Buffer, demands: Demands, now_ms: int) -> bool:
 def check_batch(
     batch: Buffer, demands: Demands, produce_version: int = PRODUCE_VERSION_NEWEST, *, from_client: bool = True
 ) -> BatchHeader:
-    """The header of the one batch in `batch`, checked; raises AppendRefused with the first thing that is wrong.
+    """Return the header of the one batch in `batch`, checked; raises AppendRefused for the first error.
 
-    Bytes behind the batch that are no whole batch are overlooked, as everywhere in Kafka.
+    Bytes after the batch that are no whole batch are ignored, as everywhere in Kafka.
     """
     header = check_shape(batch, produce_version)
     _check_place_and_size(header, demands.max_message_bytes, from_client)
@@ -178,15 +177,15 @@ def check_batch(
 
 
 def check_head(batch: Buffer, max_message_bytes: int, produce_version: int) -> None:
-    """What check_batch does before it looks at the whole of a client's batch."""
+    """Run the checks of check_batch that come before reading the whole of a client's batch."""
     _check_place_and_size(check_shape(batch, produce_version), max_message_bytes, from_client=True)
 
 
 def walk(batch: Buffer, config: LogConfig, now_ms: int, produce_version: int = PRODUCE_VERSION_NEWEST) -> bytearray:
-    """The batch as it should be appended, after every record was looked at; `batch` itself stays as it is.
+    """Return the batch to append, after a check of every record; `batch` itself is not changed.
 
-    Raises AppendRefused, with one record error per record at fault, and looks at none behind the last of
-    RECORD_ERRORS_MAX. Does what check_batch does first, so the order of answers is Kafka's.
+    Raises AppendRefused, with one record error per invalid record, and checks none after the last of
+    RECORD_ERRORS_MAX. Runs check_batch first, so the order of errors is Kafka's.
     """
     walking = walk_in_steps(batch, config, now_ms, produce_version)
     try:
@@ -200,7 +199,7 @@ def walk(batch: Buffer, config: LogConfig, now_ms: int, produce_version: int = P
 
 
 def walk_in_steps(batch: Buffer, config: LogConfig, now_ms: int, produce_version: int) -> Walking:
-    """As `walk`, a bounded piece of work between two pauses."""
+    """Run `walk` in steps, with a bounded piece of work between two pauses."""
     demands = Demands.of(config)
     header = check_batch(batch, demands, produce_version)
     whole = memoryview(batch)[: header.size_in_bytes]
@@ -224,8 +223,8 @@ class _Findings(NamedTuple):
     errors: list[RecordError]
     bad_timestamps: bool
     max_timestamp: int
-    dense: bool  # the records number themselves 0, 1, 2 …
-    unread: int  # records behind the last error that there was room for, not looked at
+    dense: bool  # the records are numbered 0, 1, 2 …
+    unread: int  # records after the last listed error, not checked
 
 
 def _codec(compression_type: str) -> int:
@@ -235,7 +234,7 @@ def _codec(compression_type: str) -> int:
 
 
 def check_shape(batch: Buffer, produce_version: int) -> BatchHeader:
-    """The header of the one batch in `batch`, of which nothing else was looked at; AppendRefused when it is not one."""
+    """Return the header of the one batch in `batch`, otherwise unchecked; AppendRefused if it is not one batch."""
     try:
         size = next_batch_size(batch, 0, len(batch))
         if size is None:
@@ -305,7 +304,7 @@ def _look_at_records(
 def _look_at_times(
     batch: memoryview, header: BatchHeader, demands: Demands, now_ms: int
 ) -> Generator[None, None, _Findings | None]:
-    """What there is to find where only the largest timestamp is wanted; None if some timestamp is not as it may be."""
+    """Return the findings where only the largest timestamp is needed; None if some timestamp is invalid."""
     dense, smallest, largest, next_offset = True, 0, NO_TIMESTAMP, 0
     for found in iter_times(batch, max_record_bytes=_max_record_bytes(header, demands)):
         if found is None:
@@ -340,7 +339,7 @@ def _timestamp_complaint(timestamp: int, header: BatchHeader, demands: Demands, 
 
 def _level(config: LogConfig) -> int | None:
     if config.compression_type == "lz4" and config.compression_lz4_level == LogConfig().compression_lz4_level:
-        return None  # Kafka's default of 9 stands for the fast compressor, every other level for the thorough one
+        return None  # Kafka's default of 9 means the fast compressor, every other level the high-compression one
     levels = {
         "gzip": config.compression_gzip_level,
         "lz4": config.compression_lz4_level,

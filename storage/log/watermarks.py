@@ -1,13 +1,13 @@
-"""The five offsets of a log that readers and writers go by, and everything that moves them.
+"""The five offsets of a log that limit readers and writers, and the methods that move them.
 
-log_start_offset: the first offset readers may ask for. log_end_offset: the next to be assigned. high_watermark: readers
-stop here. last_stable_offset: readers of committed records stop here, before the oldest transaction not yet decided.
-recovery_point: what is below is on the disk.
+log_start_offset: the first offset readers may fetch. log_end_offset: the next to be assigned. high_watermark: readers
+stop here. last_stable_offset: readers of committed records stop here, before the oldest undecided transaction.
+recovery_point: records below it are on the disk.
 
 Knows offsets, and from the producers which transactions are undecided; knows no segments, and syncs nothing. With
-min.insync.replicas=1 this machine is enough, and the high watermark is the log's end; with more it never moves: there
-is one replica. Where flush.messages is reached, the records behind the recovery point are to be synced before anybody
-sees them, and the high watermark stays until they are (docs/decisions/0136-readers-see-what-is-synced.md).
+min.insync.replicas=1 this machine is enough, and the high watermark is the log end; with more it never moves: there
+is one replica. If flush.messages is reached, the records after the recovery point must be synced before readers
+see them, and the high watermark stays until they are (docs/decisions/0136-readers-see-what-is-synced.md).
 
 Invariant, checked after each move: log_start_offset <= last_stable_offset <= high_watermark <= log_end_offset. The
 start, the end, the high watermark and the recovery point never go back.
@@ -20,7 +20,7 @@ from barnabas.storage.producers.window import Producers
 
 
 class Watermarks:
-    """The watermarks of one log. Read them freely; only the methods here move them."""
+    """The watermarks of one log. Readable by all code; only the methods here move them."""
 
     __slots__ = (
         "_flush_messages",
@@ -48,10 +48,10 @@ class Watermarks:
         high_watermark: int | None,
         recovery_point: int,
     ) -> None:
-        """`high_watermark` is the checkpoint's, None if it has none. All that was found at a start is shown."""
+        """Take the checkpoint's `high_watermark`, None without one. All records found at a start are visible."""
         self._name = name
         self._producers = producers
-        self._undecided = producers.unstable  # on the way of every append: saves a call
+        self._undecided = producers.unstable  # used by every append: saves a call
         self._unreplicated = producers.unreplicated  # likewise
         self.log_start_offset = log_start_offset
         self.log_end_offset = log_end_offset
@@ -63,7 +63,7 @@ class Watermarks:
         self.configure(config)
 
     def configure(self, config: LogConfig) -> None:
-        """Go by these settings from now on. What readers have seen stays seen."""
+        """Apply these settings from now on. Records that readers have seen stay visible."""
         self.enough_replicas = config.min_insync_replicas <= 1
         self._flush_messages = config.flush_messages
         self._is_shown_at_once = self.enough_replicas and config.flush_messages == LONG_MAX
@@ -71,11 +71,11 @@ class Watermarks:
 
     @property
     def is_sync_awaited(self) -> bool:
-        """Whether flush.messages is reached: a sync comes first, before readers see more and writers are answered."""
+        """Whether flush.messages is reached: a sync is needed before readers see more and writers are answered."""
         return self.log_end_offset - self.recovery_point >= self._flush_messages
 
     def extend(self, log_end_offset: int) -> None:
-        """The log ends at `log_end_offset` now. What was appended is accounted for with the producers already."""
+        """Move the log end after an append, which the producers' state includes already."""
         assert log_end_offset > self.log_end_offset, (
             f"{self._name}: an append moves the log's end from {self.log_end_offset} back to {log_end_offset}"
         )
@@ -94,14 +94,14 @@ class Watermarks:
         )
 
     def synced(self, recovery_point: int) -> None:
-        """Everything below `recovery_point` is on the disk."""
+        """Move the recovery point: everything below is on the disk."""
         if recovery_point > self.recovery_point:
             self.recovery_point = recovery_point
             if not self._is_shown_at_once:
                 self._show()
 
     def start_at(self, log_start_offset: int) -> None:
-        """The log starts at `log_start_offset` now, at or below the high watermark."""
+        """Move the log's start, at or below the high watermark."""
         assert log_start_offset >= self.log_start_offset, (
             f"{self._name}: the log's start would go back from {self.log_start_offset} to {log_start_offset}"
         )
@@ -109,12 +109,12 @@ class Watermarks:
         self._settle()
 
     def release(self, producer_id: int) -> None:
-        """Let the last stable offset pass the transactions of this producer that were ended with `hold`."""
+        """Release the transactions of this producer that were ended with `hold`."""
         self._producers.release(producer_id, self.high_watermark)
         self._settle()
 
     def _show(self) -> None:
-        """Bring the high watermark as far as replicas and syncs let it, and the last stable offset after it."""
+        """Move the high watermark as far as replicas and syncs permit, and the last stable offset after it."""
         if self.enough_replicas:
             reached = self.recovery_point if self.is_sync_awaited else self.log_end_offset
             self.high_watermark = max(self.high_watermark, reached)
@@ -122,7 +122,7 @@ class Watermarks:
         self._settle()
 
     def _settle(self) -> None:
-        """Bring the last stable offset to where the others and the transactions leave it."""
+        """Set the last stable offset from the other offsets and the transactions."""
         undecided = self._producers.first_unstable_offset
         if undecided is None:
             self.last_stable_offset = self.high_watermark

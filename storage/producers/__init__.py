@@ -1,1 +1,1 @@
-"""What a log knows of its producers: their last batches and open transactions, and the snapshots that keep both."""
+"""The producer state of a log: last batches and open transactions, and the snapshots that store both."""

@@ -1,10 +1,10 @@
-"""The entries of very many producers as a snapshot file has them, encoded as they change.
+"""The encoded snapshot entries of a partition with very many producers, updated as they change.
 
-A roll writes a snapshot while others wait, and to encode a hundred thousand entries takes a tenth of a second. So who
-has changed is noted, and encoded some hundred at a time, by whichever append makes the number full. A partition of few
-producers has none of this (window.py). docs/formats/producer-snapshot.md describes the entries, which are in no order.
+A roll writes a snapshot while other requests wait, and encoding a hundred thousand entries takes a tenth of a second.
+So changed producers are noted, and encoded some hundred at a time, by the append that reaches that number. A partition
+of few producers does not use this (window.py). docs/formats/producer-snapshot.md describes the entries, in no order.
 
-Invariant: whoever is in the table has one entry, that of the last time it was encoded, and is noted if it has changed.
+Invariant: a producer in the table has one entry, of the last time it was encoded, and is noted if it has changed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from barnabas.protocol.files.producer_snapshot import ENTRY_SIZE, encode_entry, 
 from barnabas.storage.producers.producer import Producer
 
 CHANGED_MAX: Final = 200
-"""How many are encoded at once: a fifth of a millisecond."""
+"""The number of producers encoded at once: a fifth of a millisecond."""
 
 
 class EncodedProducers:
@@ -25,7 +25,7 @@ class EncodedProducers:
     __slots__ = ("_changed", "_entries", "_ids", "_places", "_producers")
 
     def __init__(self, producers: Mapping[int, Producer]) -> None:
-        """`producers`: those whose entries they are, by id, now and later."""
+        """Take `producers`: the live table of producers by id whose entries these are."""
         self._producers = producers
         self._entries = bytearray()
         self._ids: list[int] = []  # in the order of the entries
@@ -33,13 +33,13 @@ class EncodedProducers:
         self._changed = set(producers)
 
     def changed(self, producer_id: int) -> None:
-        """This producer is new, or is not what it was."""
+        """Note that a producer is new or has changed."""
         self._changed.add(producer_id)
         if len(self._changed) >= CHANGED_MAX:
             self._encode()
 
     def forget(self, producer_id: int) -> None:
-        """This producer is gone: the last entry takes the place of its own."""
+        """Remove a producer: the last entry is moved to its place."""
         self._changed.discard(producer_id)
         place = self._places.pop(producer_id, None)
         if place is None:
@@ -51,7 +51,7 @@ class EncodedProducers:
             self._put(last_id, place, last)
 
     def content(self) -> bytes:
-        """The whole file."""
+        """Return the content of the whole file."""
         self._encode()
         return with_header(self._entries)
 

@@ -1,8 +1,8 @@
-"""The transactions of a partition that hold its last stable offset back.
+"""The transactions of a partition that limit its last stable offset.
 
-Those that are open; those completed whose marker is not below the high watermark yet; and those completed "held", which
-wait for `release`: the coordinator lets all partitions of a transaction go in one step. Rules only. Nothing of this is
-stored: after a load the first two are what the log says, and nothing is held.
+They are open; or completed, with a marker that is not below the high watermark yet; or completed and "held", which wait
+for `release`: the coordinator releases all partitions of a transaction in one step. Rules only. Nothing of this is
+stored: after a load the first two are derived from the log, and nothing is held.
 
 Invariant: `open` and `unstable` are in the order of the first offsets, since transactions begin at the log's end.
 """
@@ -27,41 +27,41 @@ class CompletedTxn(NamedTuple):
 
 
 class OpenTransactions:
-    """What is not decided on one partition, or not shown to be."""
+    """The transactions of one partition that are undecided, or not yet shown as decided."""
 
     def __init__(self) -> None:
         self.unstable: OrderedDict[int, int] = OrderedDict()
-        """First offset -> producer id. Always this very object: the log looks at it with every append."""
+        """First offset -> producer id. Always the same object: the log reads it with every append."""
         self._open: OrderedDict[int, int] = OrderedDict()  # producer id -> first offset
         self.unreplicated: list[CompletedTxn] = []
-        """Those completed whose marker is not below the high watermark. Always this very object, as `unstable`."""
+        """Completed transactions with a marker not below the high watermark. Always the same object, as `unstable`."""
         self._held: dict[int, list[CompletedTxn]] = {}
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the oldest of them begins."""
+        """The first offset of the oldest of them."""
         return next(iter(self.unstable), None)
 
     @property
     def is_holding(self) -> bool:
-        """Whether one was ended and is held."""
+        """Whether a completed transaction is held."""
         return bool(self._held)
 
     def completed_by(self, marker: EndTxnMarker, offset: int) -> CompletedTxn | None:
-        """The transaction that a marker at `offset` ends; None when the producer has none open here."""
+        """Return the transaction that a marker at `offset` ends; None if the producer has none open here."""
         first_offset = self._open.get(marker.producer_id)
         if first_offset is None:
             return None
         return CompletedTxn(marker.producer_id, first_offset, offset, aborted=not marker.commit)
 
     def aborted_txn(self, completed: CompletedTxn) -> AbortedTxn:
-        """What the transaction index keeps of it: with the offset up to which nothing older is still open."""
+        """Return its entry for the transaction index, with the last stable offset after it."""
         others = (first for producer_id, first in self._open.items() if producer_id != completed.producer_id)
         last_stable_offset = next(others, completed.last_offset + 1)
         return AbortedTxn(completed.producer_id, completed.first_offset, completed.last_offset, last_stable_offset)
 
     def begin(self, producer_id: int, first_offset: int) -> None:
-        """The first batch of a transaction is in the log."""
+        """Add a transaction whose first batch is in the log."""
         assert not self.unstable or first_offset > next(reversed(self.unstable)), (
             f"producer {producer_id} begins a transaction at {first_offset}, before one at "
             f"{next(reversed(self.unstable))}"
@@ -70,7 +70,7 @@ class OpenTransactions:
         self.unstable[first_offset] = producer_id
 
     def end(self, completed: CompletedTxn, *, hold: bool) -> None:
-        """Its marker is in the log."""
+        """Complete a transaction whose marker is in the log."""
         del self._open[completed.producer_id]
         if hold:
             self._held.setdefault(completed.producer_id, []).append(completed)
@@ -78,7 +78,7 @@ class OpenTransactions:
             self.unreplicated.append(completed)
 
     def release(self, producer_id: int, high_watermark: int) -> None:
-        """Let go of the completed transactions of a producer that were held."""
+        """Release the held transactions of a producer."""
         for completed in self._held.pop(producer_id, ()):
             if completed.last_offset < high_watermark:
                 del self.unstable[completed.first_offset]
@@ -86,7 +86,7 @@ class OpenTransactions:
                 self.unreplicated.append(completed)
 
     def high_watermark_moved(self, high_watermark: int) -> None:
-        """Transactions whose marker is below the high watermark no longer hold the last stable offset back."""
+        """Drop transactions whose marker is below the high watermark: they no longer limit the last stable offset."""
         if self.unreplicated:
             for completed in self.unreplicated:
                 if completed.last_offset < high_watermark:
@@ -94,7 +94,7 @@ class OpenTransactions:
             self.unreplicated[:] = [txn for txn in self.unreplicated if txn.last_offset >= high_watermark]
 
     def restore(self, opened: list[tuple[int, int]]) -> Steps[None]:
-        """Begin again with these (first offset, producer id)."""
+        """Replace all transactions by these (first offset, producer id)."""
         for known in (self.unstable, self._open, self.unreplicated, self._held):
             known.clear()
         pauses = Pauses()

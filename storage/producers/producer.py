@@ -1,9 +1,9 @@
-"""One producer id on one partition: its epoch, the window of its last five batches, where its transaction began.
+"""One producer id on one partition: its epoch, the window of its last five batches, its transaction's first offset.
 
-Also the checks of a batch that need its own producer alone. Rules only: KIP-98, KIP-360.
+Also the checks of a batch that need only its producer's state. Rules only: KIP-98, KIP-360.
 
-Invariant: the batches of a window are in the order of the log. (Their sequences need not follow one another in a window
-that was made from the log again: a producer that was forgotten meanwhile may begin anywhere.)
+Invariant: the batches of a window are in the order of the log. (Their sequences need not be consecutive in a window
+that was rebuilt from the log: a producer that expired meanwhile may begin with any sequence.)
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from barnabas.protocol.records.batch import (
 )
 from barnabas.storage.refusals import AppendRefused
 
-WINDOW_BATCHES: Final = 5  # what the protocol promises: a client may have five requests in flight
+WINDOW_BATCHES: Final = 5  # guaranteed by the protocol: a client may have five requests in flight
 NO_OFFSET: Final = -1
 
 _NO_TIMESTAMP: Final = -1
@@ -30,12 +30,12 @@ _SEQUENCES: Final = SEQUENCE_MAX + 1
 
 
 def comes_after(sequence: int, other: int) -> bool:
-    """Whether the sequence comes after the other one. Sequences wrap: less than half of them lie between."""
+    """Return whether the sequence comes after the other one. Sequences wrap: less than half of them lie between."""
     return 0 < (sequence - other) % _SEQUENCES <= _SEQUENCES // 2
 
 
 class SeenBatch(NamedTuple):
-    """A batch in a window: enough to recognise it when it comes again and to answer it."""
+    """A batch in a window: enough data to recognise a retry and to respond to it."""
 
     first_sequence: int
     last_sequence: int
@@ -45,14 +45,14 @@ class SeenBatch(NamedTuple):
 
     @classmethod
     def of(cls, header: BatchHeader) -> SeenBatch:
-        """The batch with this header."""
-        # A batch of before largest timestamps were filled in, met again in the log: its first record's is near enough.
+        """Return the batch with this header."""
+        # An old batch without its largest timestamp, read again from the log: the first record's is close enough.
         timestamp = header.base_timestamp if header.lacks_max_timestamp else header.max_timestamp
         return cls(header.base_sequence, header.last_sequence, header.base_offset, header.last_offset, timestamp)
 
 
 class ProducerState(NamedTuple):
-    """What DescribeProducers shows of one producer; -1 where there is nothing."""
+    """The state of one producer, as in DescribeProducers; -1 for no value."""
 
     producer_id: int
     producer_epoch: int
@@ -81,12 +81,12 @@ class Producer:
         self.last_timestamp = _NO_TIMESTAMP  # of the last batch's records or the last marker, not of this machine
         self.current_txn_first_offset: int | None = None
         self.window: list[SeenBatch] = []
-        self.next_sequence = 0  # that of the batch which follows the window without a gap
+        self.next_sequence = 0  # of the batch that follows the window without a gap
         self.seen_ms = seen_ms  # by this machine's clock: last append, or load
 
     @classmethod
     def restored(cls, entry: ProducerEntry, seen_ms: int) -> Producer:
-        """As a snapshot has it: with the last batch of the window."""
+        """Return the producer of a snapshot entry: with the last batch of the window."""
         producer = cls(entry.producer_epoch)
         if entry.last_offset > NO_OFFSET:
             producer.add(_last_batch(entry), seen_ms)
@@ -98,14 +98,14 @@ class Producer:
         return producer
 
     def adopt_epoch(self, producer_epoch: int) -> None:
-        """Another epoch starts with an empty window."""
+        """Set the epoch; a new epoch starts with an empty window."""
         if producer_epoch != self.producer_epoch:
             self.producer_epoch = producer_epoch
             self.window = []
             self.next_sequence = 0
 
     def add(self, batch: SeenBatch, seen_ms: int) -> None:
-        """The batch, of the present epoch, is in the log."""
+        """Add a batch, of the current epoch, that is in the log."""
         window = self.window
         assert not window or batch[2] > window[-1][3], (
             f"a batch at offset {batch.first_offset} would follow one that ends at {window[-1].last_offset} in the "
@@ -120,14 +120,14 @@ class Producer:
         self.seen_ms = seen_ms
 
     def find(self, first_sequence: int, last_sequence: int) -> SeenBatch | None:
-        """The batch of exactly these sequences, if the window holds it."""
+        """Return the batch of exactly these sequences, None if the window does not hold it."""
         for batch in self.window:
             if batch.first_sequence == first_sequence and batch.last_sequence == last_sequence:
                 return batch
         return None
 
     def check_epoch(self, producer_id: int, producer_epoch: int) -> None:
-        """Raises AppendRefused for an epoch before the present one."""
+        """Raise AppendRefused for an epoch before the current one."""
         if producer_epoch < self.producer_epoch:
             raise AppendRefused(
                 ErrorCode.INVALID_PRODUCER_EPOCH,
@@ -135,7 +135,7 @@ class Producer:
             )
 
     def check_sequence(self, header: BatchHeader) -> None:
-        """Raises AppendRefused for a batch that does not follow the window, or does not begin its epoch."""
+        """Raise AppendRefused for a batch that does not follow the window, or does not begin its epoch."""
         if header.producer_epoch != self.producer_epoch:
             expected = 0
             if self.producer_epoch == NO_PRODUCER_EPOCH:
@@ -150,7 +150,7 @@ class Producer:
             )
 
     def state(self, producer_id: int) -> ProducerState:
-        """As DescribeProducers shows it."""
+        """Return the state for DescribeProducers."""
         return ProducerState(
             producer_id,
             self.producer_epoch,
@@ -161,7 +161,7 @@ class Producer:
         )
 
     def entry(self, producer_id: int) -> ProducerEntry:
-        """As a snapshot keeps it."""
+        """Return the snapshot entry."""
         last = self.window[-1] if self.window else SeenBatch(NO_SEQUENCE, NO_SEQUENCE, 0, NO_OFFSET, 0)
         return ProducerEntry(
             producer_id=producer_id,

@@ -1,9 +1,9 @@
-"""The `.snapshot` files of one partition: which there are, writing one, finding the newest that can be read.
+"""The `.snapshot` files of one partition: their offsets, writing one, finding the newest readable one.
 
-Knows files; what producers mean is window.py. A snapshot named N holds what was known when the log ended at
+Knows files; window.py has the producer state. A snapshot named N holds the state when the log ended at
 N. It is written without a sync when a segment is rolled: torn by a power cut it fails its CRC and an older one is
-taken; the recovery point passes it only after it was synced (`unsynced`). Where the recovery point may be N already,
-the flush writes it that syncs the segment's indexes, behind them (`write_later`): it says that they can be trusted.
+used; the recovery point passes it only after it was synced (`unsynced`). If the recovery point may be N already,
+the flush that syncs the segment's indexes writes it after them (`write_later`): it shows that they can be trusted.
 docs/formats/producer-snapshot.md shows the bytes.
 """
 
@@ -24,14 +24,14 @@ class ProducerSnapshots:
     """The snapshots of a partition, by offset."""
 
     def __init__(self, directory: Directory, offsets: Iterable[int]) -> None:
-        """`offsets`: of those that are there."""
+        """Take `offsets`: those of the existing snapshots."""
         self._directory = directory
         self.offsets = sorted(offsets)
         self.unsynced: set[int] = set()
         self._later: dict[int, Replacement] = {}
 
     def write(self, offset: int, content: bytes) -> None:
-        """Write the state below `offset`, unless that was done already."""
+        """Write the state below `offset`, unless that snapshot exists."""
         if offset in self.offsets:
             return
         self._directory.write(_name(offset), content, 0)
@@ -39,57 +39,57 @@ class ProducerSnapshots:
         self.unsynced.add(offset)
 
     def write_later(self, offset: int, content: bytes) -> None:
-        """Have a flush write the state below `offset`: `replacements`, then `written`."""
+        """Schedule the state below `offset` for a flush to write: `replacements`, then `written`."""
         file = SmallFile(self._directory, _name(offset))
         file.changed()
         self._later[offset] = file.replacement(content)
 
     @property
     def are_awaited(self) -> bool:
-        """Whether there are any for a flush to write."""
+        """Whether there are snapshots for a flush to write."""
         return bool(self._later)
 
     def is_awaited(self, offset: int) -> bool:
-        """Whether a flush has to write this one."""
+        """Return whether a flush has to write this snapshot."""
         return offset in self._later
 
     def replacements(self, end_offset: int) -> dict[int, Replacement]:
-        """Those that a flush up to `end_offset` has to write, for a SyncJob, by their offsets."""
+        """Return the snapshots that a flush up to `end_offset` has to write, for a SyncJob, by their offsets."""
         return {offset: each for offset, each in self._later.items() if offset <= end_offset}
 
     def written(self, replacements: dict[int, Replacement]) -> None:
-        """They are on the disk, but for those that were taken back meanwhile."""
+        """Note that these are on the disk, except those that were cancelled meanwhile."""
         for offset, replacement in replacements.items():
             if self._later.get(offset) is replacement:
                 del self._later[offset]
                 insort(self.offsets, offset)
 
     def take_back(self, offset: int) -> None:
-        """What is not written yet of the state below `offset` never is."""
+        """Cancel the scheduled write of the state below `offset`."""
         if (replacement := self._later.pop(offset, None)) is not None:
             replacement.file.give_up()
             if self._directory.exists(_name(offset)):
                 insort(self.offsets, offset)
 
     def give_up(self) -> None:
-        """Write nothing any more, whatever is under way."""
+        """Stop writing, also writes in progress."""
         for replacement in self._later.values():
             replacement.file.give_up()
 
     def newest(self, at_or_below: int) -> Steps[tuple[int, list[ProducerEntry]] | None]:
-        """Offset and entries of the newest snapshot that can be read. Those found damaged on the way are removed."""
+        """Return offset and entries of the newest readable snapshot, None without one. Removes damaged ones."""
         for offset in reversed(self.offsets[: bisect_right(self.offsets, at_or_below)]):
             data = self._directory.read(_name(offset))
             if data is not None:
                 try:
                     return offset, (yield from listed(iter_entries(data, offset)))
                 except DecodeError:
-                    pass  # torn, wrong, or of a later version: an older one and the log give the same state
+                    pass  # torn, invalid, or of a later version: an older one and the log give the same state
             self.remove([offset])
         return None
 
     def doubt_from(self, offset: int) -> None:
-        """A killed run wrote them and may not have synced them: those from `offset` on are unsynced."""
+        """Mark the snapshots from `offset` on as unsynced: a killed run may not have synced them."""
         self.unsynced |= {known for known in self.offsets if known >= offset}
 
     def remove(self, offsets: Iterable[int]) -> None:
@@ -108,7 +108,7 @@ class ProducerSnapshots:
         return name
 
     def paths(self, offsets: Iterable[int]) -> list[str]:
-        """Where these snapshots lie."""
+        """Return the paths of these snapshots."""
         return [self._directory.path_of(_name(offset)) for offset in offsets]
 
     def _forget(self, offset: int) -> None:

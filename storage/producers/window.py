@@ -1,15 +1,14 @@
-"""What a partition knows of its producers: epochs, the window of their last five batches, open transactions.
+"""The producer state of a partition: epochs, the window of the last five batches, open transactions.
 
-Rules only: this module reads no file and no clock. `check…` looks and refuses, `add…` changes and never refuses, so a
-batch that fails, on any rule or on the disk, leaves no trace: add follows only after the bytes are in the log.
+Rules only: this module reads no file and no clock. `check…` checks and refuses, `add…` changes and never refuses, so a
+batch that fails, on any rule or on the disk, changes nothing: add follows only after the bytes are in the log.
 
 Invariants:
-- a window holds batches of its producer's present epoch only, oldest first;
-- every batch at or above `seen_from` that can be in a window is in it. A snapshot keeps one batch per producer, so
-  after a load there may be more below: `wants_older` says when reading them would decide an answer, `add_older` takes
-  them;
-- a producer's `current_txn_first_offset` and `OpenTransactions` say the same;
-- with more than ENCODED_FROM producers, who has changed is told `encoded`;
+- a window holds batches of its producer's current epoch only, oldest first;
+- every batch at or above `seen_from` that can be in a window is in it. A snapshot stores one batch per producer, so
+  after a load there may be more below: `wants_older` returns whether they affect the result, `add_older` adds them;
+- a producer's `current_txn_first_offset` and `OpenTransactions` are equal;
+- with more than ENCODED_FROM producers, `encoded` is notified of changed producers;
 - no batch of a known producer is among the refused ones: its sequence is checked anyway.
 
 docs/formats/producer-snapshot.md describes the file; KIP-98, KIP-360, KIP-890 and KIP-1228 the rules.
@@ -34,9 +33,9 @@ from barnabas.storage.producers.refused_batches import RefusedBatches
 from barnabas.storage.refusals import AppendRefused
 from barnabas.storage.steps import Pauses, Steps
 
-EXPIRY_GRACE_MS: Final = 600_000  # a producer seen this recently stays, however old its records say they are
+EXPIRY_GRACE_MS: Final = 600_000  # a producer seen this recently stays, however old the timestamps of its records are
 ENCODED_FROM: Final = 1_000
-"""With more producers the entries of a snapshot are encoded as they change: so many take a millisecond."""
+"""With more producers the entries of a snapshot are encoded as they change: this number takes a millisecond."""
 EPOCH_BUMPED_SINCE: Final = 2  # transaction.version: every transaction ends with a new producer epoch
 PRODUCER_EPOCH_MAX: Final = 2**15 - 1
 
@@ -48,12 +47,12 @@ class Producers:
         self._producers: dict[int, Producer] = {}
         self._encoded_from = encoded_from
         self.encoded: EncodedProducers | None = None
-        """Present once there are very many producers. It is told of everyone that has changed, by `append_plain` too.
+        """Present once there are very many producers. It is notified of each changed producer, by `append_plain` too.
         """
         self._transactions = OpenTransactions()
         self._refused = RefusedBatches()
         self.seen_from = seen_from
-        self.get = self._producers.get  # on the way of every append: saves a call
+        self.get = self._producers.get  # used by every append: saves a call
         self.unstable = self._transactions.unstable  # likewise
         self.unreplicated = self._transactions.unreplicated  # likewise
         self.release = self._transactions.release
@@ -61,17 +60,17 @@ class Producers:
     def __len__(self) -> int:
         return len(self._producers)
 
-    # --- looking ---
+    # --- checks ---
 
     def check_batch(self, header: BatchHeader, *, from_client: bool, bumps_epoch: bool = False) -> SeenBatch | None:
-        """The batch in the window that `header` repeats, or None when it may be appended.
+        """Return the batch in the window that `header` repeats, or None when it may be appended.
 
-        Raises AppendRefused with Kafka's code. Only a client's batch carries sequences; a coordinator's is checked for
-        its epoch alone. `bumps_epoch`: the producer begins every transaction with a new epoch (Produce v12, KIP-890).
+        Raises AppendRefused with Kafka's code. Only a client's batch has sequences; only the epoch of a coordinator's
+        batch is checked. `bumps_epoch`: the producer begins every transaction with a new epoch (Produce v12, KIP-890).
         """
         producer = self._producers.get(header.producer_id)
         if producer is None:
-            # Nothing known: expired, deleted or new. Any sequence is taken, but none that overtakes another.
+            # Unknown: expired, deleted or new. Any sequence is accepted, but none that overtakes a refused one.
             if from_client:
                 self._check_first(header, bumps_epoch)
             return None
@@ -100,11 +99,11 @@ class Producers:
             )
 
     def check_marker(self, marker: EndTxnMarker, transaction_version: int = 0) -> None:
-        """Raises AppendRefused when the marker comes from a fenced producer epoch or a fenced coordinator.
+        """Raise AppendRefused when the marker comes from a fenced producer epoch or a fenced coordinator.
 
-        Since transaction.version 2 a marker carries the epoch after its transaction's. The transaction's own is
-        refused, lest a late marker end the next transaction (KIP-1228); unless nothing is open, which is how it looks
-        when a marker is written again, or the epoch is the last there is.
+        Since transaction.version 2 a marker has the epoch after its transaction's. The transaction's own epoch is
+        refused, so that a late marker does not end the next transaction (KIP-1228); unless nothing is open, as when a
+        marker is written again, or the epoch is the largest one.
         """
         producer = self._producers.get(marker.producer_id)
         if producer is None:
@@ -128,16 +127,16 @@ class Producers:
             )
 
     def completed_by(self, marker: EndTxnMarker, offset: int) -> CompletedTxn | None:
-        """The transaction that a marker at `offset` ends; None when the producer has none open here."""
+        """Return the transaction that a marker at `offset` ends; None if the producer has none open here."""
         return self._transactions.completed_by(marker, offset)
 
     def aborted_txn(self, completed: CompletedTxn) -> AbortedTxn:
-        """What the transaction index keeps of it: with the offset up to which nothing older is still open."""
+        """Return its entry for the transaction index, with the last stable offset after it."""
         return self._transactions.aborted_txn(completed)
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the oldest transaction begins that is open, held, or completed but not below the high watermark."""
+        """The first offset of the oldest transaction that is open, held, or not below the high watermark."""
         return self._transactions.first_unstable_offset
 
     @property
@@ -146,7 +145,7 @@ class Producers:
         return self._transactions.is_holding
 
     def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
-        """Whether a batch of this producer would go on with a transaction, not begin one."""
+        """Return whether a batch of this producer would continue a transaction, not begin one."""
         producer = self._producers.get(producer_id)
         return (
             producer is not None
@@ -155,12 +154,12 @@ class Producers:
         )
 
     def is_fenced(self, producer_id: int, producer_epoch: int) -> bool:
-        """Whether a later epoch of this producer was seen, so that this one's batches are refused."""
+        """Return whether a later epoch of this producer was seen, so that batches of this epoch are refused."""
         producer = self._producers.get(producer_id)
         return producer is not None and producer_epoch < producer.producer_epoch
 
     def wants_older(self, header: BatchHeader) -> bool:
-        """Whether `header` may repeat a batch below `seen_from`, which a window with room would still hold."""
+        """Return whether `header` may repeat a batch below `seen_from` that would still fit in the window."""
         producer = self._producers.get(header.producer_id)
         if producer is None or not producer.window or len(producer.window) >= WINDOW_BATCHES:
             return False
@@ -170,12 +169,13 @@ class Producers:
         return comes_after(oldest.first_sequence, header.last_sequence)
 
     def states(self) -> list[ProducerState]:
-        """Every producer, as DescribeProducers shows it."""
+        """Return the state of every producer, for DescribeProducers."""
         return [producer.state(producer_id) for producer_id, producer in self._producers.items()]
 
     def last_records(self, below: int) -> list[tuple[int, int, int]]:
-        """(producer id, offset of its last data, epoch) of producers that have none at or behind `below`; -1: no data
-        in this epoch."""
+        """Return (producer id, last data offset, epoch) of the producers without data at or after `below`.
+        The offset is -1 without data in this epoch.
+        """
         found = []
         for producer_id, producer in self._producers.items():
             last = producer.window[-1].last_offset if producer.window else -1
@@ -184,17 +184,17 @@ class Producers:
         return found
 
     def to_snapshot(self) -> list[ProducerEntry]:
-        """One entry per producer, as a `.snapshot` file keeps them."""
+        """Return the snapshot entries, one per producer."""
         return [producer.entry(producer_id) for producer_id, producer in self._producers.items()]
 
     def snapshot(self) -> bytes:
-        """The content of a `.snapshot` file."""
+        """Return the content of a `.snapshot` file."""
         return encode(self.to_snapshot()) if self.encoded is None else self.encoded.content()
 
-    # --- changing ---
+    # --- changes ---
 
     def add_batch(self, header: BatchHeader, seen_ms: int) -> None:
-        """A data batch with a producer id is in the log, at the offsets its header says."""
+        """Add a data batch with a producer id that is in the log, at the offsets of its header."""
         producer = self._producers.get(header.producer_id)
         if producer is None:
             producer = self._new(header.producer_id, header.producer_epoch)
@@ -206,19 +206,19 @@ class Producers:
             self.encoded.changed(header.producer_id)
 
     def open_transaction(self, producer_id: int, producer: Producer, first_offset: int) -> None:
-        """The first batch of a transaction is in the log."""
+        """Begin a transaction whose first batch is in the log."""
         producer.current_txn_first_offset = first_offset
         self._transactions.begin(producer_id, first_offset)
 
     def add_refused(self, header: BatchHeader, refused_ms: int) -> None:
-        """A client's batch was refused for now: before it comes again, a later one must not be its producer's first."""
+        """Note a client's refused batch: before it is retried, a later one must not be its producer's first."""
         if header.producer_id not in self._producers:
             self._refused.add(header, refused_ms)
 
     def add_marker(self, marker: EndTxnMarker, offset: int, seen_ms: int, *, hold: bool = False) -> None:
-        """A marker is in the log at `offset`: its producer's transaction, if one was open, is over.
+        """Add a marker that is in the log at `offset`: its producer's transaction, if one was open, ends.
 
-        With `hold` it goes on holding the last stable offset back until `release`.
+        With `hold` it limits the last stable offset until `release`.
         """
         completed = self._transactions.completed_by(marker, offset)
         producer = self._producers.get(marker.producer_id)
@@ -245,11 +245,11 @@ class Producers:
             self.encoded = EncodedProducers(self._producers)
 
     def high_watermark_moved(self, high_watermark: int) -> None:
-        """Transactions whose marker is below the high watermark no longer hold the last stable offset back."""
+        """Drop transactions whose marker is below the high watermark: they no longer limit the last stable offset."""
         self._transactions.high_watermark_moved(high_watermark)
 
     def add_older(self, headers: Iterable[BatchHeader], from_offset: int) -> None:
-        """Every batch that begins in [from_offset, seen_from), in order: completes the windows that have room."""
+        """Fill windows from all batches that begin in [from_offset, seen_from), in order."""
         found: dict[int, deque[SeenBatch]] = {}
         for header in headers:
             assert from_offset <= header.base_offset < self.seen_from
@@ -257,7 +257,7 @@ class Producers:
             if producer is None or producer.producer_epoch != header.producer_epoch or header.is_control:
                 continue
             room = WINDOW_BATCHES - len(producer.window)
-            # The batch the snapshot kept lies below it and is met here once more.
+            # The batch stored in the snapshot lies below it and is read here again.
             if room and producer.window and header.last_offset < producer.window[0].first_offset:
                 found.setdefault(header.producer_id, deque(maxlen=room)).append(SeenBatch.of(header))
         for producer_id, older in found.items():
@@ -269,7 +269,7 @@ class Producers:
         self.seen_from = from_offset
 
     def restore(self, entries: Iterable[ProducerEntry], offset: int, seen_ms: int) -> Steps[None]:
-        """Start from a snapshot taken at `offset`, in the place of whatever was known. Nothing is right in between."""
+        """Replace the state by a snapshot taken at `offset`. The state is invalid until this has ended."""
         self._clear()
         self.seen_from = offset
         opened: list[tuple[int, int]] = []
@@ -291,10 +291,10 @@ class Producers:
         self._refused.clear()
 
     def expire(self, now_ms: int, expiration_ms: int) -> list[int]:
-        """Forget producers without an open transaction that are older than `expiration_ms`; returns which.
+        """Remove producers without an open transaction that are older than `expiration_ms`; return their ids.
 
-        Age is that of the records, as in Kafka. But one that wrote, or was loaded, a moment ago is kept: old timestamps
-        must not cost a running producer its window. A moment is never longer than `expiration_ms`.
+        The age is that of the records, as in Kafka. But a producer that wrote, or was loaded, within EXPIRY_GRACE_MS
+        stays: old timestamps must not cost a running producer its window. The grace time is at most `expiration_ms`.
         """
         grace_ms = min(EXPIRY_GRACE_MS, expiration_ms)
         expired = [

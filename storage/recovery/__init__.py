@@ -1,1 +1,1 @@
-"""Opening a log after a clean stop, a kill or a power cut. cases.py decides what is done about what is found."""
+"""Opening a log after a clean stop, a kill or a power cut. cases.py decides how each finding is handled."""

@@ -1,12 +1,12 @@
-"""What to make of the files of a partition when it is opened: decisions as tables, without touching a file.
+"""The decisions about the files of a partition when it is opened: as tables, without touching a file.
 
-Every case has a letter, which the golden stories of tests/golden/recovery/ carry too. loader.py looks at
-the files, asks here and acts on the answer.
+Every case has a letter, which the golden stories of tests/golden/recovery/ use too. loader.py reads
+the files, calls this module and acts on the result.
 
-The rule behind the tables: below the recovery point everything was synced, so whatever is wrong there is the disk's
-doing and not ours to guess about. Above it, nothing a process wrote is lost when only the process dies; a power cut may
-tear it anywhere, and what was never synced is then cut at the first damage, so that what remains is a prefix of what
-was written. docs/formats/recovery.md shows the tables to people.
+The rule behind the tables: below the recovery point everything was synced, so any damage there is a disk error that
+must not be repaired by guessing. Above it, no written byte is lost when only the process dies; a power cut may tear it
+anywhere, and unsynced data is then cut at the first damage, so that a prefix of the written data remains.
+docs/formats/recovery.md documents the tables.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ class Trust(Enum):
     """How a segment is opened."""
 
     AS_IT_IS = "as it is"
-    REREAD = "reread"  # every batch with its CRC; indexes, epochs and producer state are made from it
+    REREAD = "reread"  # every batch with its CRC; indexes, epochs and producer state are rebuilt from it
 
 
 class Tail(Enum):
-    """How the last bytes of a segment look."""
+    """The state of the last bytes of a segment."""
 
     WHOLE = "whole"
-    TORN = "torn"  # the file ends inside a batch, or in zeros: bytes that never came
+    TORN = "torn"  # the file ends inside a batch, or in zeros: bytes that were never written
     BAD = "bad"  # bytes that are no batch, a CRC that does not fit, offsets that go back
 
 
 class Verdict(Enum):
-    """What is done about a tail."""
+    """The action for a tail."""
 
     KEEP = "keep"
     CUT = "cut"
@@ -48,7 +48,7 @@ ANY = None
 
 
 class SegmentCase(NamedTuple):
-    """was_clean: the stop left its marker. is_synced: the segment ends at or below the recovery point."""
+    """A segment case. was_clean: the stop left its marker. is_synced: it ends at or below the recovery point."""
 
     letter: str
     was_clean: bool | None
@@ -59,7 +59,7 @@ class SegmentCase(NamedTuple):
 
 
 class TailCase(NamedTuple):
-    """is_synced: the damage begins below what was synced."""
+    """A row of the tail table. is_synced: the damage begins in the synced part."""
 
     letter: str
     tail: Tail
@@ -90,14 +90,14 @@ TAIL_CASES = (
 
 @cache
 def trust_segment(*, was_clean: bool, is_synced: bool, has_indexes: bool) -> SegmentCase:
-    """How to open a segment, with the reason."""
+    """Return how to open a segment, with the reason."""
     seen = (was_clean, is_synced, has_indexes)
     (case,) = (case for case in SEGMENT_CASES if _fits(case[1:4], seen))
     return case
 
 
 def judge_tail(tail: Tail, *, is_synced: bool) -> TailCase:
-    """What to do about a segment's end, with the reason."""
+    """Return the action for a segment's end, with the reason."""
     (case,) = (case for case in TAIL_CASES if _fits(case[1:3], (tail, is_synced)))
     return case
 
@@ -111,7 +111,7 @@ _INDEXES = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX)
 
 
 class Leftovers(NamedTuple):
-    """Names to remove, then names to rename, to undo or finish what the stop interrupted. `letters` says why."""
+    """Names to remove, then names to rename, to undo or finish interrupted work. `letters` are the cases."""
 
     removals: list[str]
     renames: list[tuple[str, str]]
@@ -119,16 +119,16 @@ class Leftovers(NamedTuple):
 
 
 def half_deleted(found: Listing) -> Leftovers:
-    """K: indexes of which the log is `.deleted` already: they go before it, or they would show that it is missing."""
+    """Return K: indexes whose log is `.deleted` already. They are removed before it, or it would count as missing."""
     gone = logs_given_up(found.other_names)
     indexes = [file.name for file in found.without_log(*_INDEXES) if file.base_offset in gone] if gone else []
     return Leftovers(indexes, [], "K" if indexes else "")
 
 
 def unfinished_files(found: Listing) -> Leftovers:
-    """What is removed before anything is opened.
+    """Return the files to remove before anything is opened.
 
-    K: `.deleted` files were given up already. L: a `.cleaned` file is half a segment, `.snapshot.tmp` half a snapshot.
+    K: `.deleted` files are out of use already. L: a `.cleaned` file is half a segment, `.snapshot.tmp` half a snapshot.
     M: a `.swap` at or above the smallest `.cleaned` belongs to a split whose other half is missing.
     """
     deleted = [name for name in found.other_names if name.endswith(FileState.DELETED.value)]
@@ -145,7 +145,7 @@ def unfinished_files(found: Listing) -> Leftovers:
 
 
 def finished_swaps(found: Listing, end_offsets: Mapping[int, int]) -> Leftovers:
-    """N: what a complete `.swap` replaces is removed, and the swap takes its name.
+    """Return N: files that a complete `.swap` replaces are removed, and the swap takes their name.
 
     `end_offsets` gives, for each `.log.swap` by its base offset, the offset after its last batch.
     """
@@ -161,19 +161,21 @@ def finished_swaps(found: Listing, end_offsets: Mapping[int, int]) -> Leftovers:
 
 
 def orphaned_indexes(found: Listing) -> Leftovers:
-    """O: an index without its log is of no use."""
+    """Return O: indexes without a log, which are useless."""
     orphans = [file.name for file in found.without_log(*_INDEXES)]
     return Leftovers(orphans, [], "O" if orphans else "")
 
 
 def stray_snapshots(offsets: Iterable[int], segment_bases: Iterable[int], log_end_offset: int) -> list[int]:
-    """P: snapshots above the log's end belong to a log that is gone. Q: those at no segment's base but for the newest
-    were taken by clean stops long past."""
+    """Return the offsets of stray snapshots.
+    P: snapshots above the log's end belong to a log that is gone. Q: those at no segment's base, except the newest,
+    are from earlier clean stops.
+    """
     offsets, bases = sorted(offsets), set(segment_bases)
     newest = max((offset for offset in offsets if offset <= log_end_offset), default=None)
     return [offset for offset in offsets if offset > log_end_offset or (offset not in bases and offset != newest)]
 
 
-# Other cases, decided where they are met: R, S, T how producer state was rebuilt (producers.py); U segments
-# behind a cut or a hole, V a log that ends below its start, X an empty last segment (loader.py); W a log that ends
-# elsewhere than it did, Y segments that are gone, Z a directory that is gone (missing.py).
+# Other cases, decided where they are found: R, S, T how producer state was rebuilt (producers.py); U segments
+# after a cut or a hole, V a log that ends below its start, X an empty last segment (loader.py); W a log that ends
+# at another offset than before, Y missing segments, Z a missing directory (missing.py).

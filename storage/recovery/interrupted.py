@@ -1,7 +1,7 @@
-"""Finishing what the last stop interrupted: deletions, cleanings and swaps of segments that have half of their files.
+"""Finishing interrupted work: deletions, cleanings and swaps of segments that have half of their files.
 
-Knows names; cases.py says which are removed and which renamed (K to O). Every removal is durable before a rename, and
-that of a segment's indexes before that of its log: indexes without a log are taken for a log that was lost (case Y).
+Knows names; cases.py decides which are removed and which renamed (K to O). Every removal is durable before a rename,
+and that of a segment's indexes before that of its log: indexes without a log indicate a lost log (case Y).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ AT_ONCE_BYTES_MAX = 16 << 20
 
 
 class Interrupted:
-    """One partition's directory, before anything in it is used."""
+    """The interrupted work in one partition's directory, finished before any file in it is used."""
 
     def __init__(self, directory: Directory, config: LogConfig, now_ms: int, report: Report) -> None:
         self._directory = directory
@@ -33,7 +33,7 @@ class Interrupted:
         self._report = report
 
     def finish(self, found: Listing) -> Opening[Listing]:
-        """Remove and rename; returns what is in the directory then."""
+        """Remove and rename files; return the new listing."""
         found = yield from self._clear_up(found, half_deleted(found))
         found = yield from self._clear_up(found, unfinished_files(found))
         ends: dict[int, int] = {}
@@ -44,13 +44,13 @@ class Interrupted:
         return (yield from self._clear_up(found, orphaned_indexes(found)))
 
     def _clear_up(self, found: Listing, leftovers: Leftovers) -> Opening[Listing]:
-        """Remove and rename these; returns what there is then."""
+        """Remove and rename these files; return the new listing."""
         self._report.met(leftovers.letters)
         logs = [name for name in leftovers.removals if name.endswith(FileKind.LOG.value)]
         for names_removed in ([name for name in leftovers.removals if name not in logs], logs):
             if not names_removed:
                 continue
-            job = RemovalJob(self._directory, names_removed)  # synced before what a power cut might keep without it
+            job = RemovalJob(self._directory, names_removed)  # synced before changes that must not outlive it
             if self._takes_long(names_removed):
                 yield job
             else:
@@ -60,11 +60,11 @@ class Interrupted:
         return (yield from listed(self._directory))[0] if leftovers.letters else found
 
     def _takes_long(self, names: list[str]) -> bool:
-        """Whether to remove these is for a thread. Few and small ones are not worth that nobody finds it open."""
+        """Return whether to remove these in a thread. A few small files are removed at once."""
         return len(names) > AT_ONCE_MAX or sum(map(self._size_of, names)) > AT_ONCE_BYTES_MAX
 
     def _size_of(self, name: str) -> int:
-        """Zero for a file that is gone: a full disk has what is deleted removed at any time."""
+        """Return the size, 0 for a file that is gone: on a full disk deleted files may be removed at any time."""
         try:
             return self._directory.size(name)
         except FileRemoved:

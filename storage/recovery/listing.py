@@ -1,8 +1,7 @@
-"""The names in a partition's directory, each taken apart once: an opening asks many questions of them.
+"""The names in a partition's directory, each parsed once, for the many checks of an opening.
 
-A log may have ten thousand segments with four files each, nearly all of them in use as they are. Of these only the
-offsets are kept, by kind; what is in the middle of something, or of another name, is kept as it is and is mostly
-nothing. Knows names alone.
+A log may have ten thousand segments with four files each, nearly all of them in normal use. Of these only the
+offsets are stored, by kind; other names are stored as they are, and are mostly none. Knows only names.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ _OFFSET_DIGITS = 20
 
 
 class Listing:
-    """What there is of which kind. `add` names, then ask."""
+    """The names by kind, parsed from an iterable of names."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self.live: dict[FileKind, set[int]] = {kind: set() for kind in FileKind}
         """The offsets of the files in use."""
         self.other_names: list[str] = []
-        """Of files that are not in use as they are, or belong to no segment; sorted."""
+        """The names of files that are not in normal use, or belong to no segment; sorted."""
         live = {kind.value: self.live[kind].add for kind in FileKind}
         for name in names:
             base, suffix = name[:_OFFSET_DIGITS], name[_OFFSET_DIGITS:]
@@ -38,11 +37,11 @@ class Listing:
 
     @property
     def others(self) -> list[SegmentFile]:
-        """The segments' files that are not in use as they are."""
+        """The segments' files that are not in normal use."""
         return [file for file in map(parse_segment_file, self.other_names) if file is not None]
 
     def without_log(self, *kinds: FileKind) -> list[SegmentFile]:
-        """The files in use of these kinds that have no log, by name."""
+        """Return the files in use of these kinds that have no log, sorted by name."""
         logs = self.live[FileKind.LOG]
         files = [SegmentFile(offset, kind) for kind in kinds for offset in self.live[kind] - logs]
         return sorted(files, key=lambda file: file.name)

@@ -1,7 +1,7 @@
 """Opening a partition: from the files in its directory to a log that can be appended to.
 
-cases.py decides, this acts: finish what a stop interrupted, look at each segment, read again what may not be durable,
-cut at the first damage, rebuild producer state. Run twice, it finds nothing to do the second time. Every change of a
+cases.py decides, this acts: finish interrupted work, check each segment, reread data that may not be durable,
+cut at the first damage, rebuild producer state. Run twice, it has nothing to do the second time. Every change of a
 name is durable before the log is used: a snapshot or a segment that came back after the next power cut would belong to
 a log that is gone.
 """
@@ -48,7 +48,7 @@ _ABORTED_HELD_MAX = 4096  # aborted transactions of a segment in memory while it
 
 
 class LoadedLog(NamedTuple):
-    """What a PartitionLog is made of. The last segment is active."""
+    """The parts of a PartitionLog. The last segment is active."""
 
     segments: list[Segment]
     producers: Producers
@@ -61,11 +61,11 @@ class LoadedLog(NamedTuple):
 
 
 def load_log(directory: Directory, config: LogConfig, checkpoint: LogCheckpoint, now_ms: int) -> Opening[LoadedLog]:
-    """Open the partition in `directory`, which exists. CorruptFile if it has damage that is not ours to guess about."""
+    """Open the partition in `directory`, which exists. CorruptFile on damage that cannot be repaired safely."""
     loader = _Loader(directory, config, checkpoint, now_ms)
     try:
         return (yield from loader.load())
-    except BaseException:  # given up half way, too: files that stay open keep their room when they are deleted
+    except BaseException:  # also when cancelled half way: open files occupy disk space when they are deleted
         loader.close_files()
         raise
 
@@ -79,8 +79,8 @@ class _Loader:
         self._segments: list[Segment] = []
         self._report = Report()
         self._are_index_removals_durable = False
-        self._gone_unsynced: list[int] = []  # base offsets of segments of which a power cut left the indexes alone
-        self._has_unsynced_names = False  # perhaps: a killed run made them, and would have synced them later
+        self._gone_unsynced: list[int] = []  # base offsets of segments of which a power cut left only the indexes
+        self._has_unsynced_names = False  # possibly: a killed run created them, and would have synced them later
 
     def load(self) -> Opening[LoadedLog]:
         found, self._sums = yield from listed(self._directory)
@@ -104,12 +104,12 @@ class _Loader:
         return (yield from self._settle())
 
     def _begin_epochs_at(self, offset: int) -> None:
-        """Durably, before what says why they may begin below the first segment goes: `.deleted` files, a row."""
+        """Durably set the start of the epochs, before the `.deleted` files or the row that explain it are removed."""
         self._epochs.truncate_from_start(offset)
         self._epochs.write()
 
     def _begin_epochs_instead(self, offset: int, found: Listing) -> Opening[None]:
-        """Where there is no room for that, the `.deleted` logs make it: other files of their segments stay."""
+        """Remove `.deleted` logs to make space if there is none for the epochs; other files of their segments stay."""
         try:
             self._begin_epochs_at(offset)
         except DirectoryFull:
@@ -118,12 +118,12 @@ class _Loader:
             self._begin_epochs_at(offset)
 
     def close_files(self) -> None:
-        """Give every descriptor back."""
+        """Close every descriptor."""
         for segment in self._segments:
             segment.log.close()
 
     def _check_between(self) -> Opening[None]:
-        """Y: segments that are gone, and others before and behind them are not. Compaction takes some by right."""
+        """Check for Y: segments that are gone between existing ones. Compaction may remove some legitimately."""
         bases = [segment.base_offset for segment in self._segments]
         synced = self._synced_offset()
         gone = set(self._sums.base_offsets).difference(bases) if bases else ()
@@ -135,18 +135,18 @@ class _Loader:
                     check_between(self._directory, walk.next_offset, base_offset, bases[behind])
 
     def _synced_offset(self) -> int:
-        """All below is on the disk."""
+        """Return the offset below which everything is on the disk."""
         return LONG_MAX if self._checkpoint.was_clean else self._checkpoint.recovery_point
 
     def _high_watermark(self) -> int:
-        """The most it will be: the log's end where this machine is enough, else what the checkpoint says."""
+        """Return the largest possible high watermark: no limit if one replica is enough, else the checkpoint's."""
         return LONG_MAX if self._config.min_insync_replicas <= 1 else self._checkpoint.high_watermark or 0
 
     # --- segments ---
 
     def _open_segments(self, bases: list[int], *, is_cleaned: bool) -> Opening[None]:
         while len(bases) > 1 and self._directory.size(segment_file(bases[-1], FileKind.LOG)) == 0:
-            self._report.met("X")  # made by a roll that failed or came last; the log may have grown past its base
+            self._report.met("X")  # created by a failed or by the last roll; the log may have grown past its base
             Segment(self._directory, bases.pop(), self._config, self._now_ms).remove()
         for count, (base, after) in enumerate(zip(bases, [*bases[1:], None], strict=False)):
             if count and not count % SEGMENTS_A_PIECE:
@@ -162,7 +162,7 @@ class _Loader:
         return segment
 
     def _is_synced(self, end_offset: int | None) -> bool:
-        """Whether what ends there is durable; of the last segment (None) a flush synced the log and not its indexes."""
+        """Return whether the segment that ends there is durable. Of the last one (None) a flush syncs only the log."""
         if self._checkpoint.was_clean:
             return True
         return end_offset is not None and end_offset <= self._checkpoint.recovery_point
@@ -178,7 +178,7 @@ class _Loader:
                 walk = self._walk(segment, segment.offset_index.last[1])
                 damage = yield from walk.to_end()
                 if damage is not None and self._checkpoint.was_clean:
-                    yield from self._judge(segment, damage)  # which refuses, before anything is changed
+                    yield from self._judge(segment, damage)  # raises before anything is changed
                 end_offset = walk.next_offset if damage is None else None
                 has_indexes = self._are_indexes_of(segment, walk.next_offset)
             else:
@@ -195,7 +195,7 @@ class _Loader:
                 yield from self._judge(segment, damage)
 
     def _has_indexes(self, segment: Segment) -> bool:
-        """Both sparse indexes are there (and, in the last segment, sound); a transaction index is as it was written."""
+        """Return whether both sparse indexes exist (valid in the last segment) and a transaction index is unchanged."""
         base, live = segment.base_offset, self._live
         if base not in live[FileKind.OFFSET_INDEX] or base not in live[FileKind.TIME_INDEX]:
             return False
@@ -210,12 +210,12 @@ class _Loader:
         return self._sums.is_right(segment, has_txn_index=has_txn_index)
 
     def _are_indexes_synced(self, end_offset: int | None) -> bool:
-        """Of a segment that ends at the recovery point they are if a producer snapshot is there, which comes last."""
+        """Return whether the indexes are synced: at the recovery point if a producer snapshot exists, written last."""
         checkpoint = self._checkpoint
         return checkpoint.was_clean or end_offset != checkpoint.recovery_point or end_offset in self._snapshots.offsets
 
     def _are_indexes_of(self, segment: Segment, end_offset: int) -> bool:
-        """Whether the last segment's indexes belong to the log that ends there, and not to one longer or shorter.
+        """Return whether the last segment's indexes belong to the log that ends there, not to a longer or shorter one.
 
         After a kill they do if a producer snapshot stands at the end: it is written last, by a clean stop or a roll.
         """
@@ -230,12 +230,12 @@ class _Loader:
         return SegmentWalk(segment, position, self._config.max_message_bytes, boundary, self._epochs_found, synced)
 
     def _reread(self, index: int, *, is_unsynced: bool) -> Opening[bool]:
-        """Make a segment's indexes, epochs and producer state from its batches. True if the log ends here now."""
+        """Rebuild a segment's indexes, epochs and producer state from its batches. True if the log ends here now."""
         segment = self._segments[index]
         self._report.segments_reread += 1
         self._has_unsynced_names = True
         yield from self._rebuild.advance_to(segment.base_offset)
-        if is_unsynced:  # what is said of it was perhaps of batches that are gone; it is all found again on the way
+        if is_unsynced:  # these may describe batches that are gone; all of it is found again below
             self._epochs.truncate_from_end(segment.base_offset)
             self._snapshots.remove([offset for offset in self._snapshots.offsets if offset > segment.base_offset])
             if index > 0:
@@ -267,7 +267,7 @@ class _Loader:
         if behind:
             if self._is_synced(behind[0].base_offset):
                 yield from synced_ahead(segment.log, segment.size)
-                segment.close()  # the recovery point is behind it already
+                segment.close()  # the recovery point has passed it already
             else:
                 segment.seal()
             segment.txn_index.let_go()
@@ -275,9 +275,8 @@ class _Loader:
         return False
 
     def _let_go_of_aborted(self, segment: Segment) -> None:
-        """Keep the aborted transactions found so far in the file alone.
-
-        The other indexes have to be gone for good before: beside them, after a power cut, it would pass for complete.
+        """Write the aborted transactions found so far to the file and drop them from memory.
+        The other indexes must be durably removed before: beside them, after a power cut, it would count as complete.
         """
         if not self._are_index_removals_durable:
             self._directory.sync()
@@ -285,9 +284,9 @@ class _Loader:
         segment.txn_index.let_go()
 
     def _has_hole_behind(self, next_offset: int, after: Segment) -> bool:
-        """Whether batches are missing between a reread segment and the next: unsynced ones that a power cut took.
+        """Return whether unsynced batches are missing between a reread segment and the next, lost by a power cut.
 
-        A compacted log has such holes by right, unless an index stands in one.
+        A compacted log has such holes legitimately, unless an index lies in one.
         """
         if self._is_synced(after.base_offset):
             return False
@@ -296,7 +295,7 @@ class _Loader:
         return after.base_offset != next_offset
 
     def _judge(self, segment: Segment, damage: Damage | None) -> Opening[bool]:
-        """Do what the table says about a tail. True if something was cut."""
+        """Apply the decision of the table about a tail. True if something was cut."""
         is_synced = damage is not None and (
             self._checkpoint.was_clean or damage.lowest_offset < self._checkpoint.recovery_point
         )
@@ -317,7 +316,7 @@ class _Loader:
         return True
 
     def _drop_behind(self, index: int, next_offset: int) -> None:
-        """U: segments behind a cut or a hole are taken out, so that what remains is a prefix of what was written."""
+        """Drop segments after a cut or a hole (U), so that a prefix of the written log remains."""
         self._report.met("U")
         for segment in self._segments[index + 1 :]:
             self._report.dropped(segment.size, segments=1)
@@ -326,7 +325,7 @@ class _Loader:
         del self._segments[index + 1 :]
 
     def _restart_below_start(self) -> None:
-        """V: a log that ends below where it starts holds nothing but deleted records: begin anew at the start.
+        """Restart a log that ends below its start offset (V): it holds only deleted records.
 
         CorruptFile after a clean stop, at which no log ends below its start.
         """

@@ -1,7 +1,7 @@
-"""A first look at a partition's directory: what there is, and what its segments were. It changes nothing.
+"""A first listing of a partition's directory and of its former segments. It changes nothing.
 
-Where `segment-checksums` shows that there are many segments a thread has the look: to list and take apart the names of
-ten thousand is more than others can wait for.
+If `segment-checksums` shows that there are many segments, the listing runs in a thread: listing and parsing the names
+of ten thousand would delay other work too long.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MANY_BYTES = 32 << 10  # of segment-checksums: a thousand segments or so
 
 
 def listed(directory: Directory) -> Opening[tuple[Listing, SegmentSums]]:
-    """What there is in a partition's directory, and what its segments were. StorageError."""
+    """Return the listing of a partition's directory, and the checksums of its segments. StorageError."""
     job = _Look(directory)
     if directory.exists(SEGMENT_CHECKSUMS) and directory.size(SEGMENT_CHECKSUMS) > MANY_BYTES:
         yield job

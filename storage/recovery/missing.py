@@ -1,7 +1,7 @@
-"""What should be there of a partition and is not: its directory, segments, the end of the log. Refusals, no changes.
+"""Checks for missing parts of a partition: its directory, segments, the end of the log. Refusals, no changes.
 
-Knows names and offsets; reads nothing. A log that is shorter than it was would be served as if nothing had been in it,
-so where the files themselves show that something is gone, the partition stays closed (cases W, Y and Z of cases.py).
+Knows names and offsets; reads no file content. A shortened log would be served as if the lost records had never
+existed, so if the files show that something is gone, the partition stays closed (cases W, Y and Z of cases.py).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BESIDE = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX)
 
 
 def check_directory(path: str, recovery_point: int | None) -> None:
-    """Z: CorruptFile where a partition's directory, `path`, is not there, and has a recovery point."""
+    """Raise CorruptFile if a partition's directory, `path`, is missing and has a recovery point (Z)."""
     if recovery_point:
         raise CorruptFile(
             path,
@@ -34,11 +34,11 @@ def check_directory(path: str, recovery_point: int | None) -> None:
 
 
 def check_segments(directory: Directory, found: Listing, synced: int) -> list[int]:
-    """Y: CorruptFile where the indexes of a segment are there and its log is not, and others before and behind are.
+    """Raise CorruptFile if a segment between others has its indexes but not its log (Y).
 
-    Whoever takes a segment out renames or removes its log last, or leaves it under another name. But a power cut may
-    take the name of a log that was never synced, and leave those of its indexes: the base offsets of such segments are
-    returned, since the log ends at the first. synced: all below is on the disk.
+    Code that removes a segment renames or removes its log last, or leaves it under another name. But a power cut may
+    remove the name of a log that was never synced, and leave those of its indexes: the base offsets of such segments
+    are returned, since the log ends at the first. synced: all below is on the disk.
     """
     without_log = found.without_log(*_BESIDE)
     live = found.live[FileKind.LOG]
@@ -61,10 +61,10 @@ def check_segments(directory: Directory, found: Listing, synced: int) -> list[in
 
 
 def check_first(directory: Directory, found: Listing, epochs: LeaderEpochs, checkpoint: LogCheckpoint) -> int | None:
-    """Y: CorruptFile where the leader epochs begin below the first segment, and nobody took what was before it.
+    """Raise CorruptFile if the leader epochs begin below the first segment, and no deletion explains it (Y).
 
     Retention leaves `.deleted` files of the oldest segment until the leader epochs are written; earlier versions did
-    not, and a kill may have left such a log. Returns the offset that the epochs have to begin at before the files are
+    not, and a kill may have left such a log. Returns the offset that the epochs must begin at before the files are
     removed, None if they do.
     """
     swaps = {file.base_offset for file in found.others if file[1:] == (FileKind.LOG, FileState.SWAP)}
@@ -88,9 +88,9 @@ def check_first(directory: Directory, found: Listing, epochs: LeaderEpochs, chec
 
 
 def check_between(directory: Directory, end_offset: int, base_offset: int, next_base_offset: int) -> None:
-    """Y: CorruptFile if the segment at `base_offset`, that was there once, is missing between two others.
+    """Raise CorruptFile if a former segment at `base_offset` is missing between two others (Y).
 
-    They end and begin at these offsets. Without a hole between them the log was cut and written on, and it went then.
+    They end and begin at these offsets. Without a hole between them the log was cut, which removed it, and extended.
     """
     if end_offset <= base_offset < next_base_offset:
         raise CorruptFile(
@@ -100,7 +100,7 @@ def check_between(directory: Directory, end_offset: int, base_offset: int, next_
 
 
 def check_end(path: str, end_offset: int, checkpoint: LogCheckpoint) -> None:
-    """W: CorruptFile where the log does not end where it did. `path`: its last segment."""
+    """Raise CorruptFile if the log does not end where it did (W). `path`: its last segment."""
     recovery_point = checkpoint.recovery_point
     if end_offset < recovery_point:
         raise CorruptFile(

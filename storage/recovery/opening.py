@@ -1,7 +1,7 @@
-"""Opening a partition a bit at a time: what there is to read may be a gigabyte, and others wait for their turn.
+"""Opening a partition in small steps: there may be a gigabyte to read, and other work waits for its turn.
 
-An opening is a generator. It pauses after every bounded piece of work; where it says so, a sync is to be done before it
-goes on, on whatever thread. It belongs to one owner, who may also close it: then it gives its descriptors back.
+An opening is a generator. It pauses after every bounded piece of work; if it yields a job, that must be run before it
+continues, on any thread. It belongs to one owner, who may also close it: then it closes its descriptors.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from barnabas.storage.disk.sync_job import SyncJob
 T = TypeVar("T")
 
 Opening = Generator[SyncJob | None, None, T]
-"""Yields None for a pause, or a job to run before it goes on; returns what was opened. Raises StorageError."""
+"""Yields None for a pause, or a job to run before it continues; returns the opened object. Raises StorageError."""
 
-SEGMENTS_A_PIECE = 100  # of those of which nothing is read but their sizes
+SEGMENTS_A_PIECE = 100  # segments of which only the sizes are read
 PIECE_BYTES = 256 << 10
 PAUSE_AFTER = 256  # batches
-_BYTES_LIKE_A_BATCH = 8 << 10  # to read and check so many takes about as long as to look at one batch
+_BYTES_LIKE_A_BATCH = 8 << 10  # reading and checking so many takes about as long as parsing one batch
 
 
 class Pace:
-    """Counts work, and says when it is time for a pause: after half a millisecond or so of it."""
+    """A counter of work that determines pauses: after half a millisecond or so of it."""
 
     __slots__ = ("_left",)
 
@@ -31,7 +31,7 @@ class Pace:
         self._left = PAUSE_AFTER
 
     def is_over(self, size: int) -> bool:
-        """Whether to pause now, after one more batch or piece of `size` bytes."""
+        """Return whether to pause now, after one more batch or piece of `size` bytes."""
         self._left -= 1 + size // _BYTES_LIKE_A_BATCH
         if self._left > 0:
             return False
@@ -40,7 +40,7 @@ class Pace:
 
 
 def open_at_once(opening: Opening[T]) -> T:
-    """Go through without a pause, syncing on this thread."""
+    """Run the opening without pauses, syncing on this thread."""
     try:
         while True:
             job = next(opening)

@@ -1,8 +1,8 @@
-"""Bringing the producer state of a partition forward through its log when it is opened.
+"""Advancing the producer state of a partition through its log when it is opened.
 
-From the newest snapshot that can be read, then batch by batch, each with its CRC; from the log's first batch where
-there is no snapshot at all. (Kafka takes the state as empty after a clean stop without snapshots, and with it open
-transactions as closed: this is why we do not.)
+From the newest readable snapshot, then batch by batch, each with its CRC; from the log's first batch if there is no
+snapshot at all. (Kafka takes the state as empty after a clean stop without snapshots, and so open transactions as
+closed, which is avoided here.)
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from barnabas.storage.segment.segment import Segment
 class ProducerRebuild:
     """Producer state at `offset`, which only moves forward.
 
-    `decided_below`: the high watermark that the log will have. A transaction whose marker lies below it holds nobody
-    back and is forgotten as it ends, so that what is held is bounded by what is open at a time, not by the log.
+    `decided_below`: the high watermark that the log will have. A transaction whose marker lies below it does not limit
+    the last stable offset and is dropped as it ends, so memory is bounded by the open transactions, not by the log.
     """
 
     def __init__(
@@ -42,9 +42,9 @@ class ProducerRebuild:
         self._decided_below = decided_below
 
     def advance_to(self, offset: int) -> Opening[None]:
-        """Make the state that of the log below `offset`, from segments that need no check.
+        """Advance the state to the log below `offset`, from segments that need no check.
 
-        CorruptFile where the batches of a segment go on behind `offset`, at which the next one begins.
+        CorruptFile if the batches of a segment continue after `offset`, at which the next one begins.
         """
         if self.offset == offset:
             return
@@ -70,7 +70,7 @@ class ProducerRebuild:
         self.offset = offset
 
     def replay(self, header: BatchHeader, marker: EndTxnMarker | None) -> AbortedTxn | None:
-        """The next batch of the log; returns what belongs into the transaction index if it is an ABORT marker."""
+        """Apply the next batch of the log; return the entry for the transaction index if it is an ABORT marker."""
         self.offset = header.next_offset
         if marker is not None:
             completed = self.producers.completed_by(marker, header.base_offset)
@@ -90,10 +90,10 @@ class ProducerRebuild:
 def batches_between(
     segments: Sequence[Segment], start_offset: int, end_offset: int
 ) -> Iterator[tuple[BatchHeader, EndTxnMarker | None]]:
-    """Headers, and for markers what they say, of the batches that begin in [start_offset, end_offset).
+    """Yield the headers, with the content of markers, of the batches that begin in [start_offset, end_offset).
 
-    CorruptFile where the bytes are no batch, a CRC is wrong, or the offsets go back, or into the next segment: nothing
-    can be said of the producers then, and a retry would be taken for a batch that is not there.
+    CorruptFile if the bytes are no batch, a CRC is wrong, or the offsets go back, or into the next segment: the
+    producer state is unknown then, and a retry would be taken for a duplicate of a batch that does not exist.
     """
     for segment, after in zip(segments, [*segments[1:], None], strict=True):
         if after is not None and after.base_offset <= start_offset:

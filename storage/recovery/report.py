@@ -1,4 +1,4 @@
-"""What opening a partition met, did and cost."""
+"""The report of opening a partition: cases found, actions and costs."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ class Recovered(NamedTuple):
     """The result, for the log and for tests. The letters are those of storage/recovery/cases.py."""
 
     log_end_offset: int
-    letters: str = ""  # the cases met, in the order of the alphabet
+    letters: str = ""  # the cases found, in alphabetical order
     segments_reread: int = 0
     bytes_dropped: int = 0
     segments_dropped: int = 0
     headers_replayed: int = 0  # to rebuild producer state from an older snapshot
-    notes: tuple[str, ...] = ()  # sentences for people: what was dropped and why
+    notes: tuple[str, ...] = ()  # sentences for the operator: what was dropped and why
 
     @property
     def was_needed(self) -> bool:
-        """Whether anything was done that people should know of."""
+        """Whether anything was done that the operator should know of."""
         return bool(self.segments_reread or self.bytes_dropped or self.segments_dropped or self.notes)
 
 
 class Report:
-    """The same while it comes together."""
+    """A Recovered while it is being collected."""
 
     def __init__(self) -> None:
         self.segments_reread = 0
@@ -33,20 +33,20 @@ class Report:
         self._segments_dropped = 0
 
     def met(self, letters: str) -> None:
-        """Cases that were met."""
+        """Add cases that were found."""
         self._letters.update(letters)
 
     def note(self, sentence: str) -> None:
-        """Something for people to read."""
+        """Add a sentence for the operator."""
         self._notes.append(sentence)
 
     def dropped(self, size: int, *, segments: int = 0) -> None:
-        """Bytes that are no part of the log any more, `segments` whole segments among them."""
+        """Count bytes that were removed from the log, `segments` whole segments among them."""
         self._bytes_dropped += size
         self._segments_dropped += segments
 
     def recovered(self, log_end_offset: int, headers_replayed: int) -> Recovered:
-        """The result."""
+        """Return the result."""
         return Recovered(
             log_end_offset=log_end_offset,
             letters="".join(sorted(self._letters)),

@@ -1,6 +1,6 @@
-"""Reading a segment again with its CRCs, and what to make of the place where it stops making sense.
+"""Rereading a segment with its CRCs, and classifying the place where it becomes invalid.
 
-Knows one segment's bytes; what is done about damage is decided in storage/recovery/cases.py.
+Knows one segment's bytes; storage/recovery/cases.py decides how damage is handled.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from barnabas.storage.recovery.cases import Tail, TailCase
 from barnabas.storage.recovery.opening import PIECE_BYTES, Opening, Pace, open_at_once
 from barnabas.storage.segment.segment import RELATIVE_OFFSET_MAX, Segment
 
-BROKEN_SUFFIX = ".broken"  # what was cut off, for whoever wants to look; nothing here ever reads it
+BROKEN_SUFFIX = ".broken"  # the removed bytes, for inspection by the operator; no code reads it
 _SYNCED_HERE_BYTES_MAX = 1 << 20
 
 
 class Damage(NamedTuple):
-    """Where whole batches end before the file does."""
+    """The place where whole batches end before the file does."""
 
     tail: Tail
     position: int
-    next_offset: int  # the offset behind the last whole batch
+    next_offset: int  # the offset after the last whole batch
     size: int  # bytes from there to the end of the file
     what: str
-    lowest_offset: int  # that there may be: where offsets go back, the batch before may be the one that is wrong
+    lowest_offset: int  # the lowest possible: where offsets go back, the batch before may be the wrong one
 
 
 class SegmentWalk:
-    """Iterates over (position, header, marker) of every batch that is whole and right, from `position` on.
+    """Iterates over (position, header, marker) of every whole and valid batch, from `position` on.
 
-    Afterwards `find_damage` says what stopped it; `position` and `next_offset` are the end of the last good batch.
-    `batch_bytes_max` is how large a batch may claim to be and still count as torn. `boundary`: an offset at which a
+    Afterwards `find_damage` returns what stopped it; `position` and `next_offset` are the end of the last good batch.
+    `batch_bytes_max` is the largest size in a header that still counts as torn. `boundary`: an offset at which a
     batch began when all below it was synced; a batch that reaches over it has another offset than it had. `epochs`:
     those of the batches below `synced`.
     """
@@ -65,7 +65,7 @@ class SegmentWalk:
         self._synced = synced
         self._what: str | None = None
         self._lowest = LONG_MAX
-        self._before = segment.base_offset  # the lowest offset that the batch before may have
+        self._before = segment.base_offset  # the lowest possible offset of the previous batch
 
     def __iter__(self) -> Iterator[tuple[int, BatchHeader, EndTxnMarker | None]]:
         try:
@@ -78,7 +78,7 @@ class SegmentWalk:
             self._what = str(error)
 
     def to_end(self) -> Opening[Damage | None]:
-        """Walk without looking; returns the damage."""
+        """Run to the end and return the damage."""
         for _, header, _ in self:
             if self.pace.is_over(header.size_in_bytes):
                 yield None
@@ -86,11 +86,11 @@ class SegmentWalk:
 
     @property
     def damage(self) -> Damage | None:
-        """`find_damage`, at once."""
+        """The result of `find_damage`, at once."""
         return open_at_once(self.find_damage())
 
     def find_damage(self) -> Opening[Damage | None]:
-        """What stopped the walk, None if the file ends behind the last batch."""
+        """Return what stopped the iteration, None if the file ends after the last batch."""
         size = self._segment.size - self.position
         if size == 0:
             return None
@@ -103,7 +103,7 @@ class SegmentWalk:
         return Damage(tail, self.position, self.next_offset, size, what, min(self.next_offset, self._lowest))
 
     def _batches(self) -> Iterator[tuple[int, memoryview]]:
-        """(position, bytes) of everything that has a batch's length, read in pieces or, where that is more, a batch."""
+        """Yield (position, bytes) of everything with a batch's length, read in pieces or, if larger, one batch."""
         position, end = self.position, self._segment.size
         wanted = PIECE_BYTES
         while position < end:
@@ -121,7 +121,7 @@ class SegmentWalk:
             position += at
 
     def _claimed_size(self, piece: memoryview) -> int:
-        """How large the batch at the start of `piece` says it is; 0 where not even that is there."""
+        """Return the size in the header of the batch at the start of `piece`; 0 if the header is cut off."""
         if len(piece) < LOG_OVERHEAD:
             return 0
         return LOG_OVERHEAD + int.from_bytes(piece[8:LOG_OVERHEAD], "big", signed=True)
@@ -129,7 +129,7 @@ class SegmentWalk:
     def _check(self, position: int, batch: memoryview) -> tuple[BatchHeader, EndTxnMarker | None]:
         header = parse_header(batch)
         if header.base_offset < self.next_offset or header.last_offset_delta < 0:
-            if header.base_offset > self._before:  # else no offset of the batch before makes this one right
+            if header.base_offset > self._before:  # else no offset of the previous batch makes this one valid
                 self._lowest = header.base_offset
             raise DecodeError(
                 f"batch at {position} has offsets {header.base_offset} to {header.last_offset}, "
@@ -156,7 +156,7 @@ class SegmentWalk:
         return header, read_marker(batch) if header.is_control and header.has_producer_id else None
 
     def _is_plausible(self) -> bool:
-        """Whether the beginning of a batch, cut off by the end of the file, may be one."""
+        """Return whether the bytes at the end may be the beginning of a batch that is cut off."""
         start = memoryview(self._segment.batch_bytes(self.position, LOG_OVERHEAD))
         return self._claimed_size(start) <= self._batch_bytes_max
 
@@ -171,7 +171,7 @@ class SegmentWalk:
 
 
 def set_tail_aside(directory: Directory, segment: Segment, position: int) -> Opening[None]:
-    """Copy what lies behind `position` to a `.broken` file, durably."""
+    """Copy the bytes after `position` to a `.broken` file, durably."""
     copy = directory.open(segment.log.name + BROKEN_SUFFIX, create=True)
     pace = Pace()
     try:
@@ -188,13 +188,13 @@ def set_tail_aside(directory: Directory, segment: Segment, position: int) -> Ope
 
 
 def synced_ahead(file: DiskFile, size: int) -> Opening[None]:
-    """Sync the bulk of a file in a pause, so that a sync without one is short later. `size`: bytes not synced."""
+    """Sync the bulk of a file in a pause, so that a later sync without one is short. `size`: bytes not synced."""
     if size > _SYNCED_HERE_BYTES_MAX:
         yield SyncJob(file.directory.disk, [file])
 
 
 def set_segment_aside(directory: Directory, segment: Segment) -> None:
-    """Take a whole segment out of the log; its batches stay in a `.broken` file if it has any."""
+    """Remove a whole segment from the log; its batches stay in a `.broken` file if it has any."""
     if segment.size:
         segment.log.close()
         directory.rename(segment.log.name, segment.log.name + BROKEN_SUFFIX)
@@ -202,7 +202,7 @@ def set_segment_aside(directory: Directory, segment: Segment) -> None:
 
 
 def corrupt(segment: Segment, damage: Damage, case: TailCase) -> CorruptFile:
-    """The refusal to open a partition, with everything a person needs to look into it."""
+    """Return the error that refuses to open a partition, with all details for an investigation."""
     return CorruptFile(
         segment.log.path,
         f"{damage.what}; {case.why} (case {case.letter}): {damage.size} bytes from position {damage.position} on, "

@@ -1,1 +1,1 @@
-"""One segment of a log: its .log file, and its three indexes, by which offsets and times are found in it."""
+"""One segment of a log: its .log file, and its three indexes for look-ups by offset and time."""

@@ -1,14 +1,14 @@
-"""The leader epochs of a partition: from which offset on each began.
+"""The leader epochs of a partition: the offset at which each began.
 
 Knows epochs and offsets only. On one machine an epoch means "one run of the broker that used this partition"; clients
 use them to notice that a log was cut (KIP-320).
 
-The file may lag behind what is in memory when the process is killed: the batches carry their epoch, so recovery assigns
-again what it finds above the recovery point, and a flush writes the file before the recovery point moves. It may begin
-below the first segment only as long as there are `.deleted` files of the segments before.
+The file may be older than the entries in memory when the process is killed: the batches have their epoch, so recovery
+assigns the epochs above the recovery point again, and a flush writes the file before the recovery point moves. It may
+begin below the first segment only as long as there are `.deleted` files of the segments before.
 
-An epoch is assigned with the first batch that is appended in it. Readers see it before: the epoch in which a partition
-is led begins at the log's end as long as nothing was appended in it.
+An epoch is assigned with the first batch that is appended in it. Readers see it before: the current leader epoch
+begins at the log end as long as nothing was appended in it.
 
 Invariant: epochs increase strictly, start offsets strictly too.
 """
@@ -31,7 +31,7 @@ NO_OFFSET = -1
 
 
 class LeaderEpochs:
-    """The cache and its file in one partition's directory."""
+    """The epoch cache of one partition and its file."""
 
     def __init__(self, directory: Directory) -> None:
         self._file = SmallFile(directory, LEADER_EPOCH_CHECKPOINT)
@@ -41,11 +41,11 @@ class LeaderEpochs:
         except DecodeError as error:
             raise CorruptFile(directory.path_of(LEADER_EPOCH_CHECKPOINT), str(error)) from error
         self.leader_epoch = self.latest_epoch
-        """The epoch the log is led in, -1 for none. Who leads it sets it, perhaps before anything is appended in it."""
+        """The current leader epoch, -1 for none. The leader sets it, possibly before anything is appended in it."""
 
     @property
     def entries(self) -> list[EpochEntry]:
-        """A copy, oldest first."""
+        """A copy of the entries, oldest first."""
         return list(self._entries)
 
     @property
@@ -54,7 +54,7 @@ class LeaderEpochs:
         return self._entries[-1].epoch if self._entries else NO_EPOCH
 
     def assign(self, epoch: int, start_offset: int) -> bool:
-        """Note that `epoch` begins at `start_offset`; False if it is the latest already. Later entries go."""
+        """Begin `epoch` at `start_offset` and drop later entries; return False if it is the latest already."""
         if self._entries and self._entries[-1].epoch == epoch:
             return False
         self._entries = _assigned(self._entries, epoch, start_offset)
@@ -63,15 +63,15 @@ class LeaderEpochs:
         return True
 
     def seen_by_readers(self, log_end_offset: int) -> Sequence[EpochEntry]:
-        """The entries, and the epoch in which the log is led if it is not assigned yet."""
+        """Return the entries, with the current leader epoch if it is not assigned yet."""
         if self.leader_epoch <= self.latest_epoch:
             return self._entries
         return _assigned(self._entries, self.leader_epoch, log_end_offset)
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
-        """(largest epoch not above `epoch`, offset where the next one begins); (-1, -1) if nothing can be said.
+        """Return (largest epoch not above `epoch`, offset where the next one begins); (-1, -1) if unknown.
 
-        For an epoch older than all that is known the answer keeps the epoch asked for, as Kafka's does.
+        For an epoch older than all known ones the result has the requested epoch, as in Kafka.
         """
         entries = self.seen_by_readers(log_end_offset)
         if not entries or epoch == NO_EPOCH or epoch > entries[-1].epoch:
@@ -82,14 +82,14 @@ class LeaderEpochs:
         return (entries[found - 1].epoch if found else epoch), entries[found].start_offset
 
     def truncate_from_end(self, offset: int) -> None:
-        """The log ends at `offset` now: drop what began there or later."""
+        """Drop the epochs that begin at or after `offset`, which is the log end now."""
         while self._entries and self._entries[-1].start_offset >= offset:
             self._entries.pop()
             self.leader_epoch = self.latest_epoch
             self._file.changed()
 
     def truncate_from_start(self, offset: int) -> None:
-        """The log starts at `offset` now: the last epoch that began by then begins there."""
+        """Let the epoch at `offset` begin there, and drop older ones: the log starts at `offset` now."""
         found = bisect_right(self._entries, offset, key=lambda entry: entry.start_offset)
         if not found or (found == 1 and self._entries[0].start_offset == offset):
             return
@@ -100,33 +100,33 @@ class LeaderEpochs:
 
     @property
     def is_dirty(self) -> bool:
-        """Whether a power cut could leave the file without what is here."""
+        """Whether the entries may be missing from the file after a power cut."""
         return self._file.is_dirty
 
     def content(self) -> bytes:
-        """The bytes of the file."""
+        """Return the bytes of the file."""
         return encode_leader_epochs(self._entries)
 
     def replacement(self) -> Replacement:
-        """The file as it should be now, for a SyncJob to write."""
+        """Return the current content of the file, for a SyncJob to write."""
         return self._file.replacement(self.content())
 
     def write(self) -> None:
-        """Bring the file to what is here. Durable on return. Nothing is done once it is given up. StorageError."""
+        """Write the entries to the file. Durable on return. Nothing is done after `give_up`. StorageError."""
         if self.is_dirty:
             self._file.write(self.content())
 
     def sync_job(self) -> SyncJob | None:
-        """The same as a job that may run in a thread; None if the file says so already."""
+        """Return a job that writes the file and may run in a thread; None if the file is up to date."""
         return SyncJob(self._file.directory.disk, replacements=[self.replacement()]) if self.is_dirty else None
 
     def give_up(self) -> None:
-        """Write nothing any more, whatever is under way: the directory is renamed, or opened again by another."""
+        """Stop writing, also writes in progress: the directory is renamed, or opened again by another object."""
         self._file.give_up()
 
 
 def _assigned(entries: list[EpochEntry], epoch: int, start_offset: int) -> list[EpochEntry]:
-    """The entries with `epoch` from `start_offset` on, without those that contradict it."""
+    """Return the entries with `epoch` from `start_offset` on, without those that contradict it."""
     kept = len(entries)
     while kept and (entries[kept - 1].epoch >= epoch or entries[kept - 1].start_offset >= start_offset):
         kept -= 1

@@ -1,10 +1,10 @@
-"""What the two sparse indexes share: entries of two columns in memory, and the file behind them.
+"""The common part of the two sparse indexes: entries of two columns in memory, and their file.
 
-Knows columns of integers; the subclasses know what they mean. Entries of an active segment live in memory and reach the
-file when the segment is sealed or closed: an index says nothing the log does not, so after a crash it is rebuilt from
-there. A sealed segment's entries are read when first needed and let go under pressure (Disk.indexes).
+Knows columns of integers; the subclasses know their meaning. Entries of an active segment are in memory and are
+written to the file when the segment is sealed or closed: an index is derived from the log, so after a crash it is
+rebuilt. A sealed segment's entries are read when first needed and evicted under memory pressure (Disk.indexes).
 
-Invariant: the first column strictly increases. `_in_file` leading entries are in the file as they are in memory.
+Invariant: the first column strictly increases. The first `_in_file` entries are the same in the file and in memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from barnabas.storage.disk.directory import Directory
 
 
 class IndexFile:
-    """Entries of a segment's index. Not loaded until `load`; an active segment's is never let go."""
+    """The entries of a segment's index. Not loaded until `load`; an active segment's are never evicted."""
 
     entry: Struct
     columns: tuple[str, str]  # array type codes
@@ -46,22 +46,22 @@ class IndexFile:
         return self._in_file == len(self._first)
 
     def __len__(self) -> int:
-        """Number of entries; loaded indexes only."""
+        """Return the number of entries; loaded indexes only."""
         assert self._is_loaded
         return len(self._first)
 
     def create(self) -> None:
-        """Begin with no entries; the file comes with the first write."""
+        """Begin with no entries; the file is created by the first write."""
         self._hold(array(self.columns[0]), array(self.columns[1]))
 
     def take(self, other: Self) -> None:
-        """Hold the entries of another, which is not used again; the file follows with the next write."""
+        """Take over the entries of another index, which is not used again; the next write updates the file."""
         self._hold(other._first, other._second)
 
     def load(self, last_max: int) -> bool:
-        """Read the entries; False if there is no file, or what is in it cannot be an index.
+        """Read the entries; return False if there is no file, or its content is not a valid index.
 
-        `last_max` bounds the second column. The zeros a preallocated file ends in are no entries.
+        `last_max` bounds the second column. Zeros at the end of a preallocated file are no entries.
         """
         data = self.directory.read(self.name)
         if data is None:
@@ -82,13 +82,13 @@ class IndexFile:
         self.directory.disk.indexes.discard(self)
 
     def seal(self) -> None:
-        """Entries are written and may be let go."""
+        """Allow the eviction of the entries, which are written."""
         assert self.is_written
         self.is_active = False
         self.directory.disk.indexes.admit(self, max(self._in_file * self.entry.size, 1))
 
     def evict(self) -> bool:
-        """Let the entries go, unless they are not in the file."""
+        """Evict the entries, unless they are not in the file."""
         if self.is_active or not self.is_written:
             return False
         self._is_loaded = False
@@ -97,14 +97,14 @@ class IndexFile:
         return True
 
     def write(self) -> None:
-        """Bring the file to what is in memory, trimmed; it exists afterwards even without entries. Not synced."""
+        """Write the entries in memory to the file, trimmed; it exists afterwards even without entries. Not synced."""
         assert self._is_loaded
         data = self._encode(self._first[self._in_file :], self._second[self._in_file :])
         self.directory.write(self.name, data, self._in_file * self.entry.size)
         self._in_file = len(self._first)
 
     def keep(self, count: int) -> None:
-        """Drop every entry but the first `count`; the file follows with the next write."""
+        """Drop every entry but the first `count`; the next write updates the file."""
         del self._first[count:], self._second[count:]
         self._in_file = min(self._in_file, count)
 

@@ -1,14 +1,14 @@
-"""The three indexes of a segment, kept in step: offset index, time index, aborted transactions.
+"""The three indexes of a segment, updated together: offset index, time index, aborted transactions.
 
-Knows batches by position, last offset and largest timestamp; never reads the log. Kafka's rule for when there is an
-entry: a batch that starts more than index.interval.bytes behind the last indexed one (so never the first of a segment),
+Knows batches by position, last offset and largest timestamp; never reads the log. Kafka's rule for an entry: a batch
+that starts more than index.interval.bytes after the last indexed one (so never the first of a segment) gets one,
 and with it the largest timestamp so far; sealing adds that timestamp as the closing entry.
 
-Theory of operation: while the segment is active the entries are in memory alone. They are written when it is sealed or
-closed; after a crash they come from the log again. A sealed segment's are read from the files when somebody asks.
+Theory of operation: while the segment is active the entries are only in memory. They are written when it is sealed or
+closed; after a crash they are rebuilt from the log. A sealed segment's are read from the files when needed.
 
-`tells_all_times` says that the time index covers every batch. One that an earlier version made, or Kafka from such a
-log, may pass over batches whose headers lack their largest timestamp; storage/segment/times.py makes it again.
+`tells_all_times`: the time index covers every batch. One that an earlier version made, or Kafka from such a log, may
+omit batches whose headers lack their largest timestamp; storage/segment/times.py rebuilds it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from barnabas.storage.segment.offset_index import OffsetIndex
 from barnabas.storage.segment.time_index import TimeIndex
 from barnabas.storage.segment.txn_index import TransactionIndex
 
-UNKNOWN: Final = -2  # not looked up yet; -1 is Kafka's "none"
+UNKNOWN: Final = -2  # not read yet; -1 is Kafka's "none"
 
 
 class SegmentIndexes:
-    """Entries for batches up to the last one added. `load` or `reset` before `add`."""
+    """The indexes for batches up to the last one added. `load` or `reset` before `add`."""
 
     def __init__(
         self, directory: Directory, base_offset: int, config: LogConfig, state: FileState = FileState.LIVE
@@ -50,7 +50,7 @@ class SegmentIndexes:
         self._max_timestamp_offset = base_offset
 
     def add(self, position: int, last_offset: int, max_timestamp: int) -> None:
-        """Account for a batch behind all accounted for so far."""
+        """Add a batch after all batches added so far."""
         if max_timestamp > self._max_timestamp:
             self._max_timestamp = max_timestamp
             self._max_timestamp_offset = last_offset
@@ -61,7 +61,7 @@ class SegmentIndexes:
             self.is_full = self.offset.is_full or self.time.is_full
 
     def load(self, log_size: int) -> bool:
-        """Take the entries into memory, to stay. False if the files are missing or wrong: then there are no entries."""
+        """Load the entries, never evicted. Return False, without entries, if the files are missing or invalid."""
         self.offset.activate()
         self.time.activate()
         is_sound = self.offset.load(log_size) and self.time.load(log_size)
@@ -81,15 +81,15 @@ class SegmentIndexes:
         self._look_at_last()
 
     def emptied(self) -> SegmentIndexes:
-        """Indexes of the same segment without entries, in memory alone: to be filled, and given to `take_times`."""
+        """Return empty indexes of the same segment, only in memory: to be filled, and passed to `take_times`."""
         fresh = SegmentIndexes(self.directory, self.base_offset, self._config)
         fresh.reset()
         return fresh
 
     def take_times(self, fresh: SegmentIndexes) -> None:
-        """Take the time index over from indexes that were made of the same batches; a sealed segment's is written.
+        """Take the time index over from indexes made of the same batches; a sealed segment's is written.
 
-        Not if it was given up: then it only serves whoever is still reading.
+        It is not written after `give_up`: then it only serves the current readers.
         """
         self.time.take(fresh.time)
         self._max_timestamp, self._max_timestamp_offset = fresh._max_timestamp, fresh._max_timestamp_offset
@@ -97,14 +97,14 @@ class SegmentIndexes:
         if self.time.is_active:
             self.is_full = self.offset.is_full or self.time.is_full
         elif self._is_given_up:
-            self.directory.disk.indexes.discard(self.time)  # it goes with whoever reads it
+            self.directory.disk.indexes.discard(self.time)  # released with its last reader
         else:
             self.close_time()
             self.time.write()
             self.time.seal()
 
     def take(self, fresh: SegmentIndexes) -> None:
-        """Take both over from indexes that were made of all batches; those stay in memory until they are sealed."""
+        """Take both indexes over from indexes made of all batches; they stay in memory until they are sealed."""
         self.offset.activate()
         self.time.activate()
         self.offset.take(fresh.offset)
@@ -115,21 +115,21 @@ class SegmentIndexes:
         self.is_full = self.offset.is_full or self.time.is_full
 
     def give_up(self) -> None:
-        """Write no file any more: the log is closed, perhaps another one is open, or the segment is deleted.
+        """Stop writing files: the log is closed, possibly another one is open, or the segment is deleted.
 
-        What a reader makes again stays in memory, with whoever reads it.
+        An index that a reader rebuilds stays in memory, as long as it is read.
         """
         self._is_given_up = True
 
     def truncate(self, offset: int) -> None:
-        """Drop what concerns batches that end at or behind `offset`."""
+        """Drop the entries of batches that end at or after `offset`."""
         self.offset.truncate(offset)
         self.time.truncate(offset)
         self.txn.truncate(offset)
         self._look_at_last()
 
     def write(self) -> None:
-        """Bring the files to what is in memory, unless they were given up. Not synced."""
+        """Write the entries in memory to the files, unless they were given up. Not synced."""
         if self._is_given_up:
             return
         self.offset.write()
@@ -146,25 +146,25 @@ class SegmentIndexes:
         return self.offset.is_written and self.time.is_written
 
     def seal(self) -> None:
-        """The files say all there is: the entries may leave memory, and none is added. Those given up stay."""
-        self.is_full = True  # so that an append need not ask whether the segment is sealed
+        """Allow the eviction of the entries, which are written and complete. After `give_up` they stay."""
+        self.is_full = True  # so that an append need not check whether the segment is sealed
         if not self._is_given_up:
             self.offset.seal()
             self.time.seal()
 
     @property
     def max_timestamp(self) -> int:
-        """The largest timestamp, -1 if no batch has one; UNKNOWN if the files do not say."""
+        """The largest timestamp, -1 if no batch has one; UNKNOWN if the files do not have it."""
         if self._max_timestamp == UNKNOWN and (found := self.time.read_last()) is not None:
             self._max_timestamp, self._max_timestamp_offset = found
         return self._max_timestamp
 
     def paths(self) -> list[str]:
-        """Where the files are, or would be."""
+        """Return the paths of the files, whether or not they exist."""
         return [self.directory.path_of(index.name) for index in (self.offset, self.time, self.txn)]
 
     def mark_deleted(self) -> list[str]:
-        """Rename the files that exist to `*.deleted`, those that are not yet; returns their new names."""
+        """Rename the existing files to `*.deleted`, if they are not yet; return their new names."""
         self.give_up()
         renamed: list[str] = []
         for index in (self.offset, self.time, self.txn):

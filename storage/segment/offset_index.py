@@ -1,7 +1,7 @@
-"""The offset index of a segment: from an offset to a place in the log file, sparse.
+"""The offset index of a segment: from an offset to a position in the log file, sparse.
 
 An entry names a batch by its *last* offset and its position. The first batch of a segment has none, so a lookup below
-the first entry is answered with the segment's beginning. Format: protocol/files/offset_index.py.
+the first entry returns the segment's beginning. Format: protocol/files/offset_index.py.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ class OffsetIndex(IndexFile):
         return self.base_offset + self._first[-1], self._second[-1]
 
     def append(self, last_offset: int, position: int) -> None:
-        """Add a batch; both numbers are larger than in the entry before."""
+        """Add a batch; both numbers are larger than in the previous entry."""
         self._first.append(last_offset - self.base_offset)
         self._second.append(position)
 
     def lookup(self, offset: int) -> tuple[int, int]:
-        """(last offset, position) of the last indexed batch that ends at or before `offset`; (base, 0) if none does."""
+        """Return (last offset, position) of the last indexed batch that ends at or before `offset`; or (base, 0)."""
         found = bisect_right(self._first, offset - self.base_offset) - 1
         if found < 0:
             return self.base_offset, 0
         return self.base_offset + self._first[found], self._second[found]
 
     def last_position_until(self, position: int) -> int:
-        """Position of the last indexed batch that starts at or before `position`, 0 if none does."""
+        """Return the position of the last indexed batch that starts at or before `position`, 0 if none does."""
         found = bisect_right(self._second, position) - 1
         return self._second[found] if found >= 0 else 0
 
     def upper_bound(self, position: int) -> int | None:
-        """Last offset of the first indexed batch that starts at or behind `position`, None if none does."""
+        """Return the last offset of the first indexed batch that starts at or after `position`, None if none does."""
         found = bisect_left(self._second, position)
         return self.base_offset + self._first[found] if found < len(self._second) else None
 
     def truncate(self, offset: int) -> None:
-        """Drop every entry of a batch that ends at or behind `offset`."""
+        """Drop every entry of a batch that ends at or after `offset`."""
         self.keep(bisect_left(self._first, offset - self.base_offset))
 
     def _decode(self, data: bytes) -> tuple[array[int], array[int]]:
@@ -73,7 +73,7 @@ class OffsetIndex(IndexFile):
         return interleaved.tobytes()
 
     def _is_sound(self, first: array[int], second: array[int], last_max: int) -> bool:
-        """Both columns increase strictly, from above zero up to the size of the log file."""
+        """Return whether both columns increase strictly, from above zero up to the size of the log file."""
         if not first:
             return True
         ordered = all(map(lt, first, first[1:])) and all(map(lt, second, second[1:]))

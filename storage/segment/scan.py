@@ -1,7 +1,7 @@
-"""Walking the batches of a log file by their headers. No CRC is computed, and no record looked at.
+"""Iteration over the batches of a log file by their headers. No CRC is computed, and no record is read.
 
-The walk reads the file in pieces of some kilobytes: small batches come many to a read, large ones cost one read for
-each header. It ends at the first batch that is not whole, as Kafka's does; what can be no batch is a DecodeError.
+The file is read in pieces of some kilobytes: one read covers many small batches, large ones cost one read for each
+header. It ends at the first batch that is not whole, as in Kafka; bytes that cannot be a batch raise DecodeError.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _LAST_OFFSET_DELTA: Final = 23
 
 
 def headers(file: DiskFile, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
-    """(position, header) of every whole batch in [position, end)."""
+    """Yield (position, header) of every whole batch in [position, end)."""
     piece, piece_start = b"", position
     while end - position >= HEADER_SIZE:
         at = position - piece_start
         if len(piece) - at < HEADER_SIZE:
             piece, piece_start, at = file.pread(min(PIECE_BYTES, end - position), position), position, 0
             if len(piece) < HEADER_SIZE:
-                return  # the file is shorter than its owner thinks
+                return  # the file is shorter than its owner expects
         header = parse_header(piece, at)
         after = position + header.size_in_bytes
         if after > end:
@@ -39,9 +39,9 @@ def headers(file: DiskFile, position: int, end: int) -> Iterator[tuple[int, Batc
 
 
 def first_batch_reaching(file: DiskFile, offset: int, position: int, end: int) -> int | None:
-    """Position of the first whole batch in [position, end) whose last offset is `offset` or more.
+    """Return the position of the first whole batch in [position, end) whose last offset is `offset` or more.
 
-    The same walk as `headers`, without making headers: this is what a fetch costs that no cursor helps.
+    The same iteration as `headers`, without making headers: the cost of a fetch without a cursor.
     """
     piece, piece_start = b"", position
     while end - position >= HEADER_SIZE:
@@ -63,10 +63,10 @@ def first_batch_reaching(file: DiskFile, offset: int, position: int, end: int) -
 
 
 def batch_around(file: DiskFile, position: int, cut: int) -> tuple[int, int]:
-    """(base offset, position) of the batch that `cut` falls into, or of one before it where that is too far to look.
+    """Return (base offset, position) of the batch at `cut`, or of an earlier one where that is too far.
 
-    A batch begins at `position`, at or before `cut`. The same walk as `first_batch_reaching`, in one read or two: where
-    batches are large, the first one's head is all that is needed.
+    A batch begins at `position`, at or before `cut`. The same iteration as `first_batch_reaching`, in one read or two:
+    with large batches, only the first one's header is needed.
     """
     base_offset, batch_length = _unpack_head(file.pread(LOG_OVERHEAD, position))
     if position + LOG_OVERHEAD + batch_length > cut:

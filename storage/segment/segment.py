@@ -1,14 +1,14 @@
 """One segment of a partition: a .log file and its indexes.
 
-Knows offsets, positions and timestamps of batches; knows nothing of producers, retention, or who is asking. Look-ups
-by time are times.py's.
+Knows offsets, positions and timestamps of batches; knows nothing of producers, retention or callers. Look-ups
+by time are in times.py.
 
-Theory of operation: the log file is the truth. An append is one write; where it fails the file is cut back to where it
-was, so that nothing half-written is ever followed by something whole. A reader's next offset is remembered with its
-position, so that a consumer that keeps up costs no look-up; others ask the offset index and walk a few headers.
+Theory of operation: the log file is authoritative. An append is one write; if it fails the file is truncated to its
+former size, so that a partial batch is never followed by a whole one. A reader's next offset is stored with its
+position, so that a consumer that keeps up needs no look-up; others use the offset index and scan a few headers.
 
 Invariants: base_offset <= every offset inside < the next segment's base_offset; `size` is the end of the last batch
-accepted; indexes may be rebuilt from the log at any time, the log from nothing else. One PartitionLog owns a segment.
+accepted; indexes may be rebuilt from the log at any time, the log cannot be rebuilt. One PartitionLog owns a segment.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from barnabas.storage.segment.time_search import max_timestamp_of
 from barnabas.storage.steps import finish
 
 RELATIVE_OFFSET_MAX: Final = 0x7FFF_FFFF
-_CURSORS_MAX: Final = 128  # readers whose next offset is remembered, for each segment
+_CURSORS_MAX: Final = 128  # readers whose next offset is stored, for each segment
 
 
 class Segment:
-    """Create or open; `activate` the last one of a log before appending to it."""
+    """One segment: create or open it; `activate` the last one of a log before appending to it."""
 
     def __init__(self, directory: Directory, base_offset: int, config: LogConfig, now_ms: int) -> None:
         self.directory = directory
@@ -52,16 +52,16 @@ class Segment:
         self.time_index = self.indexes.time
         self.txn_index = self.indexes.txn
         self._next_offset = UNKNOWN
-        self._first_timestamp = UNKNOWN  # of the first batch; what segment.ms is counted from
-        self._cursors: dict[int, int] = {}  # positions by the offset a reader is expected to ask for next
+        self._first_timestamp = UNKNOWN  # of the first batch; segment.ms is counted from it
+        self._cursors: dict[int, int] = {}  # positions by the offset that a reader is expected to fetch next
         self._sync_state = SyncState(self.indexes)
         self.set_limits(config)
 
-    # --- coming and going ---
+    # --- creation, closing, removal ---
 
     @classmethod
     def create(cls, directory: Directory, base_offset: int, config: LogConfig, now_ms: int) -> Segment:
-        """A new active segment. A file in the way was left by a crash and holds nothing that was acknowledged."""
+        """Create a new active segment. An existing file was left by a crash and holds nothing acknowledged."""
         segment = cls(directory, base_offset, config, now_ms)
         segment.log = directory.open(segment.log.name, create=True)
         if segment.log.size():
@@ -73,9 +73,9 @@ class Segment:
     def open(
         cls, directory: Directory, base_offset: int, config: LogConfig, now_ms: int, *, is_durable: bool = False
     ) -> Segment:
-        """An existing segment. Costs a look at the file's size; everything else is read when needed.
+        """Open an existing segment. Reads only the file's size; everything else is read when needed.
 
-        `is_durable` says that files and indexes survive a power cut: a clean stop, or all below the recovery point.
+        `is_durable`: files and indexes survive a power cut, after a clean stop or entirely below the recovery point.
         """
         segment = cls(directory, base_offset, config, now_ms)
         segment.size = directory.size(segment.log.name)
@@ -84,9 +84,9 @@ class Segment:
         return segment
 
     def activate(self) -> None:
-        """Make ready for appends: indexes in memory, rebuilt from the log where they are missing or cannot be.
+        """Prepare for appends: indexes in memory, rebuilt from the log if they are missing or invalid.
 
-        After a StorageError the segment is as sealed as before, and this may be tried again.
+        After a StorageError the segment is still sealed, and this may be retried.
         """
         try:
             if not (self.indexes.load(self.size) and self._is_batch(*self.offset_index.last)):
@@ -109,7 +109,7 @@ class Segment:
         self._next_offset = self.base_offset
 
     def seal(self) -> None:
-        """End the segment: closing time entry, indexes written and trimmed. Nothing is synced by this."""
+        """Seal the segment: closing time entry, indexes written and trimmed. Nothing is synced by this."""
         self.indexes.close_time()
         if not self._sync_state.are_indexes_final(self.size):
             self._sync_state.indexes_changed()
@@ -118,30 +118,30 @@ class Segment:
         self.is_sealed = True
 
     def close(self) -> None:
-        """Seal an active segment, make it durable, give the descriptor back. It stays readable."""
+        """Seal an active segment, make it durable, close the descriptor. It stays readable."""
         if not self.is_sealed:
             self.seal()
         self._sync(self.files_to_sync())
         self.log.close()
 
     def mark_deleted(self) -> list[str]:
-        """Rename the files to `*.deleted` and return their names. Slices read on; nothing finds the segment again.
+        """Rename the files to `*.deleted` and return their names. Slices stay readable; the segment is not found again.
 
-        Done again after a StorageError, it goes on where it stopped.
+        Repeated after a StorageError, it continues where it stopped.
         """
         if not self.log.name.endswith(FileState.DELETED.value):
             self.log.name = self.directory.mark_deleted(self.log.name)
         return [self.log.name, *self.indexes.mark_deleted()]
 
     def remove(self) -> None:
-        """Remove the files now; a slice that is still held raises FileRemoved."""
+        """Remove the files now; reading a slice then raises FileRemoved."""
         self.indexes.remove()
-        self.log.remove()  # last: indexes without a log are taken for a log that was lost
+        self.log.remove()  # last: indexes without a log indicate a lost log
 
     # --- writing ---
 
     def append(self, batch: Buffer, last_offset: int, max_timestamp: int) -> int:
-        """Write one batch behind the others; returns its position. StorageError leaves the segment as it was."""
+        """Write one batch at the end; return its position. StorageError leaves the segment unchanged."""
         assert not self.is_sealed, f"{self.log.path} is sealed: appends go into the active segment"
         position = self.size
         try:
@@ -155,23 +155,23 @@ class Segment:
         return position
 
     def index_stored(self, position: int, header: BatchHeader) -> None:
-        """Account for the batch that lies at `position`, behind all accounted for so far."""
+        """Index the stored batch at `position`, after all batches indexed so far."""
         self.index_batch(position, header.last_offset, self._max_timestamp_at(position, header))
 
     def index_batch(self, position: int, last_offset: int, max_timestamp: int) -> None:
-        """As `index_stored`, for a batch whose largest timestamp is at hand."""
+        """Index a stored batch whose largest timestamp is known."""
         self.indexes.add(position, last_offset, max_timestamp)
         if position == 0:
             self._first_timestamp = max_timestamp
         self._next_offset = last_offset + 1
 
     def set_limits(self, config: LogConfig, jitter_ms: int = 0) -> None:
-        """How large and how old the segment may become: it ends `jitter_ms` before its segment.ms are over."""
+        """Set the limits of size and age: the segment ends `jitter_ms` before its segment.ms are over."""
         self._bytes_max = config.segment_bytes
         self._active_ms_max = config.roll_ms - jitter_ms
 
     def should_roll(self, batch_size: int, last_offset: int, max_timestamp: int, now_ms: int) -> bool:
-        """Whether a batch cannot go into this segment: as it is full, or old enough, or sealed."""
+        """Return whether a batch cannot be appended to this segment: it is full, or old enough, or sealed."""
         if self.size > self._bytes_max - batch_size or self.indexes.is_full:
             return True
         if self.size and self.waited_ms(max_timestamp, now_ms) > self._active_ms_max:
@@ -179,7 +179,7 @@ class Segment:
         return last_offset - self.base_offset > RELATIVE_OFFSET_MAX
 
     def waited_ms(self, max_timestamp: int, now_ms: int) -> int:
-        """How long the segment has been active, by the clock of its batches if they have one."""
+        """Return how long the segment has been active, by the timestamps of its batches if they have any."""
         if self._first_timestamp == UNKNOWN:
             first = self._header_at(0)
             self._first_timestamp = first.base_timestamp if first.lacks_max_timestamp else first.max_timestamp
@@ -188,17 +188,17 @@ class Segment:
         return now_ms - self.created_ms
 
     def expect_aborted(self) -> None:
-        """Before an ABORT marker is appended: read what `add_aborted` would have to read, while nothing is written."""
+        """Load the transaction index before an ABORT marker is appended, so that `add_aborted` reads nothing."""
         self.txn_index.held()
 
     def add_aborted(self, entry: AbortedTxn) -> None:
-        """Note a transaction whose ABORT marker is the batch appended last."""
+        """Add a transaction whose ABORT marker is the last appended batch."""
         self.txn_index.append(entry)
 
     def truncate(self, position: int, next_offset: int) -> None:
-        """Cut the log at `position`, behind the batch before `next_offset`; the indexes follow. Durable on return.
+        """Truncate the log at `position`, after the batch before `next_offset`, and the indexes. Durable on return.
 
-        Durable, because entries of what was cut would otherwise come back after a power cut and point into batches
+        Durable, because entries of removed batches would otherwise come back after a power cut and point into batches
         written since. The segment is active afterwards.
         """
         if self.is_sealed:
@@ -217,18 +217,18 @@ class Segment:
     # --- durability ---
 
     def files_to_sync(self) -> SyncWork:
-        """What is not known to be durable. Indexes of an active segment are left out: the log can rebuild them."""
+        """Return what is not known to be durable, without indexes of an active segment: the log can rebuild them."""
         return self._sync_state.work(self.log, self.size, is_sealed=self.is_sealed)
 
     def mark_synced(self, work: SyncWork) -> None:
-        """Everything in `work` is durable now."""
+        """Mark everything in `work` as durable."""
         self._sync_state.synced(work)
 
     # --- reading ---
 
     @property
     def next_offset(self) -> int:
-        """The offset behind the last batch, the base offset if there is none."""
+        """The offset after the last batch, the base offset if there is none."""
         if self._next_offset == UNKNOWN:
             next_offset = self.base_offset
             for _, header in self.headers(self._loaded_offsets().last[1]):
@@ -247,25 +247,25 @@ class Segment:
 
     @property
     def is_age_known(self) -> bool:
-        """Whether `largest_timestamp` counts every batch: see SegmentIndexes."""
+        """Whether `largest_timestamp` covers every batch: see SegmentIndexes."""
         return self.indexes.tells_all_times
 
     @property
     def largest_timestamp(self) -> int:
-        """The age of the segment for retention: its largest timestamp, or when the file changed last."""
+        """The age of the segment for retention: its largest timestamp, or the last change of the file."""
         found = self.max_timestamp
         return found if found >= 0 else self.directory.modified_ms(self.log.name)
 
     def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
-        """(position, header) of every whole batch from `position` on. DecodeError where the bytes can be no batch."""
+        """Yield (position, header) of every whole batch from `position` on. DecodeError if bytes are no batch."""
         return scan.headers(self.log, position, self.size)
 
     def batch_bytes(self, position: int, size: int) -> bytes:
-        """The bytes of a batch, fewer than `size` if the file ends before."""
+        """Return the bytes of a batch, fewer than `size` if the file ends before."""
         return self.log.pread(size, position)
 
     def position_of(self, offset: int) -> int:
-        """Position of the first batch whose last offset is `offset` or more; `size` if there is none."""
+        """Return the position of the first batch whose last offset is `offset` or more; `size` if there is none."""
         if (cursor := self._cursors.get(offset)) is not None:
             return cursor
         if offset == self._next_offset:  # a reader waiting at the end: the next batch will be here
@@ -277,9 +277,10 @@ class Segment:
         return self.size if found is None else self._remember(offset, found)
 
     def read(self, offset: int, max_bytes: int, end_position: int, force_first_batch: bool) -> FileSlice | None:
-        """Batches from the one with `offset` in it up to `end_position`, cut at `max_bytes`; the first whole if forced.
+        """Return batches from the one with `offset` up to `end_position`, at most `max_bytes`; the first whole if
+        forced.
 
-        None if there is nothing, or not even the first batch fits; an empty slice in its place if no byte was wanted.
+        None if there is nothing, or not even the first batch fits; an empty slice instead if `max_bytes` is 0.
         """
         position = self.position_of(offset)
         available = end_position - position
@@ -294,17 +295,17 @@ class Segment:
         return FileSlice(self.log, position, available)
 
     def upper_bound_offset(self, end_position: int) -> int | None:
-        """The last offset of an indexed batch at or behind `end_position`: no batch before it is later."""
+        """Return the last offset of an indexed batch at or after `end_position`: a bound of all offsets before it."""
         return self._loaded_offsets().upper_bound(end_position)
 
     def aborted(self, start_offset: int, upper_bound: int) -> tuple[list[AbortedTxn], bool]:
-        """Aborted transactions that touch [start_offset, upper_bound), and whether later segments can be left out."""
+        """Return aborted transactions in [start_offset, upper_bound), and whether later segments have none."""
         return self.txn_index.collect(start_offset, upper_bound)
 
     # --- helpers ---
 
     def _cut_back(self, size: int) -> None:
-        """Undo a failed write. A file that cannot be cut may end in half a batch: nobody may write behind that."""
+        """Undo a failed write. If the file cannot be truncated it may end in a partial batch: no more writes then."""
         try:
             if self.log.size() > size:
                 self.log.truncate(size)
@@ -313,14 +314,14 @@ class Segment:
             self.directory.disk.go_offline(f"cannot undo a failed append: {failure}")
 
     def _catch_up(self) -> None:
-        """Account for the batches behind the last indexed one: for all of them if there are no entries."""
+        """Index the batches after the last indexed one: all of them if there are no entries."""
         self._cursors.clear()
         self._next_offset = self.base_offset
         for position, last_offset, max_timestamp in self._batches(self.indexes.indexed_position):
             self.index_batch(position, last_offset, max_timestamp)
 
     def _batches(self, position: int) -> Iterator[tuple[int, int, int]]:
-        """Position, last offset and largest timestamp of each batch from `position` on. CorruptFile."""
+        """Yield position, last offset and largest timestamp of each batch from `position` on. CorruptFile."""
         end = 0
         try:
             for at, header in self.headers(position):
@@ -339,7 +340,7 @@ class Segment:
         return header.max_timestamp
 
     def _rebuild_indexes(self) -> None:
-        """The offset and time index again, from the log; where that cannot be read they stay as they are."""
+        """Rebuild the offset and time index from the log; if it cannot be read they stay unchanged."""
         fresh = self.indexes.emptied()
         for position, last_offset, max_timestamp in self._batches(0):
             fresh.add(position, last_offset, max_timestamp)
@@ -357,7 +358,7 @@ class Segment:
         return index
 
     def _indexed_position(self, offset: int) -> int:
-        """Where to start looking for `offset`. An entry that does not name the batch it points to is not believed."""
+        """Return where to start scanning for `offset`. An entry that does not match its batch is not used."""
         index = self._loaded_offsets()
         entry = index.lookup(offset)
         if not self._is_batch(*entry):
@@ -370,7 +371,7 @@ class Segment:
         self.mark_synced(work)
 
     def _is_batch(self, last_offset: int, position: int) -> bool:
-        """Whether an index entry names the batch it points to; position 0 is the beginning and needs no entry."""
+        """Return whether an index entry matches the batch it points to; position 0 needs no entry."""
         try:
             return position == 0 or self._header_at(position).last_offset == last_offset
         except DecodeError:
@@ -380,7 +381,7 @@ class Segment:
         return parse_header(self.log.pread(HEADER_SIZE, position))
 
     def _fitting(self, position: int, max_bytes: int, force_first_batch: bool) -> int:
-        """Bytes to give where there are more than `max_bytes`. The first batch fits if another begins behind it."""
+        """Return the bytes to read if more than `max_bytes` exist. The first batch fits if another begins after it."""
         indexed = self._loaded_offsets().last_position_until(position + max_bytes)
         if indexed > position:
             self._remember(*scan.batch_around(self.log, indexed, position + max_bytes))
@@ -389,7 +390,7 @@ class Segment:
         return max_bytes if first_size <= max_bytes else first_size if force_first_batch else 0
 
     def _remember(self, offset: int, position: int) -> int:
-        """Where the reader that asks for `offset` next will find it."""
+        """Store the position of `offset`, which a reader is expected to fetch next. Return the position."""
         if len(self._cursors) >= _CURSORS_MAX:
             self._cursors.clear()
         self._cursors[offset] = position

@@ -1,12 +1,12 @@
-"""What the sealed segments of a partition were: how long, and the checksums of their `.txnindex`. A file of ours,
-`segment-checksums`, that Apache Kafka overlooks.
+"""The sizes of a partition's sealed segments, and the checksums of their `.txnindex`: a file of Barnabas,
+`segment-checksums`, that Apache Kafka ignores.
 
-Nothing else tells that a log lost batches at its end, or that a `.txnindex`, whose format has no checksum, says
-something else or is gone: that would hide committed records or show aborted ones. A row speaks of a log of one size. If
-it has another one, a broker went on with it or cleaned it, and nothing is known of its index. Where a checksum is not
-that of the index, the index is made from the log again: so the files need not be written at the same time.
+Nothing else shows that a log lost batches at its end, or that a `.txnindex`, whose format has no checksum, changed or
+is gone: that would hide committed records or show aborted ones. A row applies to a log of one size. If the log has
+another size, a broker appended to it or cleaned it, and nothing is known of its index. If a checksum is not that of
+the index, the index is rebuilt from the log: so the files need not be written at the same time.
 
-Knows base offsets, sizes and checksums. The file is written with the flush that syncs the indexes, where there is more
+Knows base offsets, sizes and checksums. The file is written with the flush that syncs the indexes, if there is more
 than one segment or an aborted transaction.
 """
 
@@ -25,7 +25,7 @@ from barnabas.storage.segment.segment import Segment
 
 
 class SegmentSums:
-    """The rows and their file in one partition's directory."""
+    """The rows of one partition and their file."""
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
@@ -36,10 +36,10 @@ class SegmentSums:
             rows = decode_offsets(data) if data is not None else {}
             self._rows = {int(base): (size, checksum) for (base, size), checksum in rows.items()}
         except (DecodeError, ValueError):
-            self._file.changed()  # nothing is known, and the next flush writes it anew
+            self._file.changed()  # nothing is known, and the next flush rewrites it
 
     def check_size(self, segment: Segment, *, may_be_shorter: bool) -> None:
-        """CorruptFile if the log is shorter than it was; a log that was cleaned may be."""
+        """Raise CorruptFile if the log is shorter than before; a cleaned log may be."""
         size, _ = self._rows.get(segment.base_offset, (-1, 0))
         if segment.size < size and may_be_shorter:
             self.forget(segment)
@@ -51,7 +51,7 @@ class SegmentSums:
             )
 
     def is_right(self, segment: Segment, *, has_txn_index: bool) -> bool:
-        """Whether the segment's transaction index is as it was written, as far as that is known."""
+        """Return whether the segment's transaction index is unchanged since it was written, as far as known."""
         size, checksum = self._rows.get(segment.base_offset, (-1, 0))
         if size != segment.size:
             return True
@@ -60,20 +60,20 @@ class SegmentSums:
 
     @property
     def base_offsets(self) -> list[int]:
-        """Of the segments that were sealed when the file was written, in no order; some may not be there any more."""
+        """The base offsets of segments that were sealed when the file was written, in no order; some may be gone."""
         return list(self._rows)
 
     def __contains__(self, base_offset: int) -> bool:
-        """Whether there is a row. Not for a segment whose indexes were synced while it was the last (roll.py)."""
+        """Return whether there is a row. False for a segment with indexes synced while it was the last (roll.py)."""
         return base_offset in self._rows
 
     def forget(self, segment: Segment) -> None:
-        """Its index is made again."""
+        """Remove the row of a segment whose index is rebuilt."""
         if self._rows.pop(segment.base_offset, None) is not None:
             self._file.changed()
 
     def update(self, segments: Sequence[Segment], written: Iterable[Segment]) -> None:
-        """`written` are sealed, with their indexes in the files; `segments` are all there are."""
+        """Add the rows of `written`: sealed, with indexes in the files; `segments` are all existing segments."""
         rows = dict(self._rows)
         for segment in written:
             has_aborted = len(segment.txn_index) > 0
@@ -90,14 +90,14 @@ class SegmentSums:
 
     @property
     def is_dirty(self) -> bool:
-        """Whether the file does not have what is here."""
+        """Whether the file lacks a change of the rows."""
         return self._file.is_dirty
 
     def replacement(self) -> Replacement:
-        """The file as it should be now, for a SyncJob to write."""
+        """Return the current content of the file, for a SyncJob to write."""
         rows = {(str(base), size): checksum for base, (size, checksum) in self._rows.items()}
         return self._file.replacement(encode_offsets(rows))
 
     def give_up(self) -> None:
-        """Write nothing any more, whatever is under way."""
+        """Stop writing, also writes in progress."""
         self._file.give_up()

@@ -1,6 +1,6 @@
 """The time index of a segment: from a timestamp to an offset, sparse.
 
-An entry says that up to its offset no timestamp in the segment is larger than its own. When a segment is sealed its
+An entry means that up to its offset no timestamp in the segment is larger than its own. When a segment is sealed its
 largest timestamp becomes the closing entry, so the last entry is the segment's age. Format:
 protocol/files/time_index.py.
 """
@@ -26,7 +26,7 @@ class TimeIndex(IndexFile):
 
     @property
     def is_full(self) -> bool:
-        """Whether the segment must be rolled; one place is kept for the closing entry."""
+        """Whether the segment must be rolled; one entry is reserved for the closing entry."""
         return len(self._first) >= self.entries_max - 1
 
     @property
@@ -44,18 +44,18 @@ class TimeIndex(IndexFile):
             self._second.append(offset - self.base_offset)
 
     def lookup(self, timestamp: int) -> tuple[int, int]:
-        """(timestamp, offset) of the last entry whose timestamp is not larger; (-1, base) if there is none."""
+        """Return (timestamp, offset) of the last entry whose timestamp is not larger; (-1, base) if there is none."""
         found = bisect_right(self._first, timestamp) - 1
         if found < 0:
             return NO_TIMESTAMP, self.base_offset
         return self._first[found], self.base_offset + self._second[found]
 
     def truncate(self, offset: int) -> None:
-        """Drop every entry at or behind `offset`."""
+        """Drop every entry at or after `offset`."""
         self.keep(bisect_left(self._second, offset - self.base_offset))
 
     def read_last(self) -> tuple[int, int] | None:
-        """`last` without loading the rest; None if that takes a load, because the file is missing or not trimmed."""
+        """Return `last` without loading the other entries; None if the file is missing or not trimmed."""
         if self.is_loaded:
             return self.last
         data = self.directory.read_last_entry(self.name, self.entry.size)
@@ -67,7 +67,7 @@ class TimeIndex(IndexFile):
         return timestamp, self.base_offset + relative_offset
 
     def _is_sound(self, first: array[int], second: array[int], last_max: int) -> bool:
-        """Timestamps increase strictly from -1 on, offsets do not decrease."""
+        """Return whether timestamps increase strictly from -1 on and offsets do not decrease."""
         if not first:
             return True
         rising = all(map(lt, first, first[1:])) and all(map(le, second, second[1:]))

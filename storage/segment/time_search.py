@@ -1,7 +1,7 @@
-"""Looking for a time in the batches of a log file, in steps.
+"""Searching for a time in the batches of a log file, in steps.
 
-A batch that, by its header, can hold no such record is passed over; the others are walked, each a chunk at a time. The
-largest timestamp in a header is taken on trust, except where there plainly is none (docs/decisions/0010).
+A batch that, by its header, cannot hold such a record is skipped; the others are read, each a chunk at a time. The
+largest timestamp in a header is trusted, except where there is clearly none (docs/decisions/0010).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from barnabas.storage.disk.disk_file import DiskFile
 from barnabas.storage.segment.scan import headers
 from barnabas.storage.steps import Steps
 
-FILLED_IN_BYTES_MAX: Final = 1 << 26  # of records read for an index; a batch that holds more counts by its first
+FILLED_IN_BYTES_MAX: Final = 1 << 26  # of records read for an index; a larger batch has its first record's
 
-_RECORDS_MASK: Final = 63  # records looked at between two pauses, less one
+_RECORDS_MASK: Final = 63  # records read between two pauses, less one
 
 
 class FoundRecord(NamedTuple):
@@ -33,7 +33,7 @@ class FoundRecord(NamedTuple):
 def first_record_at(
     file: DiskFile, position: int, end: int, timestamp: int, start_offset: int
 ) -> Steps[FoundRecord | None]:
-    """The first record in [position, end) that is not older than `timestamp` and not below `start_offset`."""
+    """Return the first record in [position, end) not older than `timestamp` and not below `start_offset`."""
     for at, header in headers(file, position, end):
         yield
         if header.last_offset < start_offset:
@@ -49,7 +49,7 @@ def first_record_at(
 
 
 def largest_timestamp_from(file: DiskFile, position: int, end: int, start_offset: int) -> Steps[int]:
-    """The largest timestamp of the records in [position, end) that are not below `start_offset`; -1 if none has one."""
+    """Return the largest timestamp of records in [position, end) not below `start_offset`; -1 if none has one."""
     largest = -1
     for at, header in headers(file, position, end):
         yield
@@ -64,9 +64,9 @@ def largest_timestamp_from(file: DiskFile, position: int, end: int, start_offset
 
 
 def max_timestamp_of(batch: Buffer, header: BatchHeader) -> Steps[int]:
-    """What an index is to say of a batch whose header lacks its largest timestamp.
+    """Return the timestamp for the index of a batch whose header lacks its largest timestamp.
 
-    Of a batch that cannot be read, or is larger than anybody sends, that is what its first record says.
+    For a batch that cannot be read, or is larger than usual batches, that is the timestamp of its first record.
     """
     try:
         return (yield from _largest_in(batch, header.base_offset, FILLED_IN_BYTES_MAX))

@@ -1,8 +1,8 @@
-"""A segment asked by time, in steps: how old it is, and which record is the first that is not older.
+"""Look-ups by time in a segment, in steps: its age, and the first record that is not older than a timestamp.
 
-The time index answers most of it. One that is missing, or passes over batches whose headers lack their largest
-timestamp (earlier versions made such), is first made again from the log. Meanwhile appends and other readers go on; the
-new index takes the place of the old one in one step, when it has caught up with them.
+The time index is mostly enough. One that is missing, or omits batches whose headers lack their largest timestamp
+(earlier versions made such), is first rebuilt from the log. Meanwhile appends and other readers continue; the new
+index replaces the old one in one step, when it has caught up with them.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from barnabas.storage.steps import Steps
 
 
 def max_timestamp(segment: Segment) -> Steps[int]:
-    """The largest timestamp inside, -1 if no batch has one."""
+    """Return the largest timestamp of the segment, -1 if no batch has one."""
     if not segment.indexes.tells_all_times or segment.indexes.max_timestamp == UNKNOWN:
         yield from _index_again(segment)
     return segment.max_timestamp
 
 
 def is_older(segment: Segment, timestamp: int) -> bool:
-    """Whether every record is known to be older than `timestamp`; else `max_timestamp` has to be asked."""
+    """Return whether every record is known to be older than `timestamp`; else `max_timestamp` must decide."""
     indexes = segment.indexes
     return indexes.tells_all_times and UNKNOWN != indexes.max_timestamp < timestamp
 
 
 def settle_age(segment: Segment) -> Steps[None]:
-    """Have the segment know its age. Of one with damaged batches its index, as it is, says all that can be known."""
+    """Determine the segment's age. With damaged batches the index is used unchanged, as nothing better is known."""
     try:
         yield from max_timestamp(segment)
     except CorruptFile:
@@ -38,7 +38,7 @@ def settle_age(segment: Segment) -> Steps[None]:
 
 
 def max_timestamp_from(segment: Segment, start_offset: int) -> Steps[int]:
-    """The largest timestamp of the records at or behind `start_offset`, -1 if none has one."""
+    """Return the largest timestamp of the records at or after `start_offset`, -1 if none has one."""
     if segment.base_offset >= start_offset:
         return (yield from max_timestamp(segment))
     try:
@@ -49,7 +49,7 @@ def max_timestamp_from(segment: Segment, start_offset: int) -> Steps[int]:
 
 
 def record_at_timestamp(segment: Segment, timestamp: int, start_offset: int) -> Steps[FoundRecord | None]:
-    """The first record, in offset order, that is not older than `timestamp` and not below `start_offset`."""
+    """Return the first record, in offset order, not older than `timestamp` and not below `start_offset`."""
     index = segment.time_index
     if not segment.indexes.tells_all_times or not (index.is_loaded or index.load(segment.size)):
         yield from _index_again(segment)
@@ -62,7 +62,7 @@ def record_at_timestamp(segment: Segment, timestamp: int, start_offset: int) -> 
 
 
 def record_of_max_timestamp(segment: Segment) -> Steps[FoundRecord | None]:
-    """The first record with the segment's largest timestamp; None if no batch has one."""
+    """Return the first record with the segment's largest timestamp; None if no batch has one."""
     largest = yield from max_timestamp(segment)
     if largest == NO_TIMESTAMP:
         return None
@@ -73,7 +73,7 @@ def _index_again(segment: Segment) -> Steps[None]:
     fresh = segment.indexes.emptied()
     position = 0
     try:
-        while position < segment.size:  # which grows
+        while position < segment.size:  # the size may grow
             begun_at = position
             for at, header in segment.headers(position):
                 yield

@@ -1,9 +1,9 @@
-"""The aborted transactions of a segment: those whose ABORT marker lies in it, in the order of the markers.
+"""The aborted transactions of a segment: those with their ABORT marker in it, in the order of the markers.
 
-Kept in memory while the segment is active, written with the other indexes and, unlike them, whenever the log is synced:
-the recovery point may not pass a marker whose entry could be lost. Recovery, which adds many, lets go of what it wrote:
-it is read again when somebody asks. The file exists only where there is an entry.
-Format: protocol/files/txn_index.py. It says which producers' batches readers of committed records skip (KIP-98).
+In memory while the segment is active, written with the other indexes and, unlike them, whenever the log is synced:
+the recovery point may not pass a marker whose entry could be lost. Recovery, which adds many, drops written entries
+from memory: they are read again when needed. The file exists only if there is an entry.
+Format: protocol/files/txn_index.py. It lists the producers whose batches readers of committed records skip (KIP-98).
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from barnabas.storage.errors import CorruptFile
 
 
 class TransactionIndex:
-    """Entries of one segment; read when first needed."""
+    """The entries of one segment; read when first needed."""
 
     def __init__(self, directory: Directory, name: str, base_offset: int) -> None:
         self.directory = directory
         self.name = name
         self.base_offset = base_offset
-        self._entries: list[AbortedTxn] | None = None  # those behind the first `_let_go`
-        self._let_go = 0  # how many are in the file alone
+        self._entries: list[AbortedTxn] | None = None  # those after the first `_let_go`
+        self._let_go = 0  # how many are only in the file
         self._in_file = 0
         self._is_synced = True
 
     @property
     def entries(self) -> list[AbortedTxn]:
-        """Every entry. CorruptFile if the file cannot be read as one: what was aborted is then not known."""
+        """Every entry. CorruptFile if the file is invalid: the aborted transactions are then unknown."""
         held = self.held()
         if self._let_go:
             held[:0] = self._read()[: self._let_go]
@@ -38,12 +38,12 @@ class TransactionIndex:
         return held
 
     def __len__(self) -> int:
-        """Number of entries, 0 before they were first needed."""
+        """Return the number of entries, 0 before they were first needed."""
         return self._let_go + self.in_memory
 
     @property
     def in_memory(self) -> int:
-        """Number of entries that are held."""
+        """The number of entries in memory."""
         return len(self._entries) if self._entries is not None else 0
 
     @property
@@ -52,7 +52,7 @@ class TransactionIndex:
         return not self._is_synced
 
     def held(self) -> list[AbortedTxn]:
-        """Those in memory, read from the file if none ever were; `append` reads nothing afterwards."""
+        """Return the entries in memory, read from the file the first time; `append` reads nothing afterwards."""
         if self._entries is None:
             self._entries = self._read()
             self._in_file = len(self._entries)
@@ -66,13 +66,13 @@ class TransactionIndex:
         self._is_synced = False
 
     def check(self) -> None:
-        """Read the file and keep nothing of it. CorruptFile if it cannot be understood."""
+        """Read the file and drop its entries again. CorruptFile if it is invalid."""
         count = len(self.entries)
         self.let_go()
         assert len(self) == count
 
     def let_go(self) -> None:
-        """Write what is in memory, and keep it in the file alone until somebody asks."""
+        """Write the entries in memory, and drop them until they are needed again."""
         if self._entries:
             if self._in_file < len(self):
                 self.write()
@@ -80,9 +80,9 @@ class TransactionIndex:
             self._entries = []
 
     def collect(self, start_offset: int, upper_bound: int) -> tuple[list[AbortedTxn], bool]:
-        """The transactions that touch [start_offset, upper_bound), and whether no later one can.
+        """Return the transactions that overlap [start_offset, upper_bound), and whether no later one can.
 
-        The first that ended with everything below the bound decided says that later ones begin behind it.
+        An entry with a last stable offset at or above the bound shows that later transactions begin after it.
         """
         found: list[AbortedTxn] = []
         entries = self.entries
@@ -95,7 +95,7 @@ class TransactionIndex:
         return found, False
 
     def truncate(self, offset: int) -> None:
-        """Drop the entries of markers at or behind `offset`; the file follows with the next write."""
+        """Drop the entries of markers at or after `offset`; the next write updates the file."""
         entries = self.entries
         count = bisect_left(entries, offset, key=_last_offset)
         if count < len(entries):
@@ -110,19 +110,19 @@ class TransactionIndex:
         self._is_synced = not self.directory.exists(self.name)
 
     def write(self) -> None:
-        """Bring the file to what is in memory; no file where there are no entries. Not synced."""
+        """Write the entries in memory to the file; no file without entries. Not synced."""
         if self._is_synced:
             return
         entries = self.held()
         if not len(self):
             self.directory.remove(self.name)
-            self._is_synced = True  # a name removed, which the directory's sync makes durable
+            self._is_synced = True  # the removed name is made durable by the directory's sync
             return
         self.directory.write(self.name, encode(entries[self._in_file - self._let_go :]), self._in_file * ENTRY_SIZE)
         self._in_file = len(self)
 
     def mark_synced(self, count: int) -> None:
-        """The first `count` entries, all there were, have been synced."""
+        """Note that the first `count` entries, all at that time, have been synced."""
         self._is_synced = self._is_synced or count == len(self)
 
     def _read(self) -> list[AbortedTxn]:

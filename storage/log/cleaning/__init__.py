@@ -1,1 +1,1 @@
-"""What compaction takes of a log, and puts in its place."""
+"""The segments of a log that compaction takes, and their replacement."""

@@ -1,18 +1,18 @@
-"""Compacted segments take the place of those that they were made of, in steps that a crash may end anywhere.
+"""Replacing segments by their compacted ones, in steps that a crash may interrupt anywhere.
 
-Knows the names of files, and the order in which they change (as Kafka's, with a sync where the next change relies on
-the one before):
+Knows the names of files, and the order in which they change (as in Kafka, with a sync where the next change relies on
+the previous one):
 
-    1. `.cleaned` becomes `.swap`: from now on recovery finishes what is begun here, before it undoes it
-    2. the files that are replaced become `.deleted`; whoever reads them reads on
-    3. `.swap` is taken off the names, and the log has the new segment instead of the old ones
+    1. `.cleaned` becomes `.swap`: from now on recovery finishes the replacement, before it undoes it
+    2. the replaced files become `.deleted`; their readers can continue
+    3. `.swap` is removed from the names, and the log has the new segment instead of the old ones
 
-One group of segments after another, from the oldest on: recovery takes a `.swap` behind a `.cleaned` for half of a
-split. So before the first step whatever else is `.cleaned` is removed. The old files are closed and removed
-file.delete.delay.ms later, when no answer reads from them any more.
+One group of segments after another, from the oldest on: recovery takes a `.swap` after a `.cleaned` for half of a
+split. So before the first step all other `.cleaned` files are removed. The old files are closed and removed
+file.delete.delay.ms later, when no response reads from them any more.
 
-Invariants: a file that is replaced is given up only when what replaces it is on the disk, with its name; the log has
-either all old segments of a group or the new one, at any moment at which others run.
+Invariants: a replaced file is removed only when its replacement is on the disk, with its name; the log has
+either all old segments of a group or the new one, whenever other code runs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from barnabas.storage.segment.segment_sums import SegmentSums
 
 
 class Replaced(NamedTuple):
-    """Segments that one `.cleaned` segment was made of, as they were: it has the base offset of the first."""
+    """The source segments of one `.cleaned` segment, with their sizes: it has the base offset of the first."""
 
     base_offset: int
     sources: tuple[tuple[int, int], ...]
@@ -40,11 +40,11 @@ class Replaced(NamedTuple):
 
 
 Replacing = Generator[SyncJob, None, None]
-"""Yields what has to be synced before it goes on, in any thread. StorageError."""
+"""Yields jobs that must be run before it continues, in any thread. StorageError."""
 
 
 class _Swap:
-    """One replacement, as far as it got."""
+    """One replacement and its progress."""
 
     __slots__ = ("files", "group", "now_ms", "snapshots", "to_rename")
 
@@ -53,15 +53,15 @@ class _Swap:
         self.now_ms = now_ms
         self.files: list[SegmentFile] | None = None
         self.to_rename: list[tuple[str, str]] = []
-        self.snapshots: list[str] = []  # that have new names, under which they wait to be removed
+        self.snapshots: list[str] = []  # renamed to `.deleted`, waiting to be removed
 
 
 class SegmentsGone(Exception):
-    """What was compacted is not in the log any more as it was."""
+    """The compacted segments are not in the log any more, or have changed."""
 
 
 class Replacer:
-    """Replaces segments of one log. At most one at a time; between its steps the log is used as ever."""
+    """Replaces segments of one log. At most one replacement at a time; between its steps the log is used as usual."""
 
     __slots__ = ("_config", "_deletions", "_directory", "_segments", "_snapshots", "_sums", "_swaps", "_under_way")
 
@@ -84,16 +84,16 @@ class Replacer:
         self.configure(config)
 
     def configure(self, config: LogConfig) -> None:
-        """Go by these settings from now on."""
+        """Apply these settings from now on."""
         self._config = config
 
     @property
     def is_under_way(self) -> bool:
-        """Whether a replacement has begun and is not over: segments may only be added to the log."""
+        """Whether a replacement is in progress: segments may only be added to the log."""
         return self._under_way is not None
 
     def begin(self, groups: Sequence[Replaced], now_ms: int) -> None:
-        """Check that the log still has these segments, and be ready for the first `step`. SegmentsGone."""
+        """Check that the log still has these segments, and prepare for the first `step`. SegmentsGone."""
         assert not self.is_under_way, f"{self._directory.path}: segments are being replaced already"
         for group in groups:
             self._sources(group)
@@ -101,9 +101,9 @@ class Replacer:
         self._under_way = self._replace()
 
     def step(self) -> SyncJob | None:
-        """Go on; returns what to run, and end, before the next step. None: it is over. StorageError.
+        """Continue; return the job to run, and end, before the next step. None: it is finished. StorageError.
 
-        After a failure the next step tries again what failed. A start finishes what was not, too.
+        After a failure the next step retries the failed part. A start finishes an incomplete one, too.
         """
         assert self._under_way is not None
         try:
@@ -116,23 +116,23 @@ class Replacer:
         return job
 
     def finish(self) -> None:
-        """All that is left, at once: the log is about to be closed. StorageError."""
+        """Run all remaining steps at once: the log is about to be closed. StorageError."""
         while self._under_way is not None:
             job = self.step()
             if job is not None:
                 job.run_here()
 
     def give_up(self) -> None:
-        """The log is not used any more. What is half done is for the next start."""
+        """Stop: the log is not used any more. The next start finishes the rest."""
         self._under_way = None
 
-    # --- one after another ---
+    # --- steps ---
 
     def _replace(self) -> Replacing:
-        """All that is left, from whatever step on: what was done before a failure is not done again."""
+        """Run all remaining steps: those done before a failure are not repeated."""
         wanted = {swap.group.base_offset for swap in self._swaps}
         others = removal_of_cleaned(self._directory, wanted)
-        if others is not None:  # an earlier run left them half done
+        if others is not None:  # left by an earlier run
             yield others
         while self._swaps:
             swap = self._swaps[0]
@@ -153,23 +153,23 @@ class Replacer:
         yield self._synced_names()
 
     def _rename(self, swap: _Swap, left: int) -> None:
-        """What is to be renamed, one after another, until so many are left."""
+        """Rename files in order until `left` of them are left."""
         while len(swap.to_rename) > left:
             self._directory.rename(*swap.to_rename[0])
             del swap.to_rename[0]
 
     def _exchange(self, swap: _Swap, gone: list[str]) -> None:
-        """The files are in place: the log has the new segment from now on."""
+        """Exchange the segments in the log: the files are in place."""
         new = Segment.open(self._directory, swap.group.base_offset, self._config, swap.now_ms, is_durable=True)
-        new.txn_index.check()  # so that it is known how many entries there are when its row is written
+        new.txn_index.check()  # so that the number of entries is known when its row is written
         old = self._sources(swap.group)
         self._segments.replace(old, [new])
-        self._sums.forget(new)  # as long as before it may be, and have another transaction index
+        self._sums.forget(new)  # it may have the same size and another transaction index
         due_ms = swap.now_ms + self._config.file_delete_delay_ms
         self._deletions.schedule(due_ms, self._directory, gone, [segment.log for segment in old])
 
     def _sources(self, group: Replaced) -> list[Segment]:
-        """The segments of the log that a group was made of. SegmentsGone if they are not what they were."""
+        """Return the segments of the log that a group was made of. SegmentsGone if they have changed."""
         bases = [base_offset for base_offset, _ in group.sources]
         first = self._segments.index_of(group.base_offset)
         found = list(self._segments.all[first : first + len(bases)])
@@ -179,7 +179,7 @@ class Replacer:
         return found
 
     def _cleaned(self, group: Replaced) -> list[SegmentFile]:
-        """The files that were made, the log first."""
+        """Return the `.cleaned` files, the log first."""
         found = [file for file in map(parse_segment_file, self._directory.names()) if file is not None]
         mine = [file for file in found if file[:1] == (group.base_offset,) and file.state is FileState.CLEANED]
         if not any(file.kind is FileKind.LOG for file in mine):
@@ -187,7 +187,7 @@ class Replacer:
         return sorted(mine, key=lambda file: file.kind is not FileKind.LOG)
 
     def _mark_deleted(self, swap: _Swap) -> list[str]:
-        """Rename what is replaced; returns the new names. Producer snapshots stay where a segment still begins."""
+        """Rename the replaced files; return the new names. Producer snapshots stay where a segment still begins."""
         names: list[str] = []
         for segment in self._sources(swap.group):
             names += segment.mark_deleted()
@@ -201,7 +201,7 @@ class Replacer:
 
 
 def removal_of_cleaned(directory: Directory, but: Collection[int] = ()) -> RemovalJob | None:
-    """For the `.cleaned` files of a directory, but for those of these base offsets; None without any. StorageError."""
+    """Return a job that removes `.cleaned` files but those of these base offsets; None without any. StorageError."""
     found = [file for file in map(parse_segment_file, directory.names()) if file is not None]
     names = [file.name for file in found if file.state is FileState.CLEANED and file.base_offset not in but]
     return RemovalJob(directory, names) if names else None

@@ -1,7 +1,7 @@
-"""What a cleaning of one log begins with: how much there is to do, and what its job has to know of the rest of the log.
+"""The preparation of cleaning a log: the amount of work, and the data that its job needs of the rest of the log.
 
-cleanable.py decides; here the segments are asked, in steps, because something may have to be read for it. Appends and
-other readers go on meanwhile.
+cleanable.py decides; this module reads the segments, in steps, because that may read files. Appends and
+other readers continue meanwhile.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def dirtiness(
     first_dirty_offset: int,
     now_ms: int,
 ) -> Steps[Cleanable]:
-    """What of the log can be compacted. StorageError."""
+    """Return the part of the log that can be compacted. StorageError."""
     every = segments.all
     bounds = [watermarks.last_stable_offset, segments.active.base_offset, watermarks.recovery_point]
     dirty = dirty_segments([segment.base_offset for segment in every], first_dirty_offset)
@@ -55,7 +55,7 @@ def dirtiness(
 
 
 def aborted_behind(segments: Segments, offset: int) -> Steps[list[AbortedTxn]]:
-    """The aborted transactions that begin below `offset`, where a segment begins, and end behind it. CorruptFile."""
+    """Return the aborted transactions that begin below `offset`, a segment's base, and end after it. CorruptFile."""
     found: list[AbortedTxn] = []
     for segment in segments.all:
         if segment.base_offset >= offset:
@@ -68,7 +68,7 @@ def aborted_behind(segments: Segments, offset: int) -> Steps[list[AbortedTxn]]:
 
 
 def _first_timestamp(segment: Segment) -> int:
-    """The largest timestamp of its first batch, -1 if there is none."""
+    """Return the largest timestamp of its first batch, -1 if there is none."""
     try:
         return next((header.max_timestamp for _, header in segment.headers()), -1)
     except DecodeError as damage:
