@@ -1,4 +1,4 @@
-"""Addresses of brokers as people write them: `host:port`, several separated by commas, IPv6 in brackets."""
+"""Addresses of brokers in text form: `host:port`, several separated by commas, IPv6 in brackets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ DEFAULT_PORT = 9092
 
 
 class Address(NamedTuple):
-    """Where a broker listens."""
+    """The address at which a broker listens."""
 
     host: str
     port: int
@@ -18,7 +18,7 @@ class Address(NamedTuple):
 
 
 def parse_addresses(text: str) -> list[Address]:
-    """The addresses in `text`, in order; ValueError with a sentence for people. Without a port it is 9092."""
+    """Return the addresses in `text`, in order; ValueError with a sentence for the user. The default port is 9092."""
     addresses = [_parse_address(part.strip()) for part in text.split(",") if part.strip()]
     if not addresses:
         raise ValueError("no broker address: expected HOST:PORT")

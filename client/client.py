@@ -1,7 +1,7 @@
-"""Finds the broker to ask, keeps the connections to the brokers, and retries what may pass.
+"""A client that finds brokers, holds the connections to them, and retries retriable errors.
 
-Producer, Consumer and the admin functions use it. It knows brokers, leaders and coordinators, and no records. Not
-thread-safe: each thread needs a client of its own.
+Producer, Consumer and the admin functions use it. It knows brokers, leaders and coordinators, but no records. Not
+thread-safe: each thread needs a separate client.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _REQUEST_TIMEOUT_MS = 30_000
 class Client:
     """Connections to the brokers of one cluster. Nothing is opened before it is needed.
 
-    timeout_ms: how long one call may take, retries included; every call can be given a deadline of its own.
-    security: TLS and SASL (barnabas.client.security); SettingsError where its stores cannot be read.
+    timeout_ms: the limit for one call, retries included; each call can have its own deadline.
+    security: TLS and SASL (barnabas.client.security); SettingsError if its stores cannot be read.
     """
 
     def __init__(
@@ -74,23 +74,23 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Close every connection. The client may be used again: it connects anew."""
+        """Close every connection. The client may be used again: it reconnects."""
         for connection in self._connections.values():
             connection.close()
         self._connections.clear()
 
     def deadline(self, timeout_ms: float | None = None) -> Deadline:
-        """A deadline from now, by default after this client's timeout."""
+        """Return a deadline from now, by default after this client's timeout."""
         return Deadline(self.clock, self.timeout_ms if timeout_ms is None else timeout_ms)
 
     def connect(self, timeout_ms: int | None = None) -> ClusterInfo:
-        """Reach any broker now, without trying twice; ConnectionFailed says why that was not possible."""
+        """Connect to any broker now, without retries; raise ConnectionFailed with the reason if that fails."""
         return self._refresh([], self.deadline(timeout_ms))
 
-    # --- asking ---
+    # --- requests ---
 
     def ask_any(self, request: Request, deadline: Deadline | None = None) -> Any:
-        """The response of whichever broker can be reached."""
+        """Return the response of any broker that can be reached."""
         deadline = deadline or self.deadline()
         return self.with_retries(lambda: self._any_connection(deadline).ask(request, deadline), deadline)
 
@@ -101,13 +101,13 @@ class Client:
         before_next: Callable[[KafkaError], None] = lambda error: None,
         final: Container[ErrorCode] = (),
     ) -> T:
-        """`attempt`, again after retriable errors, until the deadline (see barnabas.client.connections.retries)."""
+        """Call `attempt`, again after retriable errors, until the deadline (barnabas.client.connections.retries)."""
         return retry(attempt, clock=self.clock, deadline=deadline, before_next=before_next, final=final)
 
     def node(self, node_id: int, deadline: Deadline, purpose: str = "") -> Connection:
-        """The connection to one broker, by node id. One attempt.
+        """Return the connection to one broker, by node id. One attempt.
 
-        purpose: for a connection that only this purpose uses, so that no other answers come on it.
+        purpose: for a separate connection, on which no other responses come.
         """
         address = self.cluster.brokers.get(node_id)
         if address is None:
@@ -115,28 +115,28 @@ class Client:
         return self._connection(address, deadline, purpose)
 
     def controller(self, deadline: Deadline) -> Connection:
-        """The connection to the controller where it is known, else to any broker, which passes requests on."""
+        """Return the connection to the controller if it is known, else to any broker, which forwards requests."""
         if not self.cluster.brokers:
             self._refresh([], deadline)
         address = self.cluster.brokers.get(self.cluster.controller_id)
         return self._any_connection(deadline) if address is None else self._connection(address, deadline)
 
     def coordinator(self, kind: int, key: str, deadline: Deadline) -> Connection:
-        """The connection to the coordinator of a group or a transaction. One attempt.
+        """Return the connection to the coordinator of a group or a transaction. One attempt.
 
-        Nothing else is sent on it, so that a JoinGroup that waits does not delay a Fetch.
+        It is used for nothing else, so that a waiting JoinGroup does not delay a Fetch.
         """
         return self._connection(self.find_coordinator(kind, key, deadline), deadline, purpose="coordinator")
 
-    # --- who to ask ---
+    # --- leaders and coordinators ---
 
     def refresh(self, topics: Iterable[str] | None, deadline: Deadline, *, auto_create: bool = False) -> ClusterInfo:
-        """Brokers and the named topics (None: all), asked for now. Topics with errors are in it with their codes."""
+        """Request brokers and the named topics (None: all) now. Topics with errors are included with their codes."""
         names = None if topics is None else list(topics)
         return self.with_retries(lambda: self._refresh(names, deadline, auto_create=auto_create), deadline)
 
     def leader(self, topic: str, partition: int, deadline: Deadline, *, auto_create: bool = False) -> int:
-        """The node that leads the partition, asked for if it is not known. One attempt; KafkaError if there is none."""
+        """Return the leader node of the partition, requested if unknown. One attempt; KafkaError if there is none."""
         try:
             return self.cluster.leader(topic, partition)
         except KafkaError:
@@ -144,7 +144,7 @@ class Client:
         return self.cluster.leader(topic, partition)
 
     def leaders(self, places: Iterable[TopicPartition], deadline: Deadline) -> Leaders:
-        """As `leader`, for several partitions: all that are not known are asked for at once, and raise nothing."""
+        """Return the leaders of several partitions: all unknown ones are requested at once; raises nothing."""
         known = self.cluster.leaders(places)
         if not known.failures:
             return known
@@ -156,12 +156,12 @@ class Client:
         return self.cluster.leaders([*(where for each in known.by_node.values() for where in each), *missing])
 
     def forget(self, topics: Iterable[str]) -> None:
-        """Look these topics up again before they are next used."""
+        """Drop the metadata of these topics, so that it is requested again before the next use."""
         for topic in topics:
             self.cluster.topics.pop(topic, None)
 
     def find_coordinator(self, kind: int, key: str, deadline: Deadline) -> Address:
-        """The broker that coordinates the group or transaction, remembered until `forget_coordinator`. One attempt."""
+        """Return the coordinator of the group or transaction, cached until `forget_coordinator`. One attempt."""
         known = self._coordinators.get((kind, key))
         if known is None:
             connection = self._any_connection(deadline)
@@ -173,7 +173,7 @@ class Client:
         return known
 
     def find_coordinators(self, kind: int, keys: Iterable[str], deadline: Deadline) -> None:
-        """Look up those that are not known yet, with one request where the broker has one for several. One attempt."""
+        """Find those that are not known yet, with one request if the broker has one for several. One attempt."""
         missing = [key for key in keys if (kind, key) not in self._coordinators]
         connection = self._any_connection(deadline) if missing else None
         if connection is None or connection.version(ApiKey.FIND_COORDINATOR) < 4:
@@ -186,7 +186,7 @@ class Client:
             self._coordinators[kind, each.key] = Address(each.host, each.port)
 
     def forget_coordinator(self, kind: int, key: str) -> None:
-        """Look the coordinator up again before it is next asked."""
+        """Drop the cached coordinator, so that it is looked up again before the next use."""
         self._coordinators.pop((kind, key), None)
 
     # --- connections ---

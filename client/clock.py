@@ -1,4 +1,4 @@
-"""Time for the client: what is now, waiting, and deadlines. Tests put their own in."""
+"""Time for the client: the current time, sleeping, and deadlines. Tests use their own clock."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Where the client gets its time."""
+    """The source of time for the client."""
 
     def now_ms(self) -> int:
-        """Wall clock, ms since 1970, for timestamps of records."""
+        """Return the wall-clock time, ms since 1970, for timestamps of records."""
 
     def monotonic(self) -> float:
-        """Seconds since some moment, for deadlines."""
+        """Return the seconds since an arbitrary moment, for deadlines."""
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Sleep."""
 
 
 class SystemClock:
@@ -33,7 +33,7 @@ class SystemClock:
 
 
 class Deadline:
-    """A moment after which something is given up."""
+    """The moment at which an operation times out."""
 
     __slots__ = ("_at", "_clock")
 
@@ -42,20 +42,20 @@ class Deadline:
         self._at = clock.monotonic() + timeout_ms / 1000
 
     def after(self, timeout_ms: float) -> Deadline:
-        """Another one on the same clock, so long from now."""
+        """Return another deadline on the same clock, `timeout_ms` from now."""
         return Deadline(self._clock, timeout_ms)
 
     @property
     def left_s(self) -> float:
-        """Seconds until then, never below 0."""
+        """The seconds left, never below 0."""
         return max(0.0, self._at - self._clock.monotonic())
 
     @property
     def left_ms(self) -> int:
-        """Milliseconds until then, never below 0."""
+        """The milliseconds left, never below 0."""
         return int(self.left_s * 1000)
 
     @property
     def is_over(self) -> bool:
-        """Whether the moment has come."""
+        """Whether the deadline has passed."""
         return self.left_s <= 0

@@ -1,4 +1,4 @@
-"""Errors of the client itself, beside those that a broker answers.
+"""Errors of the client itself, in addition to those in a broker's response.
 
 All are KafkaErrors, so that one loop decides by the code what is retried.
 """
@@ -11,7 +11,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 
 
 class ConnectionFailed(KafkaError):
-    """No connection, or one that was lost: NETWORK_EXCEPTION, and the broker's answer is not known."""
+    """No connection, or a lost one: NETWORK_EXCEPTION, and the broker's response is unknown."""
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.NETWORK_EXCEPTION, message)
@@ -21,7 +21,7 @@ class ConnectionFailed(KafkaError):
 
 
 class AuthenticationFailed(KafkaError):
-    """TLS or SASL ended in a refusal, of either side. Final: trying again would end as well."""
+    """TLS or SASL ended in a refusal, by either side. Final: a retry would fail as well."""
 
     def __init__(self, message: str, code: int = ErrorCode.SASL_AUTHENTICATION_FAILED) -> None:
         found = ErrorCode(code)
@@ -32,7 +32,7 @@ class AuthenticationFailed(KafkaError):
 
 
 class UnsupportedByBroker(KafkaError):
-    """The broker offers no version of an API that we speak: UNSUPPORTED_VERSION, before anything was sent."""
+    """The broker offers no version of an API that this client supports: UNSUPPORTED_VERSION, before sending."""
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.UNSUPPORTED_VERSION, message)
@@ -42,7 +42,7 @@ class UnsupportedByBroker(KafkaError):
 
 
 class BrokerSays(KafkaError):
-    """What a broker answered. `words` are its own, without what was asked for; empty where it gave the code alone."""
+    """An error in a broker's response. `words`: the broker's message, without `where`; empty if only a code came."""
 
     def __init__(self, code: ErrorCode, words: str, where: str) -> None:
         super().__init__(code, f"{where}: {words or code.message}")
@@ -50,7 +50,7 @@ class BrokerSays(KafkaError):
 
 
 def raise_for(code: int, message: str | None, where: str) -> None:
-    """Raise KafkaError for a code out of a response, unless it is NONE. `where` says what was asked for."""
+    """Raise KafkaError for an error code of a response, unless it is NONE. `where` names the request's object."""
     if code == ErrorCode.NONE:
         return
     try:
@@ -61,5 +61,5 @@ def raise_for(code: int, message: str | None, where: str) -> None:
 
 
 def worst(failures: Iterable[KafkaError]) -> KafkaError:
-    """Of at least one the first that trying again does not cure, or else the first."""
+    """Return the first failure that is not retriable, or else the first; there is at least one."""
     return max(failures, key=lambda each: not each.code.retriable)

@@ -1,4 +1,4 @@
-"""Brokers, topics and leaders, as Metadata responses tell them. Pure."""
+"""Brokers, topics and leaders, from Metadata responses. Pure."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class TopicInfo(NamedTuple):
 
 
 class Leaders(NamedTuple):
-    """Partitions by the node that leads them; and why none is known of the others."""
+    """Partitions by their leader node, and the reason for partitions without a known leader."""
 
     by_node: dict[int, list[TopicPartition]]
     failures: dict[TopicPartition, KafkaError]
 
 
 class ClusterInfo(NamedTuple):
-    """Brokers, and the topics that were asked for."""
+    """Brokers, and the requested topics."""
 
     cluster_id: str | None
     controller_id: int
@@ -49,7 +49,7 @@ class ClusterInfo(NamedTuple):
     topics: dict[str, TopicInfo]
 
     def topic(self, name: str) -> TopicInfo:
-        """The topic, if it is there and usable; else KafkaError with the broker's code."""
+        """Return the topic if it exists and is usable; else raise KafkaError with the broker's code."""
         topic = self.topics.get(name)
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if topic is None else topic.error_code
         if topic is None or code != ErrorCode.NONE:
@@ -57,7 +57,7 @@ class ClusterInfo(NamedTuple):
         return topic
 
     def leader(self, name: str, partition: int) -> int:
-        """The node that leads the partition; KafkaError (retriable) if there is none."""
+        """Return the leader node of the partition; KafkaError (retriable) if there is none."""
         info = self.topic(name).partitions.get(partition)
         if info is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name!r} has no partition {partition}")
@@ -66,7 +66,7 @@ class ClusterInfo(NamedTuple):
         return info.leader_id
 
     def leaders(self, places: Iterable[TopicPartition]) -> Leaders:
-        """As `leader`, for each of these partitions."""
+        """Return the leaders of these partitions."""
         found = Leaders({}, {})
         for where in places:
             try:
@@ -76,7 +76,7 @@ class ClusterInfo(NamedTuple):
         return found
 
     def merged(self, newer: ClusterInfo) -> ClusterInfo:
-        """The brokers of `newer`, and its topics over the ones known so far."""
+        """Return the brokers of `newer`, and its topics over those known so far."""
         return newer._replace(topics={**self.topics, **newer.topics})
 
 
@@ -84,7 +84,7 @@ NOTHING_KNOWN = ClusterInfo(None, -1, {}, {})
 
 
 def read_metadata(response: MetadataResponse) -> ClusterInfo:
-    """The response as a ClusterInfo. Topics that were only named by an unknown id are left out."""
+    """Return the response as a ClusterInfo. Topics named only by an unknown id are left out."""
     return ClusterInfo(
         cluster_id=response.cluster_id,
         controller_id=response.controller_id,

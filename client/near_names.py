@@ -1,6 +1,6 @@
-"""Which name may be meant by one that is not there: `did you mean orders?`, said by everybody who refuses a name.
+"""Suggestions for an unknown name: `did you mean orders?`, used by all code that refuses a name.
 
-Pure. It looks at so many names at most, of such a length, that whoever asks is not held up.
+Pure. The number and length of the names are limited, so that the caller is not delayed.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from itertools import islice
 _NAMES_MAX = 500
 _CHARS_MAX = 120
 _LIKENESS = 0.7
-"""From 0 to 1: below, two names have little more in common than letters."""
+"""From 0 to 1: below it, two names are not similar enough."""
 
 
 def nearest(name: str, known: Iterable[str], count: int = 1) -> list[str]:
-    """The names that are nearest, whatever their case; none where none is near."""
+    """Return the nearest names, ignoring case; an empty list if none is near."""
     if len(name) > _CHARS_MAX:
         return []
     from difflib import get_close_matches  # which a start need not load
@@ -25,6 +25,6 @@ def nearest(name: str, known: Iterable[str], count: int = 1) -> list[str]:
 
 
 def did_you_mean(name: str, known: Iterable[str], lead: str = ": ") -> str:
-    """`: did you mean orders?`, to stand behind the name; empty where no name is near."""
+    """Return `: did you mean orders?`, to append to the name; empty if no name is near."""
     near = nearest(name, known)
     return f"{lead}did you mean {near[0]}?" if near else ""

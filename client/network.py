@@ -1,6 +1,6 @@
-"""The network for the client: connecting, and waiting for whoever answers first. Simulated worlds put their own in.
+"""The client's network: connecting, and waiting for the first response. Simulations use their own implementation.
 
-It knows bytes only; what they mean is `connection`'s business.
+It knows only bytes; connection.py knows their meaning.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from typing import Any, Protocol
 
 
 class Socket(Protocol):
-    """What the client uses of a socket. Calls block, up to the timeout that was set last: TimeoutError, OSError."""
+    """The used part of a socket. Calls block, up to the timeout that was set last: TimeoutError, OSError."""
 
     def settimeout(self, value: float, /) -> None:
-        """How many seconds one call may take."""
+        """Set the limit for one call in seconds."""
 
     def sendall(self, data: bytes, /) -> None:
-        """Send all of it."""
+        """Send all data."""
 
     def recv_into(self, buffer: memoryview, /) -> int:
-        """How many bytes came; 0 where the other side closed."""
+        """Receive bytes and return their number; 0 if the other side closed."""
 
     def close(self) -> None:
-        """Close it; it may be closed twice."""
+        """Close the socket; may be called twice."""
 
 
 class Network(Protocol):
-    """Where the client gets its connections."""
+    """The source of the client's connections."""
 
     def connect(self, address: tuple[str, int], timeout_s: float) -> Socket:
-        """A connection to host and port. TimeoutError, UnicodeError for no name of a host, OSError."""
+        """Connect to host and port. TimeoutError, UnicodeError for an invalid host name, OSError."""
 
     def wait(self, sockets: Iterable[Any], timeout_s: float) -> bool:
-        """Whether one of these, all of `connect`'s, has something to read before that, or its end."""
+        """Return whether one of these sockets of `connect` gets data, or its end, before the timeout."""
 
 
 class SystemNetwork:
@@ -48,7 +48,7 @@ class SystemNetwork:
         return opened
 
     def wait(self, sockets: Iterable[Any], timeout_s: float) -> bool:
-        """By poll, as select takes no descriptor above 1023, and it is not known how many files the program has."""
+        """Wait by poll, as select takes no descriptor above 1023, and the program's number of files is unknown."""
         waiting = select.poll()
         for each in sockets:
             waiting.register(each, select.POLLIN)

@@ -1,4 +1,4 @@
-"""Offsets of partitions (first, last, by timestamp), and those that groups commit."""
+"""Offsets of partitions (first, last, by timestamp), and offsets that groups commit."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _MEMBERS_SINCE = 9  # OffsetFetch
 
 
 class FoundOffset(NamedTuple):
-    """An offset and the timestamp (ms) of its record; -1 and -1 where there is none."""
+    """An offset and the timestamp (ms) of its record; -1 and -1 if there is none."""
 
     offset: int
     timestamp: int
@@ -49,7 +49,7 @@ class FoundOffset(NamedTuple):
 
 
 class CommittedPosition(NamedTuple):
-    """The next offset to read, and the leader epoch of what was read before it, -1 where that was not told."""
+    """The next offset to read, and the leader epoch of the last read record, -1 if unknown."""
 
     offset: int
     leader_epoch: int
@@ -62,7 +62,7 @@ def list_offsets(
     isolation: int = READ_UNCOMMITTED,
     deadline: Deadline | None = None,
 ) -> dict[TopicPartition, FoundOffset]:
-    """For each partition the first offset at or after a timestamp (ms), or EARLIEST, LATEST, MAX_TIMESTAMP."""
+    """Return for each partition the first offset at or after a timestamp (ms), or of a special timestamp."""
     deadline = deadline or client.deadline()
     found: dict[TopicPartition, FoundOffset] = {}
 
@@ -80,7 +80,7 @@ def list_offsets(
 def ask_offsets(
     client: Client, wanted: Mapping[TopicPartition, int], isolation: int, deadline: Deadline
 ) -> tuple[dict[TopicPartition, FoundOffset], dict[TopicPartition, KafkaError]]:
-    """As list_offsets, in one attempt: what was found, and why the others were not."""
+    """Return the found offsets, and the errors of the other partitions, in one attempt."""
     found: dict[TopicPartition, FoundOffset] = {}
     by_leader, failures = client.leaders(wanted, deadline)
     for leader, places in by_leader.items():
@@ -133,9 +133,9 @@ def committed_offsets(
     require_stable: bool = True,
     deadline: Deadline | None = None,
 ) -> dict[TopicPartition, int]:
-    """What the group has committed, for these partitions or for all; partitions without are left out.
+    """Return the committed offsets of a group, for these partitions or for all; others are left out.
 
-    require_stable: an open transaction that commits for one of them is waited for.
+    require_stable: wait for open transactions that commit for one of them.
     """
     found = committed_positions(client, group, partitions, require_stable=require_stable, deadline=deadline)
     return {where: position.offset for where, position in found.items()}
@@ -149,7 +149,7 @@ def committed_positions(
     require_stable: bool = True,
     deadline: Deadline | None = None,
 ) -> dict[TopicPartition, CommittedPosition]:
-    """As `committed_offsets`, with what was committed beside the offset."""
+    """Return the committed offsets with their leader epochs, as `committed_offsets`."""
     wanted = None if partitions is None else list(partitions)
 
     def read(response: OffsetFetchResponse) -> dict[TopicPartition, CommittedPosition]:
@@ -169,11 +169,10 @@ def stable_offsets(
     member_id: str | None = None,
     member_epoch: int = -1,
 ) -> dict[TopicPartition, int | None]:
-    """What the group has committed for these partitions: None where nothing is.
+    """Return the committed offsets of a group for these partitions: None if there is none.
 
-    A partition for which an open transaction commits is left out. It does not keep the others waiting.
-
-    member_id, member_epoch: who asks, in a group of the consumer protocol: KafkaError if it is not, or not any more.
+    A partition for which an open transaction commits is left out. The others do not wait for it.
+    member_id, member_epoch: the requesting member of a consumer group: KafkaError if it is not a member any more.
     """
 
     def read(response: OffsetFetchResponse) -> dict[TopicPartition, int | None]:
@@ -198,7 +197,7 @@ def _ask_committed(
     member_epoch: int = -1,
     deadline: Deadline | None = None,
 ) -> T:
-    """What `read` makes of the group's coordinator's answer. A failure that it raises is retried as any other."""
+    """Return the result of `read` for the coordinator's response. A failure that it raises is retried as any other."""
     until = deadline or client.deadline()
 
     def attempt() -> T:
@@ -215,7 +214,7 @@ def _ask_committed(
 def _offset_fetch_request(
     group: str, partitions: list[TopicPartition] | None, require_stable: bool, batched: bool
 ) -> OffsetFetchRequest:
-    """The request in the shape of the version: up to 7 it carries one group, later a list of them (`batched`)."""
+    """Return the request for the version: up to 7 it has one group, later a list of them (`batched`)."""
     topics: dict[str, list[int]] = {}
     for topic, partition in partitions or ():
         topics.setdefault(topic, []).append(partition)
@@ -232,7 +231,7 @@ def _offset_fetch_request(
 def _committed_answers(
     response: OffsetFetchResponse, group: str
 ) -> list[tuple[TopicPartition, int, CommittedPosition]]:
-    """Error code and position of each partition, out of either shape; KafkaError for what is wrong with the group."""
+    """Return error code and position of each partition, from either format; KafkaError for an error of the group."""
     raise_for(response.error_code, None, f"group {group!r}")
     answers = [
         ((topic.name, single.partition_index), single.error_code, _position(single))
@@ -262,12 +261,11 @@ def commit_offsets(
     member_id: str = "",
     instance_id: str | None = None,
 ) -> None:
-    """Commit these offsets, each the next to be read: as a member, or by default from outside a group without members.
+    """Commit these offsets, each the next to be read: as a member, or by default for a group without members.
 
-    generation_id: of a classic group; in a group of the consumer protocol the member's epoch. What a member has read
-    was there, so that UNKNOWN_TOPIC_OR_PARTITION is an answer for it and not asked again.
-
-    KafkaError for the first partition that is refused; others may be committed then.
+    generation_id: of a classic group; the member epoch in a consumer group. The partitions that a member read did
+    exist, so UNKNOWN_TOPIC_OR_PARTITION is final for it and not retried.
+    KafkaError for the first refused partition; others may be committed then.
     """
     topics: dict[str, list[OffsetCommitRequestPartition]] = {}
     for (topic, partition), offset in sorted(offsets.items()):
@@ -294,7 +292,7 @@ def commit_offsets(
 
 
 def reset_timestamp(where: TopicPartition, policy: str) -> int:
-    """What to ask for without an offset: for `earliest` or `latest`; KafkaError OFFSET_OUT_OF_RANGE for `none`."""
+    """Return the timestamp to list: for `earliest` or `latest`; KafkaError OFFSET_OUT_OF_RANGE for `none`."""
     if policy == "none":
         raise KafkaError(
             ErrorCode.OFFSET_OUT_OF_RANGE, f"{where[0]}-{where[1]} has no such offset, and no reset is set"

@@ -1,11 +1,12 @@
 """The requests of a transaction, one function each, for any transactional id with any producer id and epoch.
 
-Nothing is kept between calls, so that one process may begin what another one ends: whoever knows the transactional id,
-the producer id and the epoch may add, commit and abort. TransactionalProducer keeps track of them for one producer.
+No state is stored between calls, so one process may begin a transaction that another one ends: code that knows the
+transactional id, the producer id and the epoch may add, commit and abort. TransactionalProducer tracks them for one
+producer.
 
-Two protocols (KIP-890). Under the older (1) partitions and the group's offsets are added by requests of their own, and
-an epoch lasts. Under the newer (2) writing adds them, and each end of a transaction gives the epoch to go on with.
-A request's version decides which one is spoken, hence the caps.
+Two protocols (KIP-890). In the older (1) partitions and the group's offsets are added by separate requests, and an
+epoch stays the same. In the newer (2) writing adds them, and each end of a transaction returns the next epoch.
+A request's version determines the protocol, hence the limits.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ TRANSACTION_VERSION = "transaction.version"
 EXPLICIT, IMPLICIT = 1, 2  # the two protocols: partitions are added by requests, or by writing
 
 _TWO_PHASE_SINCE = 6
-# The highest versions that speak the older protocol. From AddPartitionsToTxn v4 on brokers ask each other.
+# The highest versions of the older protocol. From v4 on AddPartitionsToTxn is used between brokers.
 _EXPLICIT_VERSIONS = {
     ApiKey.PRODUCE: 11,
     ApiKey.ADD_PARTITIONS_TO_TXN: 3,
@@ -53,7 +54,7 @@ _STILL_THE_COORDINATOR = frozenset({ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode
 
 
 class ProducerIdentity(NamedTuple):
-    """Who a producer is to the broker."""
+    """The identity of a producer for the broker."""
 
     producer_id: int
     producer_epoch: int
@@ -63,14 +64,14 @@ NOBODY = ProducerIdentity(-1, -1)
 
 
 class Initialised(NamedTuple):
-    """Who the producer is from now on; and who began the prepared transaction that was kept, if one was."""
+    """The producer's new identity; and that of the preserved prepared transaction, if there is one."""
 
     identity: ProducerIdentity
     ongoing: ProducerIdentity | None = None
 
 
 class GroupMember(NamedTuple):
-    """For whom offsets are committed. Without a generation any member of the group passes."""
+    """The member whose offsets are committed. Without a generation the broker does not check the member."""
 
     group_id: str
     generation_id: int = -1
@@ -79,12 +80,12 @@ class GroupMember(NamedTuple):
 
 
 def highest_version(api: ApiKey, protocol: int) -> int | None:
-    """The highest version of an API that speaks the protocol; None for no limit."""
+    """Return the highest version of an API in the protocol; None for no limit."""
     return _EXPLICIT_VERSIONS.get(api) if protocol == EXPLICIT else None
 
 
 def find_protocol(client: Client, transactional_id: str, deadline: Deadline | None = None) -> int:
-    """The protocol to speak with the coordinator: the newer one where transaction.version is 2 and all is offered."""
+    """Return the coordinator's protocol: the newer one if transaction.version is 2 and all APIs are offered."""
 
     def attempt(deadline: Deadline) -> int:
         coordinator = client.coordinator(TRANSACTION, transactional_id, deadline)
@@ -107,10 +108,10 @@ def init_producer(
     keep_prepared: bool = False,
     deadline: Deadline | None = None,
 ) -> Initialised:
-    """Become the producer of this transactional id: the one before is fenced, its open transaction aborted.
+    """Become the producer of this transactional id: the previous one is fenced, its open transaction aborted.
 
-    timeout_ms: how long a transaction may stay open. known: go on as this producer, with the next epoch.
-    enable_2pc, keep_prepared: KIP-939; UnsupportedByBroker where that is switched off.
+    timeout_ms: how long a transaction may stay open. known: continue as this producer, with the next epoch.
+    enable_2pc, keep_prepared: KIP-939; UnsupportedByBroker if that is disabled.
     """
     request = InitProducerIdRequest(
         transactional_id=transactional_id,
@@ -143,7 +144,7 @@ def add_partitions(
     partitions: Iterable[TopicPartition],
     deadline: Deadline | None = None,
 ) -> None:
-    """Let the transaction write to these partitions (the older protocol). KafkaError for the first that is refused."""
+    """Add these partitions to the transaction (the older protocol). KafkaError for the first refused one."""
     topics: dict[str, list[int]] = {}
     for topic, partition in sorted(partitions):
         topics.setdefault(topic, []).append(partition)
@@ -171,7 +172,7 @@ def add_offsets(
     group_id: str,
     deadline: Deadline | None = None,
 ) -> None:
-    """Let the transaction commit offsets of a group (the older protocol)."""
+    """Add the offsets of a group to the transaction (the older protocol)."""
     request = AddOffsetsToTxnRequest(
         transactional_id=transactional_id,
         producer_id=identity.producer_id,
@@ -195,7 +196,7 @@ def commit_offsets(
     protocol: int,
     deadline: Deadline | None = None,
 ) -> None:
-    """Commit offsets, each the next to be read, as part of the transaction: they count when it is committed."""
+    """Commit offsets, each the next to be read, in the transaction: they take effect when it is committed."""
     topics: dict[str, list[TxnOffsetCommitRequestPartition]] = {}
     for (topic, partition), offset in sorted(offsets.items()):
         topics.setdefault(topic, []).append(
@@ -231,7 +232,7 @@ def end(
     protocol: int,
     deadline: Deadline | None = None,
 ) -> ProducerIdentity:
-    """Commit or abort; who the producer is for the next transaction. Asking again after a lost answer does no harm."""
+    """Commit or abort; return the identity for the next transaction. A retry after a lost response is harmless."""
     request = EndTxnRequest(
         transactional_id=transactional_id,
         producer_id=identity.producer_id,
@@ -277,7 +278,7 @@ def _until_done(client: Client, kind: int, key: str, attempt: Callable[[Deadline
 
 
 def _raise_first(answers: Iterable[tuple[int, str]]) -> None:
-    """KafkaError for the worst of the answers: one that stays before one that may pass, no answer before nothing."""
+    """Raise the worst error: final before retriable, retriable before OPERATION_NOT_ATTEMPTED."""
     failure: KafkaError | None = None
     for code, where in answers:
         try:

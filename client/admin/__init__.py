@@ -1,1 +1,1 @@
-"""Administration: topics, configs, records, groups, transactions. One function per thing to do."""
+"""Administration: topics, configs, records, groups, transactions. One function per operation."""

@@ -1,6 +1,6 @@
-"""Administration of access control lists: finding, adding and removing entries. One function per thing to do.
+"""Administration of access control lists: finding, adding and removing entries. One function per operation.
 
-Entries are as they stand in requests: numbers of Kafka's enumerations, principals as `User:name`.
+Entries have the values of requests: numbers of Kafka's enumerations, principals as `User:name`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from barnabas.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsR
 from barnabas.protocol.messages.describe_acls import DescribeAclsRequest
 
 ANY = 1
-"""In a filter: whatever it is, of resource types, pattern types, operations and permissions alike."""
+"""In a filter: any value, for resource types, pattern types, operations and permissions."""
 
 
 class AclBinding(NamedTuple):
-    """An entry: what it allows or denies to whom, and on what."""
+    """An ACL entry: a permission or denial of an operation on a resource for a principal."""
 
     resource_type: int
     resource_name: str
@@ -34,7 +34,7 @@ class AclBinding(NamedTuple):
 
 
 class AclBindingFilter(NamedTuple):
-    """What an entry has to be like. ANY and None let everything through."""
+    """A filter of ACL entries. ANY and None match everything."""
 
     resource_type: int = ANY
     resource_name: str | None = None
@@ -46,7 +46,7 @@ class AclBindingFilter(NamedTuple):
 
 
 def describe_acls(client: Client, wanted: AclBindingFilter) -> list[AclBinding]:
-    """The entries that the filter lets through, sorted. KafkaError."""
+    """Return the entries that match the filter, sorted. KafkaError."""
     request = DescribeAclsRequest(
         resource_type_filter=wanted.resource_type,
         resource_name_filter=wanted.resource_name,
@@ -78,7 +78,7 @@ def describe_acls(client: Client, wanted: AclBindingFilter) -> list[AclBinding]:
 
 
 def create_acls(client: Client, bindings: Sequence[AclBinding]) -> None:
-    """Add entries; one that is there already stays. KafkaError for the first that is refused, the others are added."""
+    """Add entries; existing ones stay. KafkaError for the first refused one; the others are added."""
     request = CreateAclsRequest(
         creations=[
             AclCreation(
@@ -102,9 +102,9 @@ def create_acls(client: Client, bindings: Sequence[AclBinding]) -> None:
 
 
 def delete_acls(client: Client, filters: Iterable[AclBindingFilter]) -> list[AclBinding]:
-    """Remove the entries that one of the filters lets through: which they were, sorted. KafkaError.
+    """Remove the entries that match one of the filters; return them, sorted. KafkaError.
 
-    Where an answer was lost and the request was sent again, those that were removed before are not among them.
+    If a response was lost and the request was retried, entries removed before are not included.
     """
     request = DeleteAclsRequest(
         filters=[

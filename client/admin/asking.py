@@ -1,6 +1,6 @@
-"""How administration asks: until it is done or the client's timeout is over.
+"""Requests of the admin functions: retried until they succeed or the client's timeout is over.
 
-What is left then, and what does not pass, is a KafkaError with the broker's code and words.
+After the timeout, or for a final error, they raise a KafkaError with the broker's code and message.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 
 T = TypeVar("T")
 
-# A topic that is not there is an answer for an administrator: nobody is about to create it.
+# A missing topic is a final error for an administrator: no other client is about to create it.
 FINAL = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
 
 
 def ask_controller(client: Client, attempt: Callable[[Connection, Deadline], T]) -> T:
-    """What `attempt` makes of the controller's answer."""
+    """Return the result of `attempt` with the controller."""
     deadline = client.deadline()
     return client.with_retries(lambda: attempt(client.controller(deadline), deadline), deadline, final=FINAL)
 
 
 def no_answer(where: str) -> KafkaError:
-    """The error for an answer that leaves out what was asked for."""
+    """Return the error for a response that lacks the requested object."""
     return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{where} is missing from the answer")

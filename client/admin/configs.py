@@ -1,4 +1,4 @@
-"""Administration of configs: of topics, brokers and other resources. One function per thing to do."""
+"""Administration of configs: of topics, brokers and other resources. One function per operation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class ResourceType(IntEnum):
-    """What a config belongs to."""
+    """The type of the resource that has a config."""
 
     TOPIC = 2
     BROKER = 4
@@ -37,7 +37,7 @@ class ResourceType(IntEnum):
 
 
 class ConfigSource(IntEnum):
-    """Where a config's value comes from."""
+    """The source of a config's value."""
 
     UNKNOWN = 0
     TOPIC = 1
@@ -51,7 +51,7 @@ class ConfigSource(IntEnum):
 
 
 class Synonym(NamedTuple):
-    """Where else a config has a value, which counts where none before it does."""
+    """Another source of a config's value, used if no source before it has one."""
 
     name: str
     value: str | None
@@ -59,7 +59,7 @@ class Synonym(NamedTuple):
 
 
 class ConfigValue(NamedTuple):
-    """One config. `value` is None where it is sensitive or unset. `synonyms` are there where they were asked for."""
+    """One config. `value` is None if it is sensitive or unset. `synonyms` are present if they were requested."""
 
     name: str
     value: str | None
@@ -70,7 +70,7 @@ class ConfigValue(NamedTuple):
 
 
 class ConfigOperation(IntEnum):
-    """What to do to a config's value."""
+    """The operation on a config's value."""
 
     SET = 0
     DELETE = 1
@@ -87,7 +87,7 @@ class ConfigChange(NamedTuple):
 
 
 def list_resources(client: Client, resource: ResourceType) -> list[str]:
-    """The names of the resources of a type that have configs, by name."""
+    """Return the names of the resources of a type that have configs, sorted."""
     answer = client.ask_any(ListConfigResourcesRequest(resource_types=[resource]))
     raise_for(answer.error_code, None, f"resources of type {resource.name.lower()}")
     return sorted(each.resource_name for each in answer.config_resources)
@@ -101,7 +101,7 @@ def describe_configs(
     *,
     include_synonyms: bool = False,
 ) -> list[ConfigValue]:
-    """The configs of a resource (a broker by node id), by name; all of them, or those in `keys`."""
+    """Return the configs of a resource (a broker by node id), by name; all of them, or those in `keys`."""
     wanted = None if keys is None else list(keys)
 
     def attempt(connection: Connection, deadline: Deadline) -> list[ConfigValue]:
@@ -123,7 +123,7 @@ def alter_configs(
     *,
     validate_only: bool = False,
 ) -> None:
-    """Change some configs of a resource (a broker by node id; "" is the default of all); the others stay."""
+    """Change some configs of a resource (a broker by node id; "" is the default of all); others stay."""
     configs = [
         AlterableConfig(name=change.name, config_operation=change.operation, value=change.value) for change in changes
     ]
@@ -139,7 +139,7 @@ def alter_configs(
 
 
 def _ask_owner(client: Client, resource: ResourceType, name: str, attempt: Callable[[Connection, Deadline], T]) -> T:
-    """A broker answers for its own configs; for everything else any will do."""
+    """Run `attempt` on the broker whose own configs these are, or on the controller for all other resources."""
     deadline = client.deadline()
 
     def ask() -> T:

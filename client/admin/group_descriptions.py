@@ -1,4 +1,4 @@
-"""What brokers say of a group and its members, in one shape for classic and for consumer groups. Pure."""
+"""Descriptions of a group and its members, in one format for classic and for consumer groups. Pure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _MEMBER_TYPES = {0: CLASSIC, 1: CONSUMER}
 
 
 class ConsumerMember(NamedTuple):
-    """What only members of consumer groups have. `target` is what the coordinator wants the member to read.
+    """The properties of members of consumer groups only. `target` is the member's target assignment.
 
-    `type` is the protocol that this member speaks, None where the broker is too old to tell.
+    `type` is the protocol of this member, None if the broker is too old to return it.
     """
 
     epoch: int
@@ -27,7 +27,7 @@ class ConsumerMember(NamedTuple):
 
 
 class GroupMember(NamedTuple):
-    """A member. `topics` and `assignment` are None where its bytes are not those of a consumer."""
+    """A member. `topics` and `assignment` are None if its bytes are not those of a consumer."""
 
     member_id: str
     instance_id: str | None
@@ -39,9 +39,9 @@ class GroupMember(NamedTuple):
 
 
 class GroupInfo(NamedTuple):
-    """A group and who is in it. `protocol` is the assignor's name; it is empty unless a classic group is Stable.
+    """A group and its members. `protocol` is the assignor's name; it is empty unless a classic group is Stable.
 
-    `type` is classic or consumer; only the latter has epochs: of the group, and of its target assignment.
+    `type` is classic or consumer; only a consumer group has epochs: of the group, and of its target assignment.
     """
 
     group_id: str
@@ -56,7 +56,7 @@ class GroupInfo(NamedTuple):
 
 
 def read_classic_group(found: describe_groups.DescribedGroup, coordinator: Address) -> GroupInfo:
-    """What DescribeGroups says."""
+    """Return the group from a DescribeGroups response."""
     is_consumer = found.protocol_type == PROTOCOL_TYPE
     members = sorted(
         (_read_classic_member(each, is_consumer) for each in found.members), key=lambda member: member.member_id
@@ -65,7 +65,7 @@ def read_classic_group(found: describe_groups.DescribedGroup, coordinator: Addre
 
 
 def read_consumer_group(found: consumer_group_describe.DescribedGroup, coordinator: Address) -> GroupInfo:
-    """What ConsumerGroupDescribe says."""
+    """Return the group from a ConsumerGroupDescribe response."""
     return GroupInfo(
         found.group_id,
         found.group_state,

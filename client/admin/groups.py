@@ -1,7 +1,7 @@
-"""Groups from outside: which there are, who is in them, deleting them and what they committed.
+"""Administration of groups: listing and describing them, deleting them and their committed offsets.
 
-One function per thing to do; what a group committed is in client/offsets.py. Each asks until it is done or the client's
-timeout is over, and raises KafkaError with the broker's code and words.
+One function per operation; committed offsets are read in client/offsets.py. Each is retried until it succeeds or the
+client's timeout is over, and raises KafkaError with the broker's code and message.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from barnabas.protocol.registry import ApiKey
 
 T = TypeVar("T")
 
-EMPTY, DEAD = "Empty", "Dead"  # states of a group without members, and of one that nobody knows
+EMPTY, DEAD = "Empty", "Dead"  # states of a group without members, and of an unknown one
 STATES = (
     *("PreparingRebalance", "CompletingRebalance", "Stable", DEAD, EMPTY),  # of classic groups
     *("Assigning", "Reconciling", "NotReady"),  # of the newer kinds
@@ -42,7 +42,7 @@ _NO_CONSUMER_GROUP = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSIO
 
 
 class GroupListing(NamedTuple):
-    """A group in a list. `state` and `type` are empty where the broker is too old to tell."""
+    """A group in a list. `state` and `type` are empty if the broker is too old to return them."""
 
     group_id: str
     state: str
@@ -51,7 +51,7 @@ class GroupListing(NamedTuple):
 
 
 def list_groups(client: Client, states: Iterable[str] = (), types: Iterable[str] = ()) -> list[GroupListing]:
-    """The groups of all brokers, by id; only those in one of the states and of one of the types, where some are named.
+    """Return the groups of all brokers, by id; optionally only those in one of the states and of one of the types.
 
     UnsupportedByBroker if a broker is too old for the filter.
     """
@@ -64,9 +64,9 @@ def list_groups(client: Client, states: Iterable[str] = (), types: Iterable[str]
 
 
 def describe_group(client: Client, group: str) -> GroupInfo:
-    """The group, classic or consumer; KafkaError GROUP_ID_NOT_FOUND if there is none.
+    """Return the group, classic or consumer; KafkaError GROUP_ID_NOT_FOUND if there is none.
 
-    Like Kafka's admin client it asks for a consumer group first, and where there is none, for a classic one.
+    Like Kafka's admin client it requests a consumer group first, and if there is none, a classic one.
     """
 
     def attempt(coordinator: Connection, deadline: Deadline) -> GroupInfo:
@@ -74,7 +74,7 @@ def describe_group(client: Client, group: str) -> GroupInfo:
             return read_consumer_group(consumers, client.find_coordinator(GROUP, group, deadline))
         for found in coordinator.ask(DescribeGroupsRequest(groups=[group]), deadline).groups:
             raise_for(found.error_code, found.error_message, f"group {group!r}")
-            if found.group_state == DEAD:  # what versions up to 5 say of a group nobody knows
+            if found.group_state == DEAD:  # the state of an unknown group in versions up to 5
                 raise_for(ErrorCode.GROUP_ID_NOT_FOUND, None, f"group {group!r}")
             return read_classic_group(found, client.find_coordinator(GROUP, group, deadline))
         raise no_answer(f"group {group!r}")
@@ -83,7 +83,7 @@ def describe_group(client: Client, group: str) -> GroupInfo:
 
 
 def _ask_for_consumer_group(coordinator: Connection, group: str, deadline: Deadline) -> DescribedConsumerGroup | None:
-    """What the broker says of a consumer group; None where there is none of that name, or none at all."""
+    """Return the description of a consumer group; None if there is none of that name, or none at all."""
     if ApiKey.CONSUMER_GROUP_DESCRIBE not in coordinator.versions:
         return None
     request = ConsumerGroupDescribeRequest(group_ids=[group], include_authorized_operations=False)
@@ -97,7 +97,7 @@ def _ask_for_consumer_group(coordinator: Connection, group: str, deadline: Deadl
 
 
 def delete_group(client: Client, group: str) -> None:
-    """Delete a group without members, and all it committed."""
+    """Delete a group without members, and its committed offsets."""
 
     def attempt(coordinator: Connection, deadline: Deadline) -> None:
         for result in coordinator.ask(DeleteGroupsRequest(groups_names=[group]), deadline).results:
@@ -108,7 +108,7 @@ def delete_group(client: Client, group: str) -> None:
 
 
 def delete_offsets(client: Client, group: str, partitions: Iterable[TopicPartition]) -> None:
-    """Forget what the group committed for these partitions; KafkaError for the first that is refused."""
+    """Delete the committed offsets of the group for these partitions; KafkaError for the first refused one."""
     topics: dict[str, list[OffsetDeleteRequestPartition]] = {}
     for topic, partition in partitions:
         topics.setdefault(topic, []).append(OffsetDeleteRequestPartition(partition_index=partition))
@@ -132,7 +132,7 @@ def _ask_coordinator(client: Client, group: str, attempt: Callable[[Connection, 
         lambda: attempt(client.coordinator(GROUP, group, deadline), deadline),
         deadline,
         lambda error: client.forget_coordinator(GROUP, group),
-        final=(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,),  # an answer here: nobody is about to create it
+        final=(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,),  # final here: no other client is about to create it
     )
 
 

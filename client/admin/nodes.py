@@ -1,7 +1,7 @@
-"""Administration of nodes: listing, stopping, starting them, and moving what they lead. One function per thing to do.
+"""Administration of nodes: listing, stopping, starting them, and moving leaders. One function per operation.
 
-Leaders are moved with Kafka's own requests, so that works with Apache Kafka, too, where copying takes its time. To stop
-and start nodes is for a Barnabas that is several (`barnabas serve --brokers`).
+Leaders are moved with Kafka's own requests, so that works with Apache Kafka, too, where copying takes time. Stopping
+and starting nodes works with a Barnabas of several brokers (`barnabas serve --brokers`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PREFERRED = 0
 
 
 class ClusterNode(NamedTuple):
-    """A node as DescribeCluster tells of it."""
+    """A node in a DescribeCluster response."""
 
     node_id: int
     host: str
@@ -41,7 +41,7 @@ class ClusterNode(NamedTuple):
 
 
 def list_nodes(client: Client) -> list[ClusterNode]:
-    """All nodes by their ids, stopped ones, too. KafkaError."""
+    """Return all nodes by their ids, including stopped ones. KafkaError."""
 
     def attempt(connection: Connection, deadline: Deadline) -> list[ClusterNode]:
         request = DescribeClusterRequest(include_cluster_authorized_operations=False, include_fenced_brokers=True)
@@ -53,12 +53,12 @@ def list_nodes(client: Client) -> list[ClusterNode]:
 
 
 def stop_node(client: Client, node_id: int) -> None:
-    """Have the node stopped while the others serve. KafkaError."""
+    """Stop the node while the others serve. KafkaError."""
     _switch(client, ConfigOperation.APPEND, node_id)
 
 
 def start_node(client: Client, node_id: int) -> None:
-    """Have a stopped node started. KafkaError."""
+    """Start a stopped node. KafkaError."""
     _switch(client, ConfigOperation.SUBTRACT, node_id)
 
 
@@ -67,7 +67,7 @@ def _switch(client: Client, operation: ConfigOperation, node_id: int) -> None:
 
 
 def reassign(client: Client, wishes: Mapping[TopicPartition, Sequence[int]]) -> None:
-    """Put partitions on these nodes, the first of which is to lead. KafkaError for the first that cannot be."""
+    """Assign partitions to these nodes, the first of which becomes the leader. KafkaError for the first refused one."""
     topics = [
         ReassignableTopic(name=topic, partitions=[ReassignablePartition(partition_index=number, replicas=list(nodes))])
         for (topic, number), nodes in wishes.items()
@@ -85,7 +85,7 @@ def reassign(client: Client, wishes: Mapping[TopicPartition, Sequence[int]]) -> 
 
 
 def elect_preferred(client: Client, places: Sequence[TopicPartition]) -> None:
-    """Have the first replica of each of these partitions lead it, if it does not yet. KafkaError for the first."""
+    """Elect the first replica of each of these partitions, if it is not the leader. KafkaError for the first."""
     asked = [TopicPartitions(topic=topic, partitions=[number]) for topic, number in places]
 
     def attempt(connection: Connection, deadline: Deadline) -> None:

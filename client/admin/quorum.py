@@ -1,4 +1,4 @@
-"""What a cluster says of its metadata quorum."""
+"""The description of a cluster's metadata quorum."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _METADATA_TOPIC = "__cluster_metadata"
 
 
 def describe_quorum(client: Client) -> tuple[DescribeQuorumResponsePartitionData, list[Node]]:
-    """The state of the quorum's only partition, and where its voters are. KafkaError."""
+    """Return the state of the quorum's only partition, and the nodes of its voters. KafkaError."""
     partitions = [DescribeQuorumRequestPartitionData(partition_index=0)]
     asked = DescribeQuorumRequestTopicData(topic_name=_METADATA_TOPIC, partitions=partitions)
     answer: DescribeQuorumResponse = client.ask_any(DescribeQuorumRequest(topics=[asked]))

@@ -1,4 +1,4 @@
-"""Administration of client quotas: which there are, and changing those of one entity. One function per thing to do."""
+"""Administration of client quotas: listing them, and changing those of one entity. One function per operation."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from barnabas.protocol.messages.alter_client_quotas import (
 from barnabas.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 
 Entity = Mapping[str, str | None]
-"""Whom a quota is for: names by type (user, client-id, ip); None is the default."""
+"""The entity of a quota: names by type (user, client-id, ip); None is the default."""
 
 
 class EntityQuotas(NamedTuple):
-    """What an entity may use."""
+    """The quotas of an entity."""
 
     entity: Entity
     quotas: Mapping[str, float]
 
 
 def describe_quotas(client: Client) -> list[EntityQuotas]:
-    """All that are set. KafkaError."""
+    """Return all quotas that are set. KafkaError."""
 
     def attempt(connection: Connection, deadline: Deadline) -> list[EntityQuotas]:
         answer = connection.ask(DescribeClientQuotasRequest(components=[], strict=False), deadline)
@@ -49,7 +49,7 @@ def describe_quotas(client: Client) -> list[EntityQuotas]:
 def alter_quotas(
     client: Client, entity: Entity, changes: Mapping[str, float | None], *, validate_only: bool = False
 ) -> None:
-    """Set some quotas of an entity, and take back those that are None; the others stay. KafkaError."""
+    """Set some quotas of an entity, and remove those that are None; the others stay. KafkaError."""
     entry = AlterClientQuotasRequestEntryData(
         entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in entity.items()],
         ops=[OpData(key=key, value=value or 0.0, remove=value is None) for key, value in changes.items()],

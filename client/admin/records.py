@@ -11,7 +11,7 @@ from barnabas.protocol.messages.delete_records import DeleteRecordsPartition, De
 
 
 def delete_records(client: Client, before: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-    """Delete everything below an offset in each partition (-1: all there is); the new first offsets."""
+    """Delete the records below an offset in each partition (-1: all); return the new first offsets."""
     deadline = client.deadline()
     done: dict[TopicPartition, int] = {}
 

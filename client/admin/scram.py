@@ -1,4 +1,4 @@
-"""Administration of SCRAM credentials: which users have which, set and remove them. One function per thing to do."""
+"""Administration of SCRAM credentials: listing, setting and removing them. One function per operation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BY_NUMBER = {mechanism.number: mechanism for mechanism in MECHANISMS}
 
 
 class NewPassword(NamedTuple):
-    """What a credential is made of."""
+    """The input of a new credential."""
 
     iterations: int
     password: str
@@ -32,7 +32,7 @@ class NewPassword(NamedTuple):
 
 
 def describe_credentials(client: Client, users: Iterable[str] | None = None) -> dict[str, dict[str, int]]:
-    """Iterations by mechanism, by user: of these users, or of all. Users without credentials are left out."""
+    """Return the iterations by mechanism, by user: of these users, or of all. Users without any are left out."""
     wanted = None if users is None else [UserName(name=name) for name in users]
 
     def attempt(connection: Connection, deadline: Deadline) -> dict[str, dict[str, int]]:
@@ -53,7 +53,7 @@ def describe_credentials(client: Client, users: Iterable[str] | None = None) -> 
 def alter_credentials(
     client: Client, user: str, passwords: Mapping[ScramMechanism, NewPassword], removed: Iterable[ScramMechanism] = ()
 ) -> None:
-    """Give a user passwords for mechanisms, and take those of others away. The passwords themselves are not sent."""
+    """Set passwords of a user for mechanisms, and remove those of others. The passwords themselves are not sent."""
     request = AlterUserScramCredentialsRequest(
         deletions=[ScramCredentialDeletion(name=user, mechanism=mechanism.number) for mechanism in removed],
         upsertions=[_upsertion(user, mechanism, new) for mechanism, new in passwords.items()],

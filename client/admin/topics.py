@@ -1,4 +1,4 @@
-"""Administration of topics and their partitions. One function per thing to do."""
+"""Administration of topics and their partitions. One function per operation."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ Assignment = Sequence[Sequence[int]]
 
 
 def list_topics(client: Client) -> list[TopicInfo]:
-    """Every topic, by name, internal ones too."""
+    """Return every topic, by name, including internal ones."""
     found = client.refresh(None, client.deadline())
     return sorted(found.topics.values())
 
 
 def describe_topics(client: Client, names: Iterable[str]) -> list[TopicInfo]:
-    """The named topics, in that order; KafkaError for the first that is not there. Creates nothing."""
+    """Return the named topics, in that order; KafkaError for the first missing one. Creates nothing."""
     wanted = list(names)
     found: ClusterInfo = client.refresh(wanted, client.deadline())
     return [found.topic(name) for name in wanted]
@@ -52,9 +52,9 @@ def create_topic(
     assignment: Assignment = (),
     validate_only: bool = False,
 ) -> bytes:
-    """Create a topic; its id (zeros where the broker does not tell). -1 leaves a number to the broker.
+    """Create a topic; return its id (zeros if the broker does not send it). -1: the broker's default number.
 
-    assignment: which nodes have each partition, in place of numbers.
+    assignment: the nodes of each partition, instead of numbers.
     """
 
     def attempt(connection: Connection, deadline: Deadline) -> bytes:
@@ -97,7 +97,7 @@ def delete_topic(client: Client, name: str) -> None:
 def create_partitions(
     client: Client, name: str, total: int, *, assignment: Assignment | None = None, validate_only: bool = False
 ) -> None:
-    """Raise a topic's number of partitions to `total`. assignment: which nodes have each of the new ones."""
+    """Increase a topic's number of partitions to `total`. assignment: the nodes of each new partition."""
 
     def attempt(connection: Connection, deadline: Deadline) -> None:
         new = None if assignment is None else [CreatePartitionsAssignment(broker_ids=list(each)) for each in assignment]

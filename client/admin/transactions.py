@@ -1,8 +1,8 @@
-"""Looking at transactions and ending those that nobody else will end.
+"""Listing and describing transactions, and ending hanging ones.
 
-What a coordinator says (list, describe) and what partitions say (producers) are two views: where a partition holds a
-transaction open that no coordinator knows, it hangs, and everybody who reads committed records there waits for ever.
-`find_hanging` compares them, `abort_on_partition` writes the marker that lets the readers go on.
+Coordinators (list, describe) and partitions (producers) have two views: if a partition has an open transaction that no
+coordinator knows, it hangs, and all readers of committed records there wait forever. `find_hanging` compares the
+views, `abort_on_partition` writes the marker that lets the readers continue.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from barnabas.protocol.registry import ApiKey
 
 T = TypeVar("T")
 
-MAX_TIMEOUT_MS = 900_000  # transaction.max.timeout.ms by default: what is open for longer should not be
+MAX_TIMEOUT_MS = 900_000  # default of transaction.max.timeout.ms: no transaction should be open for longer
 STATES = (EMPTY, *sorted(OPEN_STATES), COMPLETE_ABORT, COMPLETE_COMMIT, DEAD, PREPARE_EPOCH_FENCE)
 _DURATION_SINCE, _PATTERN_SINCE = 1, 2
 _FENCING_TIMEOUT_MS = 1
@@ -53,7 +53,7 @@ class TransactionListing(NamedTuple):
 
 
 class TransactionInfo(NamedTuple):
-    """What the coordinator knows of a transactional id. `start_timestamp_ms` is -1 where nothing was ever begun."""
+    """The coordinator's state of a transactional id. `start_timestamp_ms` is -1 if no transaction was begun."""
 
     transactional_id: str
     state: str
@@ -65,7 +65,7 @@ class TransactionInfo(NamedTuple):
 
 
 class PartitionProducer(NamedTuple):
-    """A producer that a partition remembers; `txn_start_offset` is -1 unless a transaction of it is open there."""
+    """A producer known to a partition; `txn_start_offset` is -1 unless it has an open transaction there."""
 
     topic: str
     partition: int
@@ -82,17 +82,17 @@ class PartitionProducer(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """How far a partition can be read: committed records to the last stable offset, all to the high watermark."""
+    """The end offsets of a partition: the last stable offset for committed records, the high watermark for all."""
 
     last_stable_offset: int
     high_watermark: int
 
 
 class Hold(NamedTuple):
-    """What an open transaction does to those who read committed records of one partition.
+    """The effect of an open transaction on readers of committed records of one partition.
 
-    They stop at `last_stable_offset`, `held_back` offsets before the end. `in_front` is the producer whose transaction
-    stands there: another one's, where this one is not the first.
+    They stop at `last_stable_offset`, `held_back` offsets before the end. `in_front` is the producer of the first open
+    transaction, which may be another one.
     """
 
     topic: str
@@ -115,9 +115,9 @@ def list_transactions(
     longer_than_ms: int = -1,
     pattern: str | None = None,
 ) -> list[TransactionListing]:
-    """The transactional ids of all brokers, by id; only those that pass every filter that is given.
+    """Return the transactional ids of all brokers, by id; only those that match every given filter.
 
-    UnsupportedByBroker if a broker is too old for one. ValueError for a state that does not exist.
+    UnsupportedByBroker if a broker is too old for a filter. ValueError for a state that does not exist.
     """
     request = ListTransactionsRequest(
         state_filters=list(states),
@@ -146,7 +146,7 @@ def list_transactions(
 
 
 def describe_transactions(client: Client, transactional_ids: Sequence[str]) -> list[TransactionInfo]:
-    """The transactions, in that order; KafkaError TRANSACTIONAL_ID_NOT_FOUND for the first nobody knows."""
+    """Return the transactions, in that order; KafkaError TRANSACTIONAL_ID_NOT_FOUND for the first unknown one."""
     deadline = client.deadline()
     found: dict[str, TransactionInfo] = {}
 
@@ -171,12 +171,12 @@ def describe_transactions(client: Client, transactional_ids: Sequence[str]) -> l
 
 
 def fence(client: Client, transactional_id: str, deadline: Deadline | None = None) -> ProducerIdentity:
-    """End whatever the producer of this id has open, and let nothing of it in any more. It has to begin anew."""
+    """Fence the producer of this id and abort its open transaction. It must initialise again."""
     return init_producer(client, transactional_id, timeout_ms=_FENCING_TIMEOUT_MS, deadline=deadline).identity
 
 
 def read_transaction(state: TransactionState) -> TransactionInfo:
-    """What a coordinator answered of one."""
+    """Return one transaction from a coordinator's response."""
     return TransactionInfo(
         state.transactional_id,
         state.transaction_state,
@@ -192,7 +192,7 @@ def read_transaction(state: TransactionState) -> TransactionInfo:
 
 
 def describe_producers(client: Client, partitions: Iterable[TopicPartition]) -> list[PartitionProducer]:
-    """Every producer these partitions remember, by partition and producer id."""
+    """Return every producer known to these partitions, by partition and producer id."""
     deadline = client.deadline()
     wanted = list(partitions)
     found: dict[TopicPartition, list[PartitionProducer]] = {}
@@ -229,7 +229,7 @@ def describe_producers(client: Client, partitions: Iterable[TopicPartition]) -> 
 
 
 def partition_ends(client: Client, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Ends]:
-    """The last stable offset and the high watermark of each partition."""
+    """Return the last stable offset and the high watermark of each partition."""
     wanted = dict.fromkeys(partitions, LATEST)
     ends, stable = list_offsets(client, wanted), list_offsets(client, wanted, isolation=READ_COMMITTED)
     return {place: Ends(stable[place].offset, ends[place].offset) for place in wanted}
@@ -238,9 +238,9 @@ def partition_ends(client: Client, partitions: Iterable[TopicPartition]) -> dict
 def holds_of(
     producer_id: int, producers: Iterable[PartitionProducer], ends: Mapping[TopicPartition, Ends]
 ) -> list[Hold]:
-    """Where the open transaction of `producer_id` holds readers back, and which one stands in front. Pure.
+    """Return where the open transaction of `producer_id` blocks readers, and which one is first there. Pure.
 
-    producers: those of all the partitions in question, of every producer.
+    producers: all producers of all these partitions.
     """
     open_ones = [each for each in producers if each.txn_start_offset >= 0]
     first = {each.place: each for each in sorted(open_ones, key=lambda each: -each.txn_start_offset)}
@@ -253,13 +253,13 @@ def holds_of(
     return sorted(found)
 
 
-# --- transactions that nobody will end ---
+# --- hanging transactions ---
 
 
 def find_hanging(
     client: Client, partitions: Iterable[TopicPartition], *, longer_than_ms: int = MAX_TIMEOUT_MS
 ) -> list[PartitionProducer]:
-    """What is open in these partitions for longer than that, and no coordinator has it in an open transaction."""
+    """Return transactions open in these partitions for longer than that which no coordinator has as open."""
     now_ms = client.clock.now_ms()
     suspects = [
         each
@@ -274,13 +274,13 @@ def find_hanging(
 
 
 def hanging(suspects: Iterable[PartitionProducer], known: Iterable[TransactionInfo]) -> list[PartitionProducer]:
-    """The suspects whose partition is in no transaction that their producer has. Pure."""
+    """Return the suspects whose partition is in no transaction of their producer. Pure."""
     legal = {(txn.producer_id, place) for txn in known for place in txn.partitions}
     return [each for each in suspects if (each.producer_id, each.place) not in legal]
 
 
 def find_open(client: Client, place: TopicPartition, txn_start_offset: int) -> PartitionProducer:
-    """The producer whose transaction began at this offset of the partition; KafkaError INVALID_TXN_STATE if none."""
+    """Return the producer whose transaction began at this offset; KafkaError INVALID_TXN_STATE if there is none."""
     for each in describe_producers(client, [place]):
         if each.txn_start_offset == txn_start_offset:
             return each
@@ -291,9 +291,9 @@ def find_open(client: Client, place: TopicPartition, txn_start_offset: int) -> P
 
 
 def abort_on_partition(client: Client, producer: PartitionProducer) -> None:
-    """Write the marker that aborts this producer's transaction in this one partition, whatever coordinators think.
+    """Write the marker that aborts this producer's transaction in this one partition, ignoring coordinators.
 
-    The coordinator's own markers are not hindered by it: the epoch is the one the partition has seen.
+    It does not block the coordinator's own markers: the epoch is the latest one of the partition.
     """
     deadline = client.deadline()
     topic = WritableTxnMarkerTopic(name=producer.topic, partition_indexes=[producer.partition])

@@ -1,1 +1,1 @@
-"""One connection to one broker, the network below it, and the versions that both sides speak."""
+"""One connection to one broker, the network below it, and the versions that both sides support."""

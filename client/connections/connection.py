@@ -1,12 +1,12 @@
-"""One blocking connection to one broker: connects, learns its versions, logs in, asks and waits for the answer.
+"""One blocking connection to one broker: connects, reads its versions, logs in, sends requests, gets responses.
 
 Adds a socket of its network, deadlines and the choice of versions to protocol/connection/client.py. Several requests
-may be under way, and their answers come in order. TLS is its network's; of SASL it knows that it has to log in at
+may be in flight, and their responses come in order. The network handles TLS; of SASL it knows that it has to log in
 first, and again before a session ends. Not thread-safe.
 
-Invariants: a connection that failed in any way is closed and stays closed, for an answer that was given up must not be
-taken for the next one; every failure is a ConnectionFailed that names the broker and the reason, or, where either side
-refused the other, an AuthenticationFailed.
+Invariants: a connection that failed in any way is closed and stays closed, so that a late response is not taken for
+the next one; every failure is a ConnectionFailed that names the broker and the reason, or, if either side refused the
+other, an AuthenticationFailed.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ SOFTWARE_NAME = "barnabas-client"
 SOFTWARE_VERSION = "0.1.0"
 
 _RECEIVE_BYTES = 1 << 18
-_SESSION_USED = 0.85  # of its life, when it is time to log in again
+_SESSION_USED = 0.85  # the share of its lifetime after which to log in again
 _TLS_RECORDS = (b"\x15\x03", b"\x16\x03")
 
 LogIn = Callable[[Callable[[Request], Any], str], int]
-"""Logs a connection in that asks so and is called so; tells how long the session lives, in ms, 0 for ever."""
+"""Logs a connection in by its request function and name; returns the session lifetime in ms, 0 for no limit."""
 
 
 class Connection:
-    """A connection that is open and negotiated from the moment it exists."""
+    """A connection that is open and negotiated after its creation."""
 
     def __init__(
         self,
@@ -58,10 +58,10 @@ class Connection:
         self.is_open = True
         self.versions: dict[int, VersionRange] = {}
         self.features: dict[str, int] = {}
-        """The finalized levels of features, as the broker said when the connection was opened."""
+        """The finalized levels of features, as in the broker's response when the connection was opened."""
         self._log_in = log_in
         self._session_used_at: Deadline | None = None
-        self._has_answered = False  # but ApiVersions
+        self._has_answered = False  # not counting ApiVersions
         try:
             self.versions = self._negotiate(deadline)
             self._has_answered = False
@@ -72,13 +72,13 @@ class Connection:
             raise
 
     def version(self, api: ApiKey) -> int:
-        """The version in which `ask` will send this API; UnsupportedByBroker if there is none."""
+        """Return the version in which `ask` will send this API; UnsupportedByBroker if there is none."""
         return choose_version(api, self.versions)
 
     def ask(self, request: Request, deadline: Deadline, *, highest_version: int | None = None) -> Any:
-        """The response to `request`, in the best version both sides know; ConnectionFailed if it does not come.
+        """Send `request` in the highest common version and return the response; ConnectionFailed if there is none.
 
-        highest_version: for a request that means something else in the versions above.
+        highest_version: for a request with another meaning in higher versions.
         """
         assert not self.in_flight, "the answers to what was sent are to be received first"
         self.send(request, deadline, highest_version=highest_version)
@@ -86,22 +86,22 @@ class Connection:
 
     @property
     def in_flight(self) -> int:
-        """How many answers are still to be received."""
+        """The number of outstanding responses."""
         return len(self._asked)
 
     def send(
         self, request: Request, deadline: Deadline, *, highest_version: int | None = None, answered: bool = True
     ) -> None:
-        """Send a request and do not wait: the answers are received in the order of the requests.
+        """Send a request without waiting: the responses are received in the order of the requests.
 
-        answered: whether there will be one (there is none to a Produce with acks 0).
+        answered: whether there will be a response (there is none to a Produce with acks 0).
         """
         if self._session_used_at is not None and self._session_used_at.is_over and self._log_in is not None:
             self._begin_session(self._log_in, deadline)
         self._put(request, choose_version(_api(request), self.versions, highest_version), deadline, answered=answered)
 
     def receive(self, deadline: Deadline) -> Any:
-        """The response to the oldest request without one; ConnectionFailed if it does not come."""
+        """Return the response to the oldest request without one; ConnectionFailed if it does not come."""
         if not self.is_open:
             raise ConnectionFailed(f"{self.address}: the connection is closed")
         while not self._answers:
@@ -112,22 +112,22 @@ class Connection:
 
     @property
     def has_answer(self) -> bool:
-        """Whether an answer is here already, and nothing has to be read for it."""
+        """Whether a response is here already, without reading from the socket."""
         return bool(self._answers)
 
     @property
     def is_answered(self) -> bool:
-        """Whether `receive` has something to read now: an answer, or the connection's end."""
+        """Whether `receive` has something to read now: a response, or the connection's end."""
         return bool(self._asked) and wait_for_answer([self], 0)
 
     def close(self) -> None:
-        """Close at once; whatever was asked stays unanswered."""
+        """Close at once; outstanding requests get no response."""
         self.is_open = False
         self._asked.clear()
         self.socket.close()
 
     def _begin_session(self, log_in: LogIn, deadline: Deadline) -> None:
-        """Log in, or log in again (KIP-368). Answers that come before are kept for those who asked."""
+        """Log in, or log in again (KIP-368). Responses to earlier requests are stored for their callers."""
 
         def ask(request: Request) -> Any:
             self._put(request, choose_version(_api(request), self.versions), deadline)
@@ -166,7 +166,7 @@ class Connection:
         self._send(pieces, deadline)
 
     def _read(self, deadline: Deadline) -> None:
-        """Wait until something comes, and take it."""
+        """Wait for data and process it."""
         api = self._asked[len(self._answers)].api_name
         try:
             self.socket.settimeout(max(deadline.left_s, 0.001))
@@ -181,11 +181,11 @@ class Connection:
             self.close()
             raise ConnectionFailed(f"{self.address}: {_reason(error)}{self._hint()}") from error
         except BaseException:
-            self.close()  # an interrupt too: the answer may still come, and nobody would know whose it is
+            self.close()  # an interrupt too: a late response could not be matched to its request
             raise
 
     def _hint(self) -> str:
-        """What a broker may mean that closes a new connection: it says nothing to who does not do as it asks."""
+        """Return a hint why a broker closes a new connection: it sends no reason when its settings are not met."""
         if not self.versions and isinstance(self.network, SystemNetwork):
             return ": if it speaks TLS, set security.protocol to SSL or SASL_SSL"
         if self.versions and not self._has_answered and self._log_in is None:
@@ -217,7 +217,7 @@ class Connection:
 
 
 def wait_for_answer(connections: Sequence[Connection], timeout_s: float) -> bool:
-    """Whether one of these connections, all of one client, has something to read before that, or its end."""
+    """Return whether one of these connections, all of one client, gets data, or its end, before the timeout."""
     if any(each.has_answer for each in connections):
         return True
     return connections[0].network.wait([each.socket for each in connections], timeout_s)
@@ -245,5 +245,5 @@ def _reason(error: OSError) -> str:
 def connect(
     address: Address, client_id: str | None = None, timeout_ms: int = 30_000, clock: Clock | None = None
 ) -> Connection:
-    """A connection, open and negotiated, within `timeout_ms`."""
+    """Return an open and negotiated connection, within `timeout_ms`."""
     return Connection(address, client_id, Deadline(clock or SystemClock(), timeout_ms))

@@ -1,4 +1,4 @@
-"""Retries: of errors whose code allows it, with growing pauses, until a deadline."""
+"""Retries: of retriable errors, with growing pauses, until a deadline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BACKOFF_MAX_MS = 1000.0
 
 
 def backoffs_ms() -> Iterator[float]:
-    """How long to wait before each new attempt: doubling, up to a second. No jitter: this is one client."""
+    """Yield the pause before each new attempt: doubling, up to a second. No jitter: this is one client."""
     pause_ms = BACKOFF_MS
     while True:
         yield pause_ms
@@ -30,10 +30,10 @@ def retry(
     before_next: Callable[[KafkaError], None],
     final: Container[ErrorCode] = (),
 ) -> T:
-    """What `attempt` returns, tried again after every retriable KafkaError until the deadline; then that error.
+    """Return the result of `attempt`, retried after every retriable KafkaError until the deadline; then raise it.
 
-    before_next: gets the error before the next attempt, where the leader is asked for again, for instance.
-    final: codes that are an answer here, though they may pass elsewhere.
+    before_next: gets the error before the next attempt, to look up the leader again, for example.
+    final: codes that are final here, though they are retriable elsewhere.
     """
     for pause_ms in backoffs_ms():
         try:

@@ -1,4 +1,4 @@
-"""Which version of an API to speak: the highest that both sides know, up to what this client limits, and why."""
+"""The choice of an API's version: the highest that both sides support, up to this client's limits."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from barnabas.protocol.registry import ApiKey
 
 
 class VersionRange(NamedTuple):
-    """What a broker offers of one API, both ends included."""
+    """The versions that a broker offers of one API, both ends included."""
 
     low: int
     high: int
 
 
-# This client names topics by name. The versions above these name them by id alone.
-# Of InitProducerId it also speaks the version that a broker offers only where two-phase commits are switched on.
+# This client uses topic names. The versions above these use only topic ids.
+# It also supports the version of InitProducerId that a broker offers only if two-phase commits are enabled.
 VERSION_CAPS: dict[ApiKey, int] = {
     ApiKey.INIT_PRODUCER_ID: 6,
     ApiKey.PRODUCE: 12,
@@ -29,7 +29,7 @@ VERSION_CAPS: dict[ApiKey, int] = {
 
 
 def choose_version(api: ApiKey, offered: Mapping[int, VersionRange], highest: int | None = None) -> int:
-    """The version to use with a broker that offers `offered`, not above `highest`; UnsupportedByBroker if none is."""
+    """Return the version for a broker that offers `offered`, not above `highest`; UnsupportedByBroker if none fits."""
     theirs = offered.get(api)
     if theirs is None:
         raise UnsupportedByBroker(f"the broker does not offer {api.api_name}")

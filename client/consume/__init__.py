@@ -1,1 +1,1 @@
-"""Consuming: partitions that are assigned by the caller or by a group, and decoding what a Fetch brings."""
+"""Consuming: partitions assigned by the caller or by a group, and decoding of Fetch responses."""

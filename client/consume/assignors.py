@@ -1,7 +1,7 @@
-"""Who reads what in a group: Kafka's range assignor, and the bytes members exchange about it. Pure.
+"""The assignment in a group: Kafka's range assignor, and the bytes that members exchange for it. Pure.
 
-Range: of each topic, its partitions in order are cut into as many pieces as members subscribe to it; the first members
-(by id) get one more where it does not come out even.
+Range: the partitions of each topic, in order, are divided among the members that subscribe to it; the first members
+(by id) get one more if they cannot be divided evenly.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _VERSION_PREFIX = _VERSION.to_bytes(2, "big")
 def range_assignment(
     subscriptions: Mapping[str, Iterable[str]], partition_counts: Mapping[str, int]
 ) -> dict[str, list[TopicPartition]]:
-    """Partitions by member id, given what each member subscribes to. Topics nobody knows are left out."""
+    """Return partitions by member id, from the topics that each member subscribes to. Unknown topics are left out."""
     assigned: dict[str, list[TopicPartition]] = {member: [] for member in subscriptions}
     by_topic: dict[str, list[str]] = {}
     for member, topics in sorted(subscriptions.items()):
@@ -44,18 +44,18 @@ def range_assignment(
 
 
 def encode_subscription(topics: Iterable[str]) -> bytes:
-    """What a member says when it joins."""
+    """Return the subscription bytes that a member sends when it joins."""
     message = ConsumerProtocolSubscription(topics=sorted(topics))
     return _VERSION_PREFIX + codec(ConsumerProtocolSubscription, _VERSION).encode(message)
 
 
 def subscribed_topics(data: bytes) -> list[str]:
-    """The topics in what a member said; DecodeError if it is something else."""
+    """Return the topics of a member's subscription; DecodeError for other bytes."""
     return decode_subscription(data).topics
 
 
 def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
-    """What a member is assigned to read."""
+    """Return the bytes of a member's assignment."""
     topics: dict[str, list[int]] = {}
     for topic, partition in partitions:
         topics.setdefault(topic, []).append(partition)
@@ -69,7 +69,7 @@ def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
 
 
 def assigned_partitions(data: bytes) -> list[TopicPartition]:
-    """The partitions in a member's assignment; empty bytes are none. DecodeError if it is something else."""
+    """Return the partitions of a member's assignment; empty bytes are none. DecodeError for other bytes."""
     if not data:
         return []
     assignment = decode_assignment(data)

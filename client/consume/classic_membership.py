@@ -1,7 +1,7 @@
 """The classic group protocol from a member's side: join, sync, heartbeat, commit, leave.
 
-Each exchange with the coordinator is retried while the error may pass. Every join is a new generation, in which nothing
-is kept of the one before: all partitions begin at what is committed.
+Each request to the coordinator is retried while the error is retriable. Every join is a new generation that does not
+use the previous one's state: all partitions begin at their committed offsets.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _JOIN_AGAIN = _FORGOTTEN | {ErrorCode.REBALANCE_IN_PROGRESS}
 
 
 class ClassicProtocol(NamedTuple):
-    """The settings of a classic member. instance_id: it is a static one, which does not leave when it closes."""
+    """The settings of a classic member. instance_id: of a static member, which does not leave when it closes."""
 
     session_timeout_ms: int = SESSION_TIMEOUT_MS
     heartbeat_ms: int = HEARTBEAT_MS
     instance_id: str | None = None
 
     def membership(self, client: Client, group_id: str, topics: Iterable[str]) -> ClassicMembership:
-        """A member that is in no group yet."""
+        """Return a member that is in no group yet."""
         return ClassicMembership(client, group_id, sorted(set(topics)), self)
 
 
@@ -72,15 +72,15 @@ class ClassicMembership:
 
     @property
     def member(self) -> GroupMember:
-        """Without an id and a generation before the first join."""
+        """The member, without an id and a generation before the first join."""
         return GroupMember(self._group_id, self._generation_id, self._member_id, self._settings.instance_id)
 
     def is_settled(self) -> bool:
-        """As Membership says. Nobody has joined before all have: who is gone has been waited for."""
+        """Return whether the group is settled. No member has joined before all have: lost members time out first."""
         return self.is_member and self.to_reconcile is None
 
     def stay(self) -> None:
-        """As Membership says. Joining lasts as long as the others take for the rebalance."""
+        """Join or send a heartbeat. Joining takes as long as the other members need for the rebalance."""
         try:
             if self.is_member:
                 self._heartbeat()
@@ -92,15 +92,15 @@ class ClassicMembership:
         self.next_heartbeat = self._client.deadline(self._settings.heartbeat_ms)
 
     def acknowledge(self) -> None:
-        """As Membership says. The others need not be told."""
+        """Note that the assignment is adopted. The other members need no notification."""
         self.to_reconcile = None
 
     def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int | None]:
-        """As Membership says."""
+        """Return the committed offsets."""
         return stable_offsets(self._client, self._group_id, partitions)
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """As Membership says."""
+        """Commit these offsets."""
         commit_offsets(
             self._client,
             self._group_id,
@@ -111,7 +111,7 @@ class ClassicMembership:
         )
 
     def lose(self, error: KafkaError) -> None:
-        """As Membership says. In a rebalance the member keeps its id."""
+        """Handle a refused commit. In a rebalance the member keeps its id."""
         if error.code not in _JOIN_AGAIN:
             raise error
         self.is_member, self.to_reconcile = False, None
@@ -119,7 +119,7 @@ class ClassicMembership:
             self._forget()
 
     def leave(self) -> None:
-        """As Membership says. A static member stays, as Kafka's does: it may be back before its session ends."""
+        """Leave the group. A static member stays, as in Kafka: it may be back before its session ends."""
         if self._member_id and self._settings.instance_id is None:
             self._ask_to_leave()
         self.is_member, self.to_reconcile = False, None
@@ -129,7 +129,7 @@ class ClassicMembership:
         self._member_id, self._generation_id = "", -1
 
     def _join(self) -> list[TopicPartition]:
-        """Take part in a rebalance; the partitions this member is to read."""
+        """Take part in a rebalance; return the partitions assigned to this member."""
         deadline = self._client.deadline(REBALANCE_TIMEOUT_MS + self._client.timeout_ms)
         joined = self._with_coordinator(deadline, lambda coordinator: self._ask_to_join(coordinator, deadline))
         self._generation_id = joined.generation_id
@@ -196,7 +196,7 @@ class ClassicMembership:
         return response
 
     def _lead(self, joined: JoinGroupResponse) -> list[SyncGroupRequestAssignment]:
-        """The leader's work: assign the partitions of all topics to all members."""
+        """Return the leader's assignment of the partitions of all topics to all members."""
         subscriptions = {member.member_id: subscribed_topics(member.metadata) for member in joined.members}
         counts = self._count_partitions({topic for subscribed in subscriptions.values() for topic in subscribed})
         return [
@@ -205,7 +205,7 @@ class ClassicMembership:
         ]
 
     def _count_partitions(self, topics: set[str]) -> dict[str, int]:
-        """Partitions by topic. Missing topics are created where the broker does that, and waited for a little."""
+        """Return the partitions by topic. Wait a little for missing topics, which the broker may create."""
         deadline = self._client.deadline(min(_TOPIC_PATIENCE_MS, self._client.timeout_ms))
 
         def attempt() -> None:

@@ -1,13 +1,13 @@
 """A consumer of assigned partitions: positions, fetches, records.
 
-Theory of operation: each poll sends one Fetch per leader for all assigned partitions and turns what comes back into
-records; positions move past everything seen, control batches and aborted transactions included. What fails does so for
-a partition: the others are read, its leader is looked for again and asked after the others, and where records come
-nevertheless, a failure that does not pass is raised by the next poll. Of the leaders that do not answer, a round waits
-for one as long as the client's timeout, for a different one each time, and for the others shortly. Who assigns the
-partitions is somebody else: the caller, or barnabas.client.consume.group.
+Theory of operation: each poll sends one Fetch per leader for all assigned partitions and decodes the responses into
+records; positions move past everything read, control batches and aborted transactions included. A failure concerns one
+partition: the others are read, its leader is looked up again and requested after the others, and if records come
+nevertheless, a lasting failure is raised by the next poll. Of the leaders that do not respond, a round waits for one
+as long as the client's timeout, for a different one each time, and for the others only briefly. The partitions are
+assigned elsewhere: by the caller, or by barnabas.client.consume.group.
 
-Invariants: a position only moves when its records are handed out, so a round that raises moves none past a record; a
+Invariants: a position only moves when its records are returned, so a round that raises moves none past a record; a
 partition whose position is unknown or out of range is reset by policy before it is fetched again.
 """
 
@@ -34,7 +34,7 @@ FAILED_LEADER_MS = 1000
 
 
 class ConsumedRecord(NamedTuple):
-    """A record and where it was."""
+    """A record with its topic and partition."""
 
     topic: str
     partition: int
@@ -42,7 +42,7 @@ class ConsumedRecord(NamedTuple):
 
 
 class _Round:
-    """What the leaders answered, before any of it counts; and which partitions failed."""
+    """The responses of the leaders in one round, before they take effect; and the failed partitions."""
 
     def __init__(self) -> None:
         self.records: list[ConsumedRecord] = []
@@ -50,14 +50,14 @@ class _Round:
         self.high_watermarks: dict[TopicPartition, int] = {}
         self.failures: dict[TopicPartition, KafkaError] = {}
         self.was_patient = False
-        """Whether a leader was waited for in vain, as long as the client waits for anything."""
+        """Whether a leader did not respond within the client's timeout."""
 
 
 class Consumer:
     """Reads partitions through a Client.
 
     isolation: READ_UNCOMMITTED or READ_COMMITTED. auto_offset_reset: earliest, latest or none (an error).
-    partition_bytes: what one answer brings of one partition, at most, unless its first batch is larger.
+    partition_bytes: the limit for one partition in one response, unless its first batch is larger.
     """
 
     def __init__(
@@ -73,15 +73,15 @@ class Consumer:
         self._reset = auto_offset_reset
         self._partition_bytes = partition_bytes
         self.positions: dict[TopicPartition, int | None] = {}
-        """The next offset of every assigned partition; None until it was looked up."""
+        """The next offset of every assigned partition; None until it was requested."""
         self.high_watermarks: dict[TopicPartition, int] = {}
-        """The end of what may be read of every partition, as of its last fetch."""
-        self._failing: dict[TopicPartition, Deadline] = {}  # what failed in the last round, and until when it may
-        self._silent: list[int] = []  # nodes that were waited for in vain, the longest ago first
+        """The readable end of every partition, as of its last fetch."""
+        self._failing: dict[TopicPartition, Deadline] = {}  # partitions that failed in the last round
+        self._silent: list[int] = []  # nodes that did not respond, the longest ago first
         self._failure: KafkaError | None = None  # for the next poll to raise
 
     def assign(self, positions: Mapping[TopicPartition, int | None] | Iterable[TopicPartition]) -> None:
-        """Read exactly these partitions, from these offsets; without an offset, from where the reset policy says."""
+        """Read exactly these partitions, from these offsets; without an offset, from that of the reset policy."""
         known = dict(positions) if isinstance(positions, Mapping) else dict.fromkeys(positions)
         self.positions = known
         self.high_watermarks = {where: end for where, end in self.high_watermarks.items() if where in known}
@@ -90,10 +90,10 @@ class Consumer:
     def poll(
         self, timeout_ms: int = FETCH_WAIT_MS, max_records: int | None = None, *, retry_ms: float | None = None
     ) -> list[ConsumedRecord]:
-        """Records as soon as there are any, or none after `timeout_ms`. Raises what does not pass by itself.
+        """Return records as soon as there are any, or none after `timeout_ms`. Raises lasting errors.
 
-        max_records: hand out no more than so many; the others are fetched again by the next poll.
-        retry_ms: how long to try again where nothing but failures comes; by default the client's timeout.
+        max_records: return no more than so many; the others are fetched again by the next poll.
+        retry_ms: how long to retry if there are only failures; by default the client's timeout.
         """
         if self._failure is not None:
             failure, self._failure = self._failure, None
@@ -110,7 +110,7 @@ class Consumer:
                 self._client.clock.sleep(patience.left_s)
 
     def position(self, where: TopicPartition) -> int:
-        """The next offset of an assigned partition, looked up if need be."""
+        """Return the next offset of an assigned partition, requested if unknown."""
         found = self.positions[where]
         if found is None:
             wanted = {where: reset_timestamp(where, self._reset)}
@@ -119,7 +119,7 @@ class Consumer:
         return found
 
     def is_at_end(self) -> bool:
-        """Whether every partition was read up to where it ended when it was last fetched."""
+        """Return whether every partition was read up to its end as of its last fetch."""
         return all(
             position is not None and position >= self.high_watermarks.get(where, position + 1)
             for where, position in self.positions.items()
@@ -131,13 +131,13 @@ class Consumer:
         return records[:max_records]
 
     def _fetch(self, wait_ms: int, deadline: Deadline) -> list[ConsumedRecord]:
-        """One round: what came, or a failure where nothing did."""
+        """Run one round: return the records, or raise a failure if there are none."""
         came = _Round()
         self._find_positions(came, deadline)
         known = [where for where, position in self.positions.items() if position is not None]
         leaders = self._leaders(known, came, deadline)
         for leader, places in leaders:
-            # Only the first leader is waited for, and only while nothing has come.
+            # Only the first leader may wait for records, and only while there are none.
             request = self._request(places, 0 if came.records else wait_ms // len(leaders))
             patience = self._patience(places, came)
             try:
@@ -151,7 +151,7 @@ class Consumer:
         return self._take_in(came)
 
     def _find_positions(self, came: _Round, deadline: Deadline) -> None:
-        """Look up the positions that are not known, as far as that is possible now."""
+        """Request the unknown positions, as far as that is possible now."""
         wanted: dict[TopicPartition, int] = {}
         for where, position in self.positions.items():
             try:
@@ -170,31 +170,31 @@ class Consumer:
     def _leaders(
         self, places: Iterable[TopicPartition], came: _Round, deadline: Deadline
     ) -> list[tuple[int, list[TopicPartition]]]:
-        """Who leads these, and which of them: last those of which the round before brought nothing but failures."""
+        """Return the leaders and their partitions: last those with nothing but failures in the previous round."""
         by_leader, failures = self._client.leaders(places, deadline)
         came.failures.update(failures)
         return sorted(by_leader.items(), key=lambda each: (self._failed(each[1]), self._turn(each[0])))
 
     def _turn(self, leader: int) -> int:
-        """Which of the silent ones is next to be waited for: who was not yet, then who was the longest ago."""
+        """Return the turn of a silent leader: those not waited for yet first, then the longest ago."""
         return self._silent.index(leader) if leader in self._silent else -1
 
     def _failed(self, places: Iterable[TopicPartition]) -> bool:
         return all(where in self._failing for where in places)
 
     def _patience(self, places: Iterable[TopicPartition], came: _Round) -> Deadline:
-        """How long one leader is waited for. It is its own: one that is silent takes no time from the others.
+        """Return the deadline for one leader. It is its own: a silent leader takes no time from the others.
 
-        While others are read, it is short for one that has just failed: they are not to wait for it again and again. It
-        is short, too, after another that was silent in this round: silent leaders are not to add up.
+        While others are read, it is short for one that has just failed: they must not wait for it repeatedly. It is
+        also short after another leader was silent in this round: the waits must not add up.
         """
         is_short = came.was_patient or (self._failed(places) and not self._failed(self.positions))
         return self._client.deadline(min(self._client.timeout_ms, FAILED_LEADER_MS) if is_short else None)
 
     def _note_silence(self, leader: int, patience: Deadline, came: _Round) -> None:
-        """Remember who took all the time there was, so that it is another's turn in the next round."""
+        """Note a leader that used its whole timeout, so that the next round waits for another one."""
         if came.was_patient and patience.is_over:
-            return  # it was given less
+            return  # its deadline was short
         if leader in self._silent:
             self._silent.remove(leader)
         if patience.is_over:
@@ -202,7 +202,7 @@ class Consumer:
             came.was_patient = True
 
     def _take_in(self, came: _Round) -> list[ConsumedRecord]:
-        """Let the round count. Records go before failures, of which one that lasts is kept for the next poll."""
+        """Apply the round. Records are returned before failures, of which a lasting one is kept for the next poll."""
         self.positions.update(came.positions)
         self.high_watermarks.update(came.high_watermarks)
         self._client.forget({topic for (topic, _), error in came.failures.items() if error.code.retriable})
@@ -214,7 +214,7 @@ class Consumer:
         return came.records
 
     def _lasting(self, failures: Mapping[TopicPartition, KafkaError]) -> KafkaError | None:
-        """One that does not pass by itself: by its code, or because it stands since the client's timeout."""
+        """Return a failure that lasts: by its code, or because it has lasted for the client's timeout."""
         self._failing = {where: self._failing.get(where) or self._client.deadline() for where in failures}
         lasting = {
             where: error
@@ -222,7 +222,7 @@ class Consumer:
             if not error.code.retriable or self._failing[where].is_over
         }
         for where in lasting:
-            self._failing[where] = self._client.deadline()  # it still fails, and is told again after as much time
+            self._failing[where] = self._client.deadline()  # a further failure is reported after the same time
         return worst(lasting.values()) if lasting else None
 
     def _request(self, places: Iterable[TopicPartition], wait_ms: int) -> FetchRequest:
@@ -242,7 +242,7 @@ class Consumer:
         )
 
     def _read(self, response: FetchResponse, came: _Round) -> None:
-        """Add what an answer brought. The error of a partition is not the others'."""
+        """Add the data of a response. An error of one partition does not affect the others."""
         for topic in response.responses:
             for data in topic.partitions:
                 where = topic.topic, data.partition_index

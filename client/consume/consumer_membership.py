@@ -1,13 +1,14 @@
 """The consumer group protocol (KIP-848) from a member's side: one request for joining, staying and leaving.
 
-Theory of operation: the coordinator assigns partitions by topic id. An answer that brings other partitions than the
-member reads makes it RECONCILING: `to_reconcile` names them, as far as Metadata names their topics, until the consumer
-has acknowledged; the next heartbeat, which is sent at once, tells what is read then. The coordinator waits with giving
-a partition to a member until the one before has said that it does not read it any more.
+Theory of operation: the coordinator assigns partitions by topic id. A response with other partitions than the member
+reads makes it RECONCILING: `to_reconcile` names them, as far as Metadata names their topics, until the consumer has
+acknowledged; the next heartbeat, which is sent at once, reports the partitions read then. The coordinator assigns a
+partition to a member only after the previous one has reported that it does not read it any more.
 
-Invariants: the state is moved by member_states.TRANSITIONS and nothing else; `_owned` is what the consumer reads, and
-the coordinator is told nothing else; the epoch sent is that of the last answer. A member that was fenced keeps its id,
-owns nothing and joins again with epoch 0. An instance id that is held when this member joins is tried to release once.
+Invariants: the state changes only by member_states.TRANSITIONS; `_owned` are the partitions that the consumer reads,
+and only these are reported to the coordinator; the epoch sent is that of the last response. A fenced member keeps its
+id, owns nothing and joins again with epoch 0. If the instance id is in use when this member joins,
+one attempt is made to release it.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from barnabas.protocol.registry import ApiKey
 
 REBALANCE_TIMEOUT_MS = 60_000
 SOON_MS = 1000
-"""How soon to ask again for what may be on its way: a first assignment, or the name of a topic."""
+"""The pause before a new request for something expected: a first assignment, or the name of a topic."""
 
 _REGEX_SINCE = 1
 _FENCED = frozenset({ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.GROUP_ID_NOT_FOUND})
@@ -50,9 +51,9 @@ _NOT_FATAL = frozenset({ErrorCode.TOPIC_AUTHORIZATION_FAILED})
 
 
 class ConsumerProtocol(NamedTuple):
-    """The settings of a member. regex: subscribe to topics whose names match (RE2), beside those that are named.
+    """The settings of a member. regex: subscribe to topics whose names match (RE2), besides the named ones.
 
-    instance_id: it is a static member, whose partitions wait for it a while. member_id: by default a random one.
+    instance_id: of a static member, whose partitions are reserved for a while. member_id: by default a random one.
     """
 
     regex: str | None = None
@@ -62,7 +63,7 @@ class ConsumerProtocol(NamedTuple):
     member_id: str | None = None
 
     def membership(self, client: Client, group_id: str, topics: Iterable[str]) -> ConsumerMembership:
-        """A member that is in no group yet."""
+        """Return a member that is in no group yet."""
         settings = MemberSettings(
             group_id=group_id,
             member_id=self.member_id or uuid_text(os.urandom(16)),
@@ -88,28 +89,28 @@ class ConsumerMembership:
         self._owned: dict[TopicIdPartition, TopicPartition] = {}
         self._names: dict[bytes, str] = {}
         self._failure: KafkaError | None = None
-        self._pauses_ms = backoffs_ms()  # between being fenced and joining again, as long as nothing else happens
+        self._pauses_ms = backoffs_ms()  # between being fenced and joining again, in a row
         self.state = MemberState.UNSUBSCRIBED
-        self._is_confirmed = False  # an assignment of nothing is, once a second answer has not brought another
-        self._next_question = client.deadline(0)  # when to ask again whether the group is through with its rebalance
+        self._is_confirmed = False  # an empty assignment is, after a second response without another one
+        self._next_question = client.deadline(0)  # when to request again whether the rebalance is complete
         self.next_heartbeat = client.deadline(0)
 
-    # --- what a Membership is ---
+    # --- the interface of Membership ---
 
     @property
     def is_member(self) -> bool:
-        """As Membership says."""
+        """Whether the group knows this member."""
         return self.state in IN_GROUP
 
     @property
     def member(self) -> GroupMember:
-        """With the member epoch where a classic member has its generation."""
+        """The member, with the member epoch as the generation of a classic member."""
         said = self._settings
         return GroupMember(said.group_id, self._epoch, said.member_id, said.instance_id)
 
     @property
     def to_reconcile(self) -> Assignment | None:
-        """As Membership says: also while some topics have no names yet, if there is something to do without them."""
+        """The assignment to reconcile; also if some topics have no names yet and the others need a change."""
         if self.state is not MemberState.RECONCILING:
             return None
         named = self._named_target()
@@ -119,7 +120,7 @@ class ConsumerMembership:
         return Assignment(frozenset(named.values()), kept)
 
     def is_settled(self) -> bool:
-        """As Membership says. Asks the coordinator, for partitions may be on their way from a member that is gone."""
+        """Return whether the group is settled. Requests it: partitions may still come from a lost member."""
         if self.state is not MemberState.STABLE or not self._is_confirmed or not self._next_question.is_over:
             return False
         is_settled = self._is_rebalance_over()
@@ -128,7 +129,7 @@ class ConsumerMembership:
         return is_settled
 
     def stay(self) -> None:
-        """As Membership says."""
+        """Join or send a heartbeat."""
         if self._failure is not None:
             raise self._failure
         if self.state is MemberState.UNSUBSCRIBED:
@@ -140,20 +141,20 @@ class ConsumerMembership:
         self._heartbeat()
 
     def acknowledge(self) -> None:
-        """As Membership says: the coordinator is told at once."""
+        """Note that the assignment is adopted and notify the coordinator at once."""
         self._owned = self._named_target()
         self._move(MemberEvent.RECONCILED)
         self._heartbeat()
 
     def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int | None]:
-        """As Membership says."""
+        """Return the committed offsets."""
         said = self._settings
         return stable_offsets(
             self._client, said.group_id, partitions, member_id=said.member_id, member_epoch=self._epoch
         )
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """As Membership says."""
+        """Commit these offsets."""
         said = self._settings
         commit_offsets(
             self._client,
@@ -165,7 +166,7 @@ class ConsumerMembership:
         )
 
     def lose(self, error: KafkaError) -> None:
-        """As Membership says. A stale epoch only needs a heartbeat: the answer has the newer one, or fences."""
+        """Handle a refused commit. A stale epoch only needs a heartbeat: the response has the newer one, or fences."""
         if error.code is ErrorCode.STALE_MEMBER_EPOCH:
             self.next_heartbeat = self._client.deadline(0)
         elif error.code in _FENCED:
@@ -174,7 +175,7 @@ class ConsumerMembership:
             raise error
 
     def leave(self) -> None:
-        """As Membership says. A static member's partitions wait for it until its session ends."""
+        """Leave the group. A static member's partitions are reserved until its session ends."""
         if self.state in (MemberState.UNSUBSCRIBED, MemberState.FATAL):
             return
         was_fenced = self.state is MemberState.FENCED
@@ -190,19 +191,19 @@ class ConsumerMembership:
         finally:
             self._forget(MemberEvent.LEFT)
 
-    # --- inside ---
+    # --- helpers ---
 
     def _move(self, event: MemberEvent) -> None:
         self.state = next_state(self.state, event)
 
     def _forget(self, event: MemberEvent) -> None:
-        """Own nothing and be in no epoch, as this event says."""
+        """Apply an event after which the member owns nothing and has no epoch."""
         self._move(event)
         self._owned, self._target, self._epoch = {}, frozenset(), JOIN_EPOCH
         self._heartbeats.was_not_answered()
 
     def _named_target(self) -> dict[TopicIdPartition, TopicPartition]:
-        """Of what is assigned, that of which the topics have names."""
+        """Return the assigned partitions of topics with known names."""
         names = self._names
         return {where: (names[where.topic_id], where.partition) for where in self._target if where.topic_id in names}
 
@@ -218,7 +219,7 @@ class ConsumerMembership:
             self._take(response)
 
     def _join_or_ask(self) -> ConsumerGroupHeartbeatResponse:
-        """The answer. An instance id that this member holds itself, by a join without an answer, is released first."""
+        """Return the response. An instance id that this member holds by an unanswered join is released first."""
         try:
             return self._ask()
         except KafkaError as error:
@@ -228,7 +229,7 @@ class ConsumerMembership:
         return self._ask()
 
     def _has_released(self) -> bool:
-        """Whether nobody holds the instance id any more: this member leaves for a while, which no other can for it."""
+        """Return whether the instance id is free: this member leaves temporarily, which no other can do for it."""
         self._epoch = LEAVE_STATIC_EPOCH
         try:
             self._ask()
@@ -263,7 +264,7 @@ class ConsumerMembership:
         return self._client.with_retries(attempt, deadline, forget)
 
     def _is_rebalance_over(self) -> bool:
-        """What ConsumerGroupDescribe says of it. Of a group that is not there any more, the next heartbeat tells."""
+        """Return whether ConsumerGroupDescribe shows the end. If the group is gone, the next heartbeat reports it."""
         deadline = self._client.deadline()
         group_id = self._settings.group_id
         request = ConsumerGroupDescribeRequest(group_ids=[group_id], include_authorized_operations=False)
@@ -301,23 +302,23 @@ class ConsumerMembership:
             self.next_heartbeat = self._client.deadline(soon_ms)
 
     def _take_error(self, error: KafkaError) -> None:
-        """Of a heartbeat: joining again cures it, or the next heartbeat may, or nothing does."""
+        """Handle an error of a heartbeat: fenced, retriable or permitted, or fatal."""
         if error.code in _FENCED:
             self._forget(MemberEvent.WAS_FENCED)
             return
         if not error.code.retriable and error.code not in _NOT_FATAL:
             self._forget(MemberEvent.FAILED)
             self._failure = error
-        self.next_heartbeat = self._client.deadline(0)  # what it should have said is still to be said
+        self.next_heartbeat = self._client.deadline(0)  # the heartbeat must be repeated
         raise error
 
     def _find_names(self) -> None:
-        """Ask for the names of the topics assigned. Those that are not told now have none, until they are."""
+        """Request the names of the assigned topics. Those without a name now stay unnamed until a later response."""
         topics = None if self._settings.regex is not None else self._settings.topics
         found = self._client.refresh(topics, self._client.deadline()).topics.values()
         self._names = {topic.topic_id: topic.name for topic in found if topic.error_code == ErrorCode.NONE}
 
     def _make_topics(self) -> None:
-        """Have the broker create what is subscribed to, where it does that: the coordinator assigns what there is."""
+        """Request creation of the subscribed topics, if the broker does that: only existing ones are assigned."""
         if self._settings.topics:
             self._client.refresh(self._settings.topics, self._client.deadline(), auto_create=True)

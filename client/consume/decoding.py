@@ -1,7 +1,7 @@
-"""From the bytes of a Fetch answer to the records a consumer sees. Pure.
+"""Decoding of the bytes of a Fetch response into a consumer's records. Pure.
 
-Control batches are never seen. With read_committed the records of aborted transactions are left out, by the list the
-broker sends along: a transaction in it is aborted from its first offset to its ABORT marker.
+Control batches are skipped. With read_committed the records of aborted transactions are skipped, by the list in the
+response: a transaction in it is aborted from its first offset to its ABORT marker.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from barnabas.protocol.records.record import Record, iter_records
 
 
 class Aborted(NamedTuple):
-    """A transaction that was aborted, as a Fetch answer lists it."""
+    """An aborted transaction in a Fetch response."""
 
     producer_id: int
     first_offset: int
 
 
 class Decoded(NamedTuple):
-    """Records from `position` on, and the offset to go on from, which may lie beyond the last of them."""
+    """Records from `position` on, and the next offset to fetch, which may lie beyond the last of them."""
 
     records: list[Record]
     next_offset: int
@@ -34,9 +34,9 @@ class Decoded(NamedTuple):
 def decode_records(
     data: Buffer, position: int, aborted: Iterable[Aborted] | None = None, *, where: str = "fetched records"
 ) -> Decoded:
-    """The visible records of whole batches in `data` at or after offset `position`.
+    """Return the visible records of whole batches in `data` at or after offset `position`.
 
-    aborted: None for read_uncommitted. KafkaError CORRUPT_MESSAGE where a batch is damaged.
+    aborted: None for read_uncommitted. KafkaError CORRUPT_MESSAGE if a batch is damaged.
     """
     records: list[Record] = []
     hidden = None if aborted is None else AbortedFilter(aborted)
@@ -57,14 +57,14 @@ def decode_records(
 
 
 class AbortedFilter:
-    """Tells the batches of aborted transactions, fed with every batch in order."""
+    """A filter for batches of aborted transactions; it must get every batch in order."""
 
     def __init__(self, aborted: Iterable[Aborted]) -> None:
         self._to_come = deque(sorted(aborted, key=lambda txn: txn.first_offset))
         self._open: set[int] = set()  # producers inside an aborted transaction
 
     def hides(self, header: BatchHeader, batch: Buffer) -> bool:
-        """Whether the batch belongs to an aborted transaction, or ends one."""
+        """Return whether the batch belongs to an aborted transaction, or ends one."""
         while self._to_come and self._to_come[0].first_offset <= header.last_offset:
             self._open.add(self._to_come.popleft().producer_id)
         if not header.is_transactional or header.producer_id not in self._open:

@@ -1,14 +1,14 @@
-"""A consumer in a group: it reads what it is assigned, keeps alive, commits, leaves.
+"""A consumer in a group: it reads its assigned partitions, sends heartbeats, commits, leaves.
 
-Theory of operation: `poll` is called often by one thread. It joins when it must, sends a heartbeat when one is due and
+Theory of operation: `poll` is called often by one thread. It joins when needed, sends a heartbeat when one is due and
 fetches in between; waiting never lasts longer than to the next heartbeat. Before each heartbeat, and before partitions
-are given up, what was handed out is committed, if that is wanted. How the group agrees on who reads what is a
-Membership's affair.
+are revoked, the positions of returned records are committed, if auto_commit is on. A Membership handles the assignment
+in the group.
 
-Invariants: offsets are committed only for records that earlier polls handed out, in the membership they were read in;
-of a membership that was lost nothing is used again. A partition is not read before its committed offset is known.
-While an open transaction commits for it (UNSTABLE_OFFSET_COMMIT), the member asks again, and is at no end; the other
-partitions are read, and the group is told that the partition is this member's, as by Kafka's consumer.
+Invariants: offsets are committed only for records that earlier polls returned, in the membership they were read in; no
+state of a lost membership is used again. A partition is not read before its committed offset is known. While an open
+transaction commits for it (UNSTABLE_OFFSET_COMMIT), the member requests it again, and is not at the end; the other
+partitions are read, and the group is notified that the partition is this member's, as by Kafka's consumer.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class GroupConsumer:
-    """One member of a group. Its records come from the Consumer it assigns partitions to."""
+    """One member of a group. Its records come from the Consumer to which it assigns partitions."""
 
     def __init__(
         self,
@@ -51,10 +51,10 @@ class GroupConsumer:
         self._consumer = Consumer(client, isolation=isolation, auto_offset_reset=auto_offset_reset)
         self._membership = (protocol or ClassicProtocol()).membership(client, group_id, topics)
         self._committed: dict[TopicPartition, int] = {}
-        self._unstable: set[TopicPartition] = set()  # to be read once the transactions that commit for them have ended
-        self._next_question = client.deadline(0)  # when to ask for their offsets again
+        self._unstable: set[TopicPartition] = set()  # not read until the transactions that commit for them have ended
+        self._next_question = client.deadline(0)  # when to request their offsets again
         self._pauses_ms = backoffs_ms()
-        self._failing: Deadline | None = None  # until when nothing but failures may come
+        self._failing: Deadline | None = None  # the deadline while there are only failures
 
     def __enter__(self) -> Self:
         return self
@@ -66,21 +66,21 @@ class GroupConsumer:
 
     @property
     def assignment(self) -> list[TopicPartition]:
-        """What this member reads at the moment."""
+        """The partitions that this member reads at the moment."""
         return sorted(self._consumer.positions)
 
     @property
     def positions(self) -> dict[TopicPartition, int]:
-        """The offset to be read next in each partition of the assignment, where it is known."""
+        """The next offset of each assigned partition, if it is known."""
         return {where: position for where, position in self._consumer.positions.items() if position is not None}
 
     @property
     def member(self) -> GroupMember:
-        """Who this member is at the moment: what a transactional producer commits offsets for."""
+        """The current identity of this member, for which a transactional producer commits offsets."""
         return self._membership.member
 
     def poll(self, timeout_ms: int = FETCH_WAIT_MS, max_records: int | None = None) -> list[ConsumedRecord]:
-        """As Consumer.poll; joins the group and keeps this member alive on the way."""
+        """Return records as Consumer.poll; joins the group and sends heartbeats in between."""
         patience = self._client.deadline(timeout_ms)
         while True:
             self._stay_a_member()
@@ -93,14 +93,14 @@ class GroupConsumer:
                 return records
 
     def is_at_end(self) -> bool:
-        """Whether everything assigned was read up to where it ended when it was last fetched, and no more is to come.
+        """Return whether every assigned partition was read up to its last known end, and no more will be assigned.
 
-        More is to come while the group rebalances. KafkaError if the coordinator does not tell whether it does.
+        More may be assigned while the group rebalances. KafkaError if the coordinator does not return its state.
         """
         return not self._unstable and self._consumer.is_at_end() and self._membership.is_settled()
 
     def commit(self) -> None:
-        """Commit the positions of what was handed out so far. KafkaError if the group has moved on."""
+        """Commit the positions after the returned records. KafkaError if the group has a newer generation."""
         moved = {
             where: position for where, position in self.positions.items() if position != self._committed.get(where)
         }
@@ -109,16 +109,16 @@ class GroupConsumer:
             self._committed.update(moved)
 
     def close(self, *, commit: bool = True) -> None:
-        """Commit (if that is automatic) and leave the group."""
+        """Commit (if auto_commit is on) and leave the group."""
         if commit:
             self._commit_if_possible()
         self._membership.leave()
         self._read_only({})
 
     def _fetch(self, wait_ms: int, max_records: int | None) -> list[ConsumedRecord]:
-        """As Consumer.poll, between two heartbeats: the next may take away what fails, for example a deleted topic.
+        """Poll between two heartbeats: the next may revoke a failing partition, for example of a deleted topic.
 
-        What may pass is raised only when it stands since the client's timeout.
+        A retriable error is raised only after it has lasted for the client's timeout.
         """
         left_ms = self._membership.next_heartbeat.left_ms
         if self._unstable:
@@ -146,14 +146,14 @@ class GroupConsumer:
                 return
 
     def _step(self) -> None:
-        """Join or send a heartbeat; where that ends the membership, nothing of it is kept."""
+        """Join or send a heartbeat; if that ends the membership, drop its state."""
         try:
             self._membership.stay()
         finally:
             self._let_go_if_lost()
 
     def _reconcile(self, assignment: Assignment) -> bool:
-        """Read what is assigned, and say so: whether that was possible. If not, the next poll goes on with it."""
+        """Read the assigned partitions and acknowledge; return whether that was possible. Else the next poll does."""
         if self._consumer.positions.keys() - assignment.kept:
             self._commit_if_possible()
         if not self._membership.is_member:
@@ -170,7 +170,7 @@ class GroupConsumer:
         return True
 
     def _begin(self, added: Collection[TopicPartition]) -> bool:
-        """Read these, too, each as soon as its committed offset is stable: whether this is still a member then."""
+        """Start reading these, each when its committed offset is stable; return whether this is still a member."""
         try:
             committed = self._membership.committed(sorted(added)) if added else {}
         except KafkaError as error:
@@ -190,7 +190,7 @@ class GroupConsumer:
         try:
             self.commit()
         except KafkaError as error:
-            if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:  # it was deleted: nobody reads on there
+            if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:  # it was deleted: no member continues there
                 self._membership.lose(error)
                 self._let_go_if_lost()
 

@@ -1,7 +1,7 @@
-"""What a ConsumerGroupHeartbeat says (KIP-848). Pure: it asks nobody.
+"""The content of a ConsumerGroupHeartbeat (KIP-848). Pure: it sends nothing.
 
-A member says everything when it joins, and after that only what has changed since the coordinator last answered. After
-a request whose answer is not known, or was an error, it says everything again.
+A member sends everything when it joins, and then only the changes since the coordinator's last response. After a
+request whose response is unknown, or was an error, it sends everything again.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ JOIN_EPOCH, LEAVE_EPOCH, LEAVE_STATIC_EPOCH = 0, -1, -2
 
 
 class TopicIdPartition(NamedTuple):
-    """A partition of a topic that is known by its id."""
+    """A partition of a topic identified by its id."""
 
     topic_id: bytes
     partition: int
 
 
 class MemberSettings(NamedTuple):
-    """What a member says of itself, and does not change."""
+    """The constant properties of a member in its requests."""
 
     group_id: str
     member_id: str
@@ -39,14 +39,14 @@ class MemberSettings(NamedTuple):
 
 
 class Heartbeats:
-    """The requests of one member, and what the coordinator knows out of them."""
+    """The requests of one member, and the state that the coordinator knows from them."""
 
     def __init__(self, settings: MemberSettings) -> None:
         self._settings = settings
-        self._knows: frozenset[TopicIdPartition] | None = None  # what the member reads; None: say everything
+        self._knows: frozenset[TopicIdPartition] | None = None  # the member's partitions; None: send everything
 
     def request(self, epoch: int, owned: frozenset[TopicIdPartition]) -> ConsumerGroupHeartbeatRequest:
-        """The next one, of a member in this epoch that reads these partitions."""
+        """Return the next request of a member in this epoch that reads these partitions."""
         said = self._settings
         request = ConsumerGroupHeartbeatRequest(
             group_id=said.group_id, member_id=said.member_id, member_epoch=epoch, instance_id=said.instance_id
@@ -63,16 +63,16 @@ class Heartbeats:
         return request
 
     def was_answered(self, owned: frozenset[TopicIdPartition]) -> None:
-        """The coordinator has taken a request that said this."""
+        """Note that the coordinator has accepted a request with these partitions."""
         self._knows = owned
 
     def was_not_answered(self) -> None:
-        """It is not known what the coordinator knows."""
+        """Note that the coordinator's state is unknown."""
         self._knows = None
 
 
 def assigned(answer: Assignment | Described) -> frozenset[TopicIdPartition]:
-    """The partitions in an answer: of a heartbeat, or of what is told of a group."""
+    """Return the partitions in a response: of a heartbeat, or in a group's description."""
     return frozenset(
         TopicIdPartition(each.topic_id, partition) for each in answer.topic_partitions for partition in each.partitions
     )

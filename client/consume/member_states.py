@@ -1,8 +1,8 @@
-"""The states of a member of a consumer group (KIP-848), and what leads from one to the next. Pure: a table.
+"""The states of a member of a consumer group (KIP-848), and their transitions. Pure: a table.
 
-The names are those of Kafka's Java client. It has two more: PREPARE_LEAVING, for here partitions are given up and the
-group is left in one go; and STALE, for here no heartbeat is sent between polls, so that a member that is not polled is
-fenced by the coordinator instead.
+The names are those of Kafka's Java client. It has two more: PREPARE_LEAVING, because here partitions are revoked and
+the group is left in one step; and STALE, because here no heartbeat is sent between polls, so that a member that is not
+polled is fenced by the coordinator instead.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 
 class MemberState(Enum):
-    """Where a member is."""
+    """The state of a member."""
 
     UNSUBSCRIBED = "in no group"
     JOINING = "asks to join, with epoch 0"
@@ -26,18 +26,18 @@ class MemberState(Enum):
 
 
 class MemberEvent(Enum):
-    """What happens to a member."""
+    """An event of a member."""
 
     SUBSCRIBED = auto()
     ASSIGNED = auto()
-    """An answer, after which what it reads is not what it is to read."""
+    """A response after which the read partitions differ from the assigned ones."""
     AGREED = auto()
-    """An answer, after which there is nothing to change."""
+    """A response after which there is nothing to change."""
     RECONCILED = auto()
-    """It reads what it is to read, as far as the topics are known."""
+    """The member reads its assignment, as far as the topics are known."""
     WAS_FENCED = auto()
     RELEASED = auto()
-    """It reads nothing any more."""
+    """The member reads nothing any more."""
     FAILED = auto()
     LEFT = auto()
     CLOSED = auto()
@@ -66,7 +66,7 @@ IN_GROUP = frozenset({MemberState.RECONCILING, MemberState.ACKNOWLEDGING, Member
 
 
 def next_state(state: MemberState, event: MemberEvent) -> MemberState:
-    """The state after an event. AssertionError if it cannot happen there."""
+    """Return the state after an event. AssertionError if it cannot happen there."""
     following = TRANSITIONS[state].get(event)
     assert following is not None, f"{event.name} cannot happen in {state.name}"
     return following

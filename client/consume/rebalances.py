@@ -1,9 +1,9 @@
-"""Whether a consumer group is through with a rebalance, out of ConsumerGroupDescribe (KIP-848). Pure: it asks nobody.
+"""Whether a consumer group has completed a rebalance, from ConsumerGroupDescribe (KIP-848). Pure: it sends nothing.
 
-A member that joins makes a new epoch, and every other member follows with its next heartbeat. As long as one has not,
-the group is Reconciling: that one may be gone without a word, and then its partitions are free when its session ends.
-So a member that has nothing more to read, or nothing at all, knows that nothing is on its way to it only in a group
-that is Stable.
+A member that joins creates a new epoch, and every other member follows with its next heartbeat. As long as one has
+not, the group is Reconciling: that one may be lost without leaving, and then its partitions are free when its session
+ends. So a member that has nothing more to read, or nothing at all, can be sure that it gets no more partitions only in
+a group that is Stable.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STABLE = "Stable"
 
 
 def one_group(response: ConsumerGroupDescribeResponse, where: str) -> DescribedGroup:
-    """What is said of the only group that was asked for; KafkaError with the code it has."""
+    """Return the description of the only requested group; KafkaError with its error code."""
     if len(response.groups) != 1:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{where}: the broker described {len(response.groups)} groups")
     (group,) = response.groups
@@ -28,6 +28,6 @@ def one_group(response: ConsumerGroupDescribeResponse, where: str) -> DescribedG
 
 
 def is_through(group: DescribedGroup, member_id: str, owned: Set[TopicIdPartition]) -> bool:
-    """Whether every member has what it is to have, and this one owns all of that."""
+    """Return whether every member has its assignment, and this one owns all of its own."""
     targets = [assigned(each.target_assignment) for each in group.members if each.member_id == member_id]
     return group.group_state == STABLE and len(targets) == 1 and targets[0] <= owned

@@ -1,15 +1,15 @@
-"""Sends record batches of one producer, with several requests under way: the one place that decides what is retried.
+"""Sends record batches of one producer, with several requests in flight: the only module that decides on retries.
 
-Theory of operation: every partition has a queue of batches that get their sequence numbers when they come in. Each
-leader has a connection of its own; a request carries, of each of its partitions, the first batch that is not under way.
-Answers are taken as they come. Where a batch fails for a reason that may pass, its partition stands still until nothing
-of it is under way any more, and then goes on from that batch with the same bytes: so the sequence numbers keep the
-order, and the broker recognises what it has already. A batch that is larger than the topic takes goes in halves. What
-cannot be sent is lost: that is raised at once, or goes to the `report` of who handed the batch in.
+Theory of operation: every partition has a queue of batches that get their sequence numbers when they are enqueued. Each
+leader has a separate connection; a request has, of each of its partitions, the first batch that is not in flight.
+Responses are processed as they come. If a batch fails with a retriable error, its partition pauses until none of its
+batches is in flight, and then continues from that batch with the same bytes: so the sequence numbers keep the order,
+and the broker recognises duplicates. A batch that is too large for the topic is split in halves. A batch that cannot
+be sent is lost: that is raised at once, or reported to the `report` of the caller that enqueued it.
 
-Invariants: at most `max_in_flight` requests are under way to a leader; it is never more than MAX_IN_FLIGHT for a
-producer with an id, as brokers remember so many batches of it, and 1 for one without, so that records keep their order.
-Memory is bounded by `buffer_bytes` where batches are `put`; after an exception the sender sends nothing more.
+Invariants: at most `max_in_flight` requests are in flight to a leader; it is never more than MAX_IN_FLIGHT for a
+producer with an id, as brokers store so many batches of it, and 1 for one without, so that records keep their order.
+Memory is bounded by `buffer_bytes` if batches are `put`; after an exception the sender sends nothing more.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _Request(NamedTuple):
 
 
 class _Lane:
-    """What is under way to one leader."""
+    """The requests in flight to one leader."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -58,11 +58,11 @@ class _Lane:
 
 
 class BatchSender:
-    """Sends the batches of one producer. NOBODY is a producer without an id: the broker recognises nothing of it.
+    """A sender of the batches of one producer. NOBODY is a producer without an id: the broker detects no duplicates.
 
-    before_first: gets the partitions that are written for the first time, before they are (AddPartitionsToTxn).
-    highest_version: of Produce, for what means something else above it. buffer_bytes: what may wait, in all.
-    creates_topics: whether asking for a leader may create the topic.
+    before_first: gets the partitions before they are written for the first time (AddPartitionsToTxn).
+    highest_version: of Produce, if higher versions have another meaning. buffer_bytes: the limit of all queued bytes.
+    creates_topics: whether a request for a leader may create the topic.
     """
 
     def __init__(
@@ -102,13 +102,13 @@ class BatchSender:
 
     @property
     def next_sequences(self) -> dict[TopicPartition, int]:
-        """The sequence number that the producer goes on with, in each partition that was written."""
+        """The next sequence number of the producer, in each partition that was written."""
         return {where: queue.next_sequence for where, queue in self._queues.items()}
 
     def enqueue(self, batch: NewBatch, report: Report | None = None) -> None:
-        """Take a batch, to be sent by the next `put` or `flush`.
+        """Enqueue a batch, to be sent by the next `put` or `flush`.
 
-        report: gets what becomes of it. Without one, the loss of the batch is raised as soon as it is known.
+        report: gets the outcome. Without one, the loss of the batch is raised as soon as it is known.
         """
         where = batch.topic, batch.partition
         queue = self._queues.get(where)
@@ -121,11 +121,11 @@ class BatchSender:
         self._buffered += len(data)
 
     def put(self, batch: NewBatch) -> None:
-        """Take a batch and send what may be sent; waits while too much is under way. KafkaError if one is lost."""
+        """Enqueue a batch and send what may be sent; waits while too much is in flight. KafkaError if one is lost."""
         self.put_all([batch])
 
     def put_all(self, batches: Iterable[NewBatch]) -> None:
-        """As `put`, for several: as many as a request has room for are taken before anything is sent."""
+        """Enqueue several batches: as many as fit in a request are taken before anything is sent."""
         taken = 0
         for batch in batches:
             self.enqueue(batch)
@@ -148,7 +148,7 @@ class BatchSender:
             raise self._first_loss
 
     def close(self) -> None:
-        """Give up what is not answered: connections with answers to come cannot be used again."""
+        """Drop unacknowledged batches: connections with outstanding responses cannot be used again."""
         for lane in self._lanes.values():
             if lane.under_way:
                 lane.connection.close()
@@ -157,7 +157,7 @@ class BatchSender:
     # --- one round ---
 
     def _step(self, *, waits: bool) -> None:
-        """Send what may be sent, take the answers that are there; where asked, wait for one, or for a pause's end."""
+        """Send what may be sent, process received responses; with `waits` wait for one, or for the end of a pause."""
         self._send()
         took = self._take_answers(waits=waits)
         if any(each.failure for each in self._queues.values()):
@@ -178,7 +178,7 @@ class BatchSender:
                 self._refused(queue, batch, error)
             else:
                 by_leader.setdefault(leader, []).append(queue)
-        # Only now, as looking for the leader may have created the topic.
+        # Only now, as the request for the leader may have created the topic.
         found = [each for queues in by_leader.values() for each in queues]
         self._announce([each for each in found if each.where not in self._added])
         for leader, queues in by_leader.items():
@@ -209,7 +209,7 @@ class BatchSender:
                     size += len(batch.data)
             if not parts:
                 return
-            # Who was served goes to the end, so that the others have their turn when not all fit in.
+            # Served queues go to the end, so that the others have their turn when not all fit in.
             served = {id(queue) for queue, _ in parts}
             queues = [each for each in queues if id(each) not in served] + [each for each, _ in parts]
             if not self._submit(leader, _Request(parts)):
@@ -221,7 +221,7 @@ class BatchSender:
             queue.start(batch)
         lane = self._lanes.get(leader)
         if lane is not None and not lane.under_way and not lane.connection.is_open:
-            lane = None  # the client was closed since, or who else has this connection lost it
+            lane = None  # the client was closed since, or another user of this connection lost it
         try:
             if lane is None:
                 lane = self._lanes[leader] = _Lane(self._client.node(leader, deadline, _PURPOSE))
@@ -254,10 +254,10 @@ class BatchSender:
             topic_data=[TopicProduceData(name=name, partition_data=data) for name, data in topics.items()],
         )
 
-    # --- answers ---
+    # --- responses ---
 
     def _take_answers(self, *, waits: bool) -> bool:
-        """Whether there was any."""
+        """Process received responses; return whether there was any."""
         busy = {node: lane for node, lane in self._lanes.items() if lane.under_way}
         if busy and waits:
             left_s = max(0.001, min(self._oldest_deadline().left_s, self._client.timeout_ms / 1000))
@@ -278,7 +278,7 @@ class BatchSender:
         return took
 
     def _lose_lane(self, node: int, error: KafkaError) -> None:
-        """The connection is gone: what was under way there may have arrived, or not."""
+        """Drop a lost connection: the requests in flight may have arrived, or not."""
         lane = self._lanes.pop(node)
         lane.connection.close()
         while lane.under_way:
@@ -299,16 +299,16 @@ class BatchSender:
         queue.batches.remove(batch)
         self._buffered -= len(batch.data)
         batch.tell(base_offset)
-        # One that is under way to the leader before this one has an answer of its own to come, which tells.
+        # A batch in flight to the previous leader still gets its own response, which decides.
         if first is not batch and not first.is_under_way:
             where = f"{queue.where[0]}-{queue.where[1]}"
             reason = f"{where} took a batch before the one that comes first"
             self._lose(queue, first, KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason))
 
-    # --- what fails ---
+    # --- failures ---
 
     def _refused(self, queue: PartitionQueue, batch: PendingBatch, error: KafkaError) -> None:
-        """What every error means for the batch: there already, too large, to be sent again, or lost."""
+        """Handle an error of a batch: it is there already, too large, to be retried, or lost."""
         if error.code is ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
             self._acknowledged(queue, batch, -1)
         elif error.code in _TOO_LARGE and batch.count > 1:
@@ -327,7 +327,7 @@ class BatchSender:
             queue.failure = error
 
     def _lose(self, queue: PartitionQueue, batch: PendingBatch, error: KafkaError) -> None:
-        """Give the batch up, and with it what waits behind it: the sequence numbers cannot go on after a gap."""
+        """Drop the batch, and those that wait behind it: the sequence numbers cannot continue after a gap."""
         if batch.report is None:
             raise error
         self._first_loss = self._first_loss or error
@@ -336,9 +336,9 @@ class BatchSender:
             each.tell(error)
 
     def _go_on_after_failures(self) -> None:
-        """Look for the leaders again, after a pause, and let those go on of whom nothing is under way.
+        """Look up the leaders again, after a pause, and resume the partitions with no batch in flight.
 
-        What has no time left for that is lost for the reason it failed, as in barnabas.client.connections.retries.
+        A batch without time left is lost with the error of its failure, as in barnabas.client.connections.retries.
         """
         failed = [each for each in self._queues.values() if each.failure is not None and not each.under_way]
         if not failed:

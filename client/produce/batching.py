@@ -1,4 +1,4 @@
-"""Records before they become batches: collected per partition, cut where a batch gets too large. Pure.
+"""Collected records before encoding: per partition, in batches of limited size. Pure.
 
 Sizes are upper bounds for the uncompressed batch.
 """
@@ -14,11 +14,11 @@ from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.records.batch import HEADER_SIZE
 from barnabas.protocol.records.builder import NewRecord
 
-RECORD_OVERHEAD = 21  # bytes a record takes beside its key, value and headers, at most
+RECORD_OVERHEAD = 21  # bytes of a record besides its key, value and headers, at most
 
 
 class Delivery:
-    """What became of one record: `offset` once it is acknowledged (-1 with acks 0), or `error`."""
+    """The outcome of one record: `offset` once it is acknowledged (-1 with acks 0), or `error`."""
 
     __slots__ = ("error", "offset", "partition", "topic")
 
@@ -29,7 +29,7 @@ class Delivery:
         self.error: Exception | None = None
 
     def result(self) -> int:
-        """The offset; raises the error if there was one. Only after the producer was flushed."""
+        """Return the offset; raise the error if there was one. Only after the producer was flushed."""
         if self.error is not None:
             raise self.error
         assert self.offset is not None, "flush the producer first"
@@ -47,13 +47,13 @@ class CollectedBatch:
         self.size = HEADER_SIZE
 
     def add(self, record: NewRecord, delivery: Delivery, size: int) -> None:
-        """One more record, of an estimated size."""
+        """Add a record of an estimated size."""
         self.records.append(record)
         self.deliveries.append(delivery)
         self.size += size
 
     def leave_out(self, errors: Mapping[int, KafkaError]) -> None:
-        """These records, by their index, are lost, and not sent with the others."""
+        """Remove these records, by their index, and mark them as lost; the others are sent."""
         for index, error in errors.items():
             self.deliveries[index].error = error
         kept = [index for index in range(len(self.records)) if index not in errors]
@@ -61,7 +61,7 @@ class CollectedBatch:
         self.deliveries = [self.deliveries[index] for index in kept]
 
     def settle(self, first: int, count: int, outcome: Outcome) -> None:
-        """So many records, from the `first` on, were acknowledged or lost."""
+        """Set the outcome of `count` records from the `first` on."""
         for index, delivery in enumerate(self.deliveries[first : first + count]):
             if isinstance(outcome, KafkaError):
                 delivery.error = outcome
@@ -69,14 +69,14 @@ class CollectedBatch:
                 delivery.offset = -1 if outcome < 0 else outcome + index
 
     def fail(self, error: Exception) -> None:
-        """What is not acknowledged or lost yet is lost."""
+        """Mark all records without an outcome as lost."""
         for delivery in self.deliveries:
             if delivery.offset is None and delivery.error is None:
                 delivery.error = error
 
 
 class Batches:
-    """The records that wait to be sent, per partition, in order. Batches stay below `batch_bytes` where records do."""
+    """The records that wait to be sent, per partition, in order. Batches stay below `batch_bytes` if records do."""
 
     def __init__(self, batch_bytes: int) -> None:
         self.batch_bytes = batch_bytes
@@ -87,7 +87,7 @@ class Batches:
         return bool(self._waiting)
 
     def add(self, where: TopicPartition, record: NewRecord, delivery: Delivery) -> bool:
-        """Take a record. Returns whether it opened a new batch because the last one was full."""
+        """Add a record. Return whether it opened a new batch because the last one was full."""
         size = record_size(record.key, record.value, record.headers)
         waiting = self._waiting.setdefault(where, deque())
         was_full = bool(waiting) and waiting[-1].size + size > self.batch_bytes
@@ -98,7 +98,7 @@ class Batches:
         return was_full
 
     def take(self) -> dict[TopicPartition, CollectedBatch]:
-        """The oldest batch of every partition: what may be sent together."""
+        """Remove and return the oldest batch of every partition, which may be sent together."""
         taken: dict[TopicPartition, CollectedBatch] = {}
         for where, waiting in list(self._waiting.items()):
             taken[where] = waiting.popleft()
@@ -109,7 +109,7 @@ class Batches:
 
 
 def record_size(key: bytes | None, value: bytes | None, headers: Sequence[tuple[str, bytes | None]] = ()) -> int:
-    """What a record adds to a batch, at most."""
+    """Return the largest size that a record adds to a batch."""
     size = RECORD_OVERHEAD + len(key or b"") + len(value or b"")
     for name, content in headers:
         size += 10 + len(name.encode("utf-8", "surrogateescape")) + len(content or b"")

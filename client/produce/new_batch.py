@@ -1,4 +1,4 @@
-"""A batch before it has a producer, what a producer makes of it, and what becomes of one that is too large. Pure.
+"""A batch before it has a producer, sealing it for a producer, and splitting one that is too large. Pure.
 
 Records are encoded (and compressed) once, without a producer; `seal` puts the header with producer and sequence number
 in front of them.
@@ -27,7 +27,7 @@ from barnabas.protocol.records.compression import NONE
 from barnabas.protocol.records.record import iter_records
 
 CANNOT_BE_ENCODED = (TypeError, ValueError, OverflowError, struct.error)
-"""What `encode` and `seal` raise for a record with a timestamp of more than 64 bits, or one that is no number."""
+"""The errors of `encode` and `seal` for a record with a timestamp of more than 64 bits, or one that is no number."""
 
 _TIMESTAMP_MIN = -(1 << 63)
 
@@ -48,9 +48,9 @@ class NewBatch:
 def encode(
     where: TopicPartition, records: Sequence[NewRecord], *, compression: int = NONE, level: int | None = None
 ) -> NewBatch:
-    """At least one record as a batch; `level` is the codec's own, None for its default."""
+    """Return a batch of at least one record; `level` is on the codec's scale, None for its default."""
     earliest = min(record.timestamp for record in records)
-    if earliest < _TIMESTAMP_MIN:  # no header has room for it
+    if earliest < _TIMESTAMP_MIN:  # it does not fit in a header
         raise EncodeError(f"timestamp {earliest} has more than 64 bits")
     return NewBatch(
         *where,
@@ -63,7 +63,7 @@ def encode(
 
 
 def seal(batch: NewBatch, identity: ProducerIdentity, sequence: int, *, transactional: bool) -> bytearray:
-    """The batch as it is sent: of this producer, under this sequence number (NO_SEQUENCE without a producer id)."""
+    """Return the batch to send: of this producer, with this sequence number (NO_SEQUENCE without a producer id)."""
     header = BatchHeader(
         base_offset=0,
         batch_length=0,
@@ -83,7 +83,7 @@ def seal(batch: NewBatch, identity: ProducerIdentity, sequence: int, *, transact
 
 
 def unencodable(where: TopicPartition, records: Sequence[NewRecord]) -> dict[int, KafkaError]:
-    """Which of the records cannot be encoded, by their index, and why."""
+    """Return the index of each record that cannot be encoded, and the error."""
     found: dict[int, KafkaError] = {}
     for index, record in enumerate(records):
         try:
@@ -95,7 +95,7 @@ def unencodable(where: TopicPartition, records: Sequence[NewRecord]) -> dict[int
 
 
 def split(data: bytearray) -> list[bytearray]:
-    """A sealed batch as two, with half its records each, and the sequence numbers that these had in it."""
+    """Split a sealed batch into two, with half its records each, and unchanged sequence numbers."""
     header = parse_header(data)
     records = list(iter_records(data))
     middle = len(records) // 2

@@ -1,7 +1,7 @@
-"""The batches of one partition on their way, oldest first. Pure: it sends nothing and decides nothing.
+"""The queued batches of one partition, oldest first. Pure: it sends nothing and decides nothing.
 
-Invariant: batches leave in the order they came, so what is under way is at the front, but for one that failed and waits
-there until nothing behind it is under way any more.
+Invariant: batches are sent in the order they came, so those in flight are at the front, except a failed one that waits
+there until no batch after it is in flight.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.records.batch import parse_header
 
 Outcome = int | KafkaError
-"""What became of a batch: the offset of its first record (-1 where the broker does not tell), or why it was lost."""
+"""The outcome of a batch: the offset of its first record (-1 if the broker does not send it), or its error."""
 
 Report = Callable[[int, int, Outcome], None]
-"""Gets the first record, the number of records, and their outcome: several times for a batch that was halved."""
+"""Gets the first record, the number of records, and their outcome: several times for a batch that was split."""
 
 
 @dataclass(slots=True, eq=False)
 class PendingBatch:
-    """A sealed batch until it is acknowledged. `first`: which record of the batch that was handed in is its first."""
+    """A sealed batch until it is acknowledged. `first`: the index of its first record in the enqueued batch."""
 
     data: bytearray
     deadline: Deadline
@@ -35,18 +35,18 @@ class PendingBatch:
 
     @property
     def count(self) -> int:
-        """How many records it holds."""
+        """The number of records."""
         return parse_header(self.data).records_count
 
     def tell(self, outcome: Outcome) -> None:
-        """Report the outcome to whoever wants to know."""
+        """Report the outcome to the batch's callback, if there is one."""
         if self.report is not None:
             self.report(self.first, self.count, outcome)
 
 
 @dataclass(slots=True, eq=False)
 class PartitionQueue:
-    """One partition. `failure` is why it stands still, None while it does not."""
+    """The queue of one partition. `failure` is the error for which it pauses, else None."""
 
     where: TopicPartition
     next_sequence: int = 0
@@ -55,25 +55,25 @@ class PartitionQueue:
     under_way: int = 0
 
     def next(self) -> PendingBatch | None:
-        """The batch that may be sent now, if there is one."""
+        """Return the batch that may be sent now, None without one."""
         if self.failure is not None or self.under_way == len(self.batches):
             return None
         return self.batches[self.under_way]
 
     def start(self, batch: PendingBatch) -> None:
-        """The batch is under way."""
+        """Mark the batch as in flight."""
         self.under_way += 1
         batch.is_under_way = True
 
     def stop(self, batch: PendingBatch) -> None:
-        """The batch is not under way any more: it was answered, or its connection is lost."""
+        """Mark the batch as not in flight: it was answered, or its connection is lost."""
         self.under_way -= 1
         batch.is_under_way = False
 
     def halve(self, batch: PendingBatch) -> int:
-        """Put two of half the records in its place, under the same sequence numbers; by how many bytes there are more.
+        """Replace a batch by two halves, with the same sequence numbers; return the number of additional bytes.
 
-        Not for a batch that is under way.
+        Not for a batch that is in flight.
         """
         left, right = (PendingBatch(data, batch.deadline, batch.report) for data in split(batch.data))
         left.first, right.first = batch.first, batch.first + left.count
@@ -83,7 +83,7 @@ class PartitionQueue:
         return len(left.data) + len(right.data) - len(batch.data)
 
     def drop_from(self, batch: PendingBatch) -> list[PendingBatch]:
-        """Take the batch out, and all behind it but those under way, whose answers are still to come."""
+        """Remove the batch, and all after it except those in flight, whose responses are outstanding."""
         at = self.batches.index(batch)
         dropped = [each for each in list(self.batches)[at:] if each is batch or not each.is_under_way]
         for each in dropped:

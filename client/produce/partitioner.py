@@ -1,4 +1,4 @@
-"""Which partition a record goes to, exactly as Kafka's Java client decides, so that keys land where others put them.
+"""The choice of a record's partition, exactly as in Kafka's Java client, so that keys get the same partitions.
 
 A key is hashed with Murmur2 (32 bits, Kafka's seed); the sign bit is cleared, then taken modulo the number of
 partitions. Records without a key go to one partition for a while and then to the next.
@@ -12,7 +12,7 @@ _MASK = 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> int:
-    """Kafka's hash of a key, as an unsigned 32-bit number."""
+    """Return Kafka's hash of a key, as an unsigned 32-bit number."""
     length = len(data)
     h = (_SEED ^ length) & _MASK
     whole = length & ~3
@@ -27,20 +27,20 @@ def murmur2(data: bytes) -> int:
 
 
 def partition_for_key(key: bytes, partitions: int) -> int:
-    """The partition of a record with this key, of a topic with so many partitions."""
+    """Return the partition of a record with this key, in a topic with so many partitions."""
     return (murmur2(key) & 0x7FFFFFFF) % partitions
 
 
 class KeylessPartitioner:
-    """Spreads records without a key: all to one partition until `switch` is called for the topic."""
+    """Distributes records without a key: all to one partition until `switch` is called for the topic."""
 
     def __init__(self) -> None:
         self._next: dict[str, int] = {}
 
     def partition(self, topic: str, partitions: int) -> int:
-        """Where records without a key go at the moment."""
+        """Return the current partition for records without a key."""
         return self._next.get(topic, 0) % partitions
 
     def switch(self, topic: str) -> None:
-        """Go on with the next partition: the batch is full."""
+        """Move to the next partition: the batch is full."""
         self._next[topic] = self._next.get(topic, 0) + 1

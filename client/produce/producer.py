@@ -1,11 +1,11 @@
 """A producer: records in, batches out, acknowledged or an error for each record.
 
-Theory of operation: `send` collects; `flush`, or enough bytes, hands the oldest batch of every partition to a
-BatchSender, which decides what is retried, and waits until all of them are acknowledged or lost. With idempotence the
-broker recognises what it already has, so nothing is doubled. After a batch was lost its partition's sequence numbers
-cannot go on: what follows is sent under a new producer id, by another BatchSender.
+Theory of operation: `send` collects; `flush`, or enough bytes, passes the oldest batch of every partition to a
+BatchSender, which decides on retries, and waits until all of them are acknowledged or lost. With idempotence the
+broker recognises duplicates, so no record is stored twice. After a batch was lost its partition's sequence numbers
+cannot continue: later batches are sent with a new producer id, by another BatchSender.
 
-Invariants: of one partition one batch is under way at a time, so records keep their order, with idempotence or without.
+Invariants: one batch of a partition is in flight at a time, so records keep their order, with idempotence or without.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _BYTES_OR_NONE = (bytes, NoneType, bytearray, memoryview)
 class Producer:
     """Sends records through a Client.
 
-    acks: -1 all replicas in sync, 1 the leader, 0 nobody (then offsets are -1 and errors are not known).
-    idempotent: retries never double a record; needs acks -1.
+    acks: -1 all in-sync replicas, 1 the leader, 0 none (then offsets are -1 and errors are unknown).
+    idempotent: retries never duplicate a record; needs acks -1.
     compression: none, gzip, snappy, lz4 or zstd; `level` on the codec's own scale.
     """
 
@@ -88,10 +88,10 @@ class Producer:
         timestamp: int | None = None,
         partition: int | None = None,
     ) -> Delivery:
-        """Take a record; it is sent when there is enough or at `flush`.
+        """Add a record; it is sent when there is enough or at `flush`.
 
-        KafkaError if the topic cannot be had, TypeError for what is not bytes: the record was not taken. What becomes
-        of records that were taken is in their Delivery, and in `failure`, and no reason to raise here.
+        KafkaError if the topic is not available, TypeError for values that are not bytes: the record was not added. The
+        outcome of added records is in their Delivery, and in `failure`, and is not raised here.
         timestamp: ms since 1970, by default now. partition: by default by the key, as Kafka's clients choose.
         """
         _check_types(key, value, headers)
@@ -107,13 +107,14 @@ class Producer:
 
     @property
     def failure(self) -> KafkaError | None:
-        """Why the first record was lost since the last `flush`, which the next one raises; None while none was."""
+        """The error of the first record lost since the last `flush`, which the next one raises; None without one."""
         return self._failure
 
     def flush(self) -> None:
-        """Send everything and wait for the answers.
+        """Send everything and wait for the responses.
 
-        Raises the first error since the last flush, those of what `send` sent among them; every Delivery knows its own.
+        Raises the first error since the last flush, including those of records sent by `send`; every Delivery has its
+        own.
         """
         self._send_all()
         failure, self._failure = self._failure, None
@@ -139,13 +140,13 @@ class Producer:
         return info is not None and info.error_code == ErrorCode.NONE
 
     def _count_partitions(self, topic: str, deadline: Deadline) -> int:
-        # Asking creates the topic where the broker does such things; it is there at one of the next attempts.
+        # The request creates the topic if the broker does that; one of the next attempts finds it.
         return len(self._client.refresh([topic], deadline, auto_create=True).topic(topic).partitions)
 
     # --- sending ---
 
     def _send_round(self, taken: dict[TopicPartition, CollectedBatch]) -> KafkaError | None:
-        """Send one batch of each partition until it is acknowledged or lost; the first error."""
+        """Send one batch of each partition until it is acknowledged or lost; return the first error."""
         lost: KafkaError | None = None
         try:
             if self._sender is None:
@@ -159,14 +160,14 @@ class Producer:
             self._gave_up(error)
             return error
         except BaseException as error:
-            # Answers may still come after an interrupt, and nobody would know what they are to.
+            # Responses may still come after an interrupt, and could not be matched to their requests.
             _fail(taken, error if isinstance(error, Exception) else ConnectionFailed("sending was interrupted"))
             self._discard_sender()
             raise
         return lost
 
     def _enqueue(self, sender: BatchSender, where: TopicPartition, batch: CollectedBatch) -> KafkaError | None:
-        """Hand a batch over, without the records that cannot be encoded; why the first of these cannot."""
+        """Enqueue a batch, without the records that cannot be encoded; return the error of the first of these."""
         try:
             sender.enqueue(self._encoded(where, batch), batch.settle)
             return None
@@ -181,7 +182,7 @@ class Producer:
         return encode(where, batch.records, compression=self._compression, level=self._level)
 
     def _open_sender(self) -> BatchSender:
-        """A sender for what comes next. KafkaError if there is no producer id to be had."""
+        """Return a sender for the next batches. KafkaError if no producer id is available."""
         return self._sender_for(self._ask_for_id() if self._idempotent else NOBODY)
 
     def _sender_for(self, identity: ProducerIdentity, **options: Any) -> BatchSender:
@@ -208,11 +209,11 @@ class Producer:
         return self._client.with_retries(ask, deadline)
 
     def _gave_up(self, error: KafkaError) -> None:
-        """At least one batch was lost, for this reason."""
+        """Drop the sender: at least one batch was lost, with this error."""
         self._discard_sender()
 
     def _discard_sender(self) -> None:
-        """Send nothing more under this producer id: there is, or may be, a gap in the sequence numbers."""
+        """Stop sending with this producer id: there is, or may be, a gap in the sequence numbers."""
         if self._sender is not None:
             self._sender.close()
             self._sender = None
@@ -224,7 +225,7 @@ def _fail(taken: dict[TopicPartition, CollectedBatch], error: Exception) -> None
 
 
 def _check_types(key: object, value: object, headers: Sequence[tuple[object, object]]) -> None:
-    """TypeError for what cannot be encoded, before it stands among other records."""
+    """Raise TypeError for values that cannot be encoded, before they are added to other records."""
     if not (isinstance(key, _BYTES_OR_NONE) and isinstance(value, _BYTES_OR_NONE)):
         raise TypeError(f"key and value are bytes or None, not {type(key).__name__} and {type(value).__name__}")
     for name, content in headers:

@@ -1,7 +1,7 @@
-"""A client.properties of Kafka's, as its tools take it by --command-config: read, and its variables resolved.
+"""A Kafka client.properties file, as for --command-config of its tools: read, with its variables resolved.
 
-Variables in values are resolved by Kafka's configuration providers (KIP-297), as Java's clients do it. What the
-properties mean is `properties`'s business.
+Variables in values are resolved by Kafka's configuration providers (KIP-297), as Java's clients do it.
+properties.py interprets the properties.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _BYTES_MAX = 1 << 20
 
 
 def read_properties(path: str) -> dict[str, str]:
-    """Names and values of the file. ValueError in one sentence that begins with its path, without a value."""
+    """Return names and values of the file. ValueError in one sentence that begins with its path, without a value."""
     try:
         return resolved(properties.decode(_content(path)), _content, os.environ)
     except OSError as error:

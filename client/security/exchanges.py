@@ -1,7 +1,7 @@
 """The client's side of SASL's mechanisms: tokens in, tokens out. No sockets, no requests, no clock.
 
-PLAIN (RFC 4616), SCRAM (RFC 5802, RFC 7677), OAUTHBEARER (RFC 7628). A server is not believed: its nonce has to
-continue ours, its iterations are bounded, and its signature has to be that of somebody who knows the password.
+PLAIN (RFC 4616), SCRAM (RFC 5802, RFC 7677), OAUTHBEARER (RFC 7628). A server is not trusted: its nonce must
+continue the client's, its iterations are bounded, and its signature must prove that it knows the password.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from barnabas.protocol.security.scram import (
 )
 
 ITERATIONS_MAX = 200_000
-"""A tenth of a second or so of hashing. Apache Kafka lets a credential have 16,384."""
+"""About a tenth of a second of hashing. Apache Kafka limits a credential to 16,384."""
 TOKEN_BYTES_MAX = 64 << 10
-"""What a server's token may have."""
+"""The limit of a server's token."""
 _SERVER_FIRST = re.compile(
     r"r=(?P<nonce>[\x21-\x2b\x2d-\x7e]+),s=(?P<salt>[A-Za-z0-9/+=]+),i=(?P<iterations>[0-9]{1,9})(?:,.*)?"
 )
@@ -37,21 +37,21 @@ _SERVER_FINAL = re.compile(r"v=(?P<signature>[A-Za-z0-9/+=]+)(?:,.*)?")
 
 
 class ServerRefused(Exception):
-    """The server said no, or what it said cannot be right. The message tells no secret."""
+    """The server refused, or its message cannot be valid. The error message contains no secret."""
 
 
 class Exchange(Protocol):
     """One authentication."""
 
     def begin(self) -> bytes:
-        """The client's first token."""
+        """Return the client's first token."""
 
     def respond(self, token: bytes) -> bytes | None:
-        """The next token after the server's; None where the exchange is complete. ServerRefused."""
+        """Return the next token after the server's; None if the exchange is complete. ServerRefused."""
 
 
 class PlainExchange:
-    """A user and a password in one token: whoever reads along has both, so it belongs under TLS."""
+    """A user and a password in one token: it is readable on the network, so it must be used with TLS."""
 
     def __init__(self, username: str, password: str) -> None:
         self._token = f"\0{username}\0{password}".encode()
@@ -64,7 +64,7 @@ class PlainExchange:
 
 
 class ScramExchange:
-    """`nonce`: printable characters without a comma that nobody can foresee. is_token: of a delegation token."""
+    """A SCRAM exchange. `nonce`: unpredictable printable text without a comma. is_token: of a delegation token."""
 
     def __init__(
         self, mechanism: ScramMechanism, username: str, password: str, nonce: str, *, is_token: bool = False
@@ -110,7 +110,7 @@ class ScramExchange:
 
 
 class BearerExchange:
-    """A token of somebody whom the server trusts, and extensions beside it."""
+    """A bearer token that the server trusts, and extensions."""
 
     def __init__(self, token: str, extensions: Iterable[tuple[str, str]] = ()) -> None:
         parts = [f"auth=Bearer {token}", *(f"{key}={value}" for key, value in extensions)]
@@ -121,7 +121,7 @@ class BearerExchange:
         return self._token
 
     def respond(self, token: bytes) -> bytes | None:
-        """A refusal comes as JSON; whoever was refused says so with one byte, and then the server fails."""
+        """Handle a refusal, which comes as JSON: the client sends one byte, and then the server fails."""
         if not token:
             return None
         if self._refusal is not None:

@@ -1,6 +1,6 @@
-"""Who logs in, out of `sasl.jaas.config` and what belongs to it.
+"""The login from `sasl.jaas.config` and the related properties.
 
-The login modules of Kafka are known by their class names; what they are given means here what it means there.
+The login modules of Kafka are known by their class names; their options have the same meaning here.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _MODULES = {
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
     "OAUTHBEARER": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
 }
-_HANDLER = "OAuthBearerLoginCallbackHandler"  # the one of Kafka's that asks a token endpoint
+_HANDLER = "OAuthBearerLoginCallbackHandler"  # Kafka's handler that requests tokens from an endpoint
 _UNSECURED = "unsecuredLogin"
 _EXTENSION = "extension_"
 Extensions = tuple[tuple[str, str], ...]
 
 
 def login_of(mechanism: str, given: Mapping[str, str]) -> tuple[Login, Extensions]:
-    """Who logs in, and what OAUTHBEARER sends beside the token. SettingsError."""
+    """Return the login, and the extensions that OAUTHBEARER sends besides the token. SettingsError."""
     provider = given.get("sasl.oauthbearer.token.provider")
     if mechanism != "OAUTHBEARER":
         if provider is not None:

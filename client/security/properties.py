@@ -1,7 +1,7 @@
-"""Security settings out of Kafka's properties: `security.protocol`, `ssl.*`, `sasl.*`, as Java's clients have them.
+"""Security settings from Kafka's properties: `security.protocol`, `ssl.*`, `sasl.*`, as in Java's clients.
 
-Pure; no file that is named is opened. One property is ours: `sasl.oauthbearer.token.provider`, a Python function as
-`module:callable`. Every refusal is one sentence that names the property and quotes no secret.
+Pure; no named file is opened. One property is not Kafka's: `sasl.oauthbearer.token.provider`, a Python function as
+`module:callable`. Every error is one sentence that names the property and quotes no secret.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ KEYS = (
     "sasl.oauthbearer.client.credentials.client.secret",
     "sasl.oauthbearer.scope",
 )
-"""What is read here."""
+"""The properties that are read here."""
 SECRET_KEYS = (
     "ssl.truststore.password",
     "ssl.keystore.password",
@@ -56,7 +56,7 @@ SECRET_KEYS = (
     "sasl.jaas.config",
     "sasl.oauthbearer.client.credentials.client.secret",
 )
-"""Those whose values nobody may be shown."""
+"""The properties whose values must not be shown."""
 _NOT_HERE = {
     "ssl.engine.factory.class": "a Java class makes no TLS here",
     "sasl.client.callback.handler.class": "a Java class is not run here",
@@ -65,12 +65,12 @@ _NOT_HERE = {
 
 
 def is_security_key(key: str) -> bool:
-    """Whether the property is about security, also where it has no effect here, as those of Java's own have none."""
+    """Return whether it is a security property, including Java's own ones, which have no effect here."""
     return key == "security.protocol" or key.startswith(("ssl.", "sasl."))
 
 
 def security_of(properties: Mapping[str, str]) -> SecuritySettings:
-    """What the properties say; those that are not about security are passed over. SettingsError."""
+    """Return the settings of the properties; those that are not about security are ignored. SettingsError."""
     given = {key: value.strip() for key, value in properties.items() if value.strip()}
     protocol = given.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in PROTOCOLS:

@@ -1,6 +1,6 @@
 """SASL on a connection: SaslHandshake, then tokens in SaslAuthenticate (KIP-43, KIP-152, KIP-368).
 
-Knows requests and no sockets: a connection says how it asks. What is refused is final, and never tried again.
+Knows requests and no sockets: a connection passes its request function. A refusal is final, and never retried.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _new_nonce() -> str:
 
 
 class Authenticator:
-    """Of one client: logs its connections in. `new_nonce`: what nobody can foresee, anew at each call."""
+    """The authenticator of one client: logs its connections in. `new_nonce`: returns an unpredictable nonce."""
 
     def __init__(self, settings: SaslSettings, clock: Clock, new_nonce: Callable[[], str] = _new_nonce) -> None:
         self._settings = settings
@@ -45,7 +45,7 @@ class Authenticator:
         self._tokens = None if isinstance(login, PasswordLogin) else TokenSource(login, clock)
 
     def authenticate(self, ask: Ask, where: str) -> int:
-        """Log in, or log in again; returns how long the session lives, in ms, 0 for ever. AuthenticationFailed."""
+        """Log in, or log in again; return the session lifetime in ms, 0 for no limit. AuthenticationFailed."""
         exchange = self._exchange(where)
         mechanism = self._settings.mechanism
         _agree(ask(SaslHandshakeRequest(mechanism=mechanism)), mechanism, where)

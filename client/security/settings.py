@@ -1,6 +1,6 @@
-"""How connections are secured, as values: they travel to other processes, and show no secret to whoever prints them.
+"""The security settings of connections, as values: they can be sent to other processes, and print no secret.
 
-Stores are named by their paths and read where they are used.
+Stores are given by their paths and read where they are used.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from barnabas.protocol.security.listener_protocols import PROTOCOLS
 HIDDEN = "[hidden]"
 
 Token = tuple[str, float]
-"""A token, and when it expires, in milliseconds since 1970."""
+"""A token, and its expiry, in milliseconds since 1970."""
 TokenProvider = Callable[[], Token]
 
 
 class SettingsError(ValueError):
-    """A setting is missing or makes no sense; the message is a sentence that quotes no secret."""
+    """A setting is missing or invalid; the message is a sentence that quotes no secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class Secret:
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
-    """A key store or a trust store: a file, or texts in PEM that a setting holds itself.
+    """A key store or a trust store: a file, or PEM text in the setting itself.
 
-    kind: JKS, PKCS12 or PEM. certificates: PEM in place of a file. key: the private key, with certificates.
+    kind: JKS, PKCS12 or PEM. certificates: PEM instead of a file. key: the private key, with certificates.
     """
 
     kind: str
@@ -50,9 +50,10 @@ class StoreSettings:
 
 @dataclass(frozen=True, slots=True)
 class TlsSettings:
-    """TLS. trusted: None for the authorities that the system trusts. own: what a broker that asks is shown.
+    """TLS settings. trusted: None for the system's authorities. own: the client certificate for a broker that requests
+    it.
 
-    enabled_protocols: of TLSv1.2 and TLSv1.3. cipher_suites: none for what OpenSSL has by default.
+    enabled_protocols: of TLSv1.2 and TLSv1.3. cipher_suites: empty for OpenSSL's default.
     """
 
     trusted: StoreSettings | None = None
@@ -64,7 +65,7 @@ class TlsSettings:
 
 @dataclass(frozen=True, slots=True)
 class PasswordLogin:
-    """For PLAIN and SCRAM. is_token: the two are those of a delegation token."""
+    """The login for PLAIN and SCRAM. is_token: the user name and password are those of a delegation token."""
 
     username: str
     password: Secret
@@ -73,7 +74,7 @@ class PasswordLogin:
 
 @dataclass(frozen=True, slots=True)
 class UnsecuredLogin:
-    """For OAUTHBEARER in tests: tokens that nobody signed, with these claims (text, number or list), by name."""
+    """The login for OAUTHBEARER in tests: unsigned tokens with these claims (text, number or list), by name."""
 
     claims: tuple[tuple[str, str | float | tuple[str, ...]], ...]
     lifetime_s: float = 3600
@@ -81,7 +82,7 @@ class UnsecuredLogin:
 
 @dataclass(frozen=True, slots=True)
 class EndpointLogin:
-    """For OAUTHBEARER: tokens of an authorization server, by the grant `client_credentials` (RFC 6749)."""
+    """The login for OAUTHBEARER: tokens of an authorization server, by the grant `client_credentials` (RFC 6749)."""
 
     url: str
     client_id: str
@@ -91,7 +92,7 @@ class EndpointLogin:
 
 @dataclass(frozen=True, slots=True)
 class ProvidedLogin:
-    """For OAUTHBEARER: tokens of a function, by itself or as `module:callable`."""
+    """The login for OAUTHBEARER: tokens of a function, given directly or as `module:callable`."""
 
     provider: TokenProvider | str
 
@@ -101,7 +102,7 @@ Login = PasswordLogin | UnsecuredLogin | EndpointLogin | ProvidedLogin
 
 @dataclass(frozen=True, slots=True)
 class SaslSettings:
-    """SASL: one mechanism, and who logs in. extensions: what OAUTHBEARER sends beside its token."""
+    """SASL settings: one mechanism and the login. extensions: sent by OAUTHBEARER besides its token."""
 
     mechanism: str
     login: Login
@@ -110,12 +111,12 @@ class SaslSettings:
 
 @dataclass(frozen=True, slots=True)
 class SecuritySettings:
-    """How every connection of a client is secured. None: not in this way."""
+    """The security of every connection of a client. None: not used."""
 
     tls: TlsSettings | None = None
     sasl: SaslSettings | None = None
 
     @property
     def protocol(self) -> str:
-        """As `security.protocol` has it."""
+        """The value of `security.protocol`."""
         return PROTOCOLS[(self.tls is not None) + 2 * (self.sasl is not None)]

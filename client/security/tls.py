@@ -1,7 +1,7 @@
-"""TLS on the client's connections: contexts out of settings, handshakes, and sockets that are waited for.
+"""TLS on the client's connections: contexts from settings, handshakes, and errors.
 
-Stores are read here, by path. What is wrong with a certificate is an AuthenticationFailed, which is final; a connection
-that is lost during the handshake is a lost connection.
+Stores are read here, by path. An invalid certificate is an AuthenticationFailed, which is final; a connection
+lost during the handshake is a ConnectionFailed.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _ALERT = re.compile(r"(?:TLSV\d+|SSLV3)_ALERT_")
 
 
 def context_of(settings: TlsSettings) -> ssl.SSLContext:
-    """A context for clients. SettingsError where a store cannot be read."""
+    """Return a context for clients. SettingsError if a store cannot be read."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = settings.checks_hostname
-    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # as in Java, whatever is in a trust store is trusted
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # as in Java, every certificate in a trust store is trusted
     try:
         _choose_ciphers(context, settings)
         _trust(context, settings.trusted)
@@ -108,7 +108,7 @@ def _identify(context: ssl.SSLContext, identity: Identity) -> None:
 
 
 def shake_hands(context: ssl.SSLContext, opened: socket.socket, host: str, where: str) -> ssl.SSLSocket:
-    """TLS over an open socket, which has a timeout. AuthenticationFailed, ConnectionFailed; OSError as of sockets."""
+    """Run the TLS handshake on an open socket with a timeout. AuthenticationFailed, ConnectionFailed; OSError."""
     try:
         wrapped = context.wrap_socket(opened, server_hostname=host, do_handshake_on_connect=False)
         try:
@@ -128,7 +128,7 @@ def shake_hands(context: ssl.SSLContext, opened: socket.socket, host: str, where
 
 
 def failure_of(error: ssl.SSLError, where: str) -> AuthenticationFailed:
-    """What OpenSSL, or the broker by an alert, says of a connection."""
+    """Return the error for a TLS failure that OpenSSL, or the broker by an alert, reports."""
     reason = error.reason or str(error)
     if reason in ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"):
         return AuthenticationFailed(f"{where} does not speak TLS: set security.protocol to PLAINTEXT or SASL_PLAINTEXT")
@@ -140,7 +140,7 @@ def failure_of(error: ssl.SSLError, where: str) -> AuthenticationFailed:
 
 
 def failure_later(error: ssl.SSLError, where: str) -> Exception:
-    """The same after the handshake, when TLS 1.3 lets a broker refuse. What is no refusal is a lost connection."""
+    """Return the error for a TLS failure after the handshake: a refusal (in TLS 1.3) or a lost connection."""
     if _ALERT.match(error.reason or ""):
         return failure_of(error, where)
     return ConnectionFailed(f"TLS with {where} failed: {_words(error.reason or str(error))}")

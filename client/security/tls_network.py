@@ -1,7 +1,7 @@
 """The machine's network with TLS on every connection.
 
-A socket under TLS may have something to read although nothing came (the rest of a record), and nothing to read although
-something came (a session ticket). So waiting reads ahead, and what it read is kept for the next call.
+A TLS socket may have data to read although nothing came (the rest of a record), and no data to read although
+something came (a session ticket). So waiting reads ahead, and the data is stored for the next call.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _AHEAD_BYTES = 16 << 10  # a whole record
 
 
 class TlsSocket:
-    """A socket as the client uses it."""
+    """A TLS socket with the client's socket interface."""
 
     def __init__(self, wrapped: ssl.SSLSocket, where: str) -> None:
         self._socket = wrapped
@@ -32,15 +32,15 @@ class TlsSocket:
         self._has_received = False
 
     def fileno(self) -> int:
-        """For poll."""
+        """Return the descriptor, for poll."""
         return self._socket.fileno()
 
     def settimeout(self, value: float, /) -> None:
-        """As a socket's."""
+        """Set the limit for one call in seconds."""
         self._socket.settimeout(value)
 
     def sendall(self, data: bytes, /) -> None:
-        """As a socket's; AuthenticationFailed where the broker ended TLS."""
+        """Send all data; AuthenticationFailed if the broker ended TLS."""
         try:
             self._socket.sendall(data)
         except (ConnectionError, ssl.SSLEOFError) as error:
@@ -50,7 +50,7 @@ class TlsSocket:
             raise failure_later(error, self._where) from None
 
     def recv_into(self, buffer: memoryview, /) -> int:
-        """As a socket's; AuthenticationFailed where the broker ended TLS."""
+        """Receive bytes and return their number; AuthenticationFailed if the broker ended TLS."""
         if self._ahead:
             size = min(len(buffer), len(self._ahead))
             buffer[:size], self._ahead = self._ahead[:size], self._ahead[size:]
@@ -69,7 +69,7 @@ class TlsSocket:
         return received
 
     def _raise_what_was_said(self) -> None:
-        """By TLS 1.3 a broker may refuse a certificate and close while we send: its alert may still be there."""
+        """Raise a pending alert: in TLS 1.3 a broker may refuse a certificate and close while the client sends."""
         self.look_ahead()
         if isinstance(self._failure, AuthenticationFailed):
             raise self._failure
@@ -83,16 +83,16 @@ class TlsSocket:
         )
 
     def close(self) -> None:
-        """As a socket's; the broker is not asked to agree."""
+        """Close the socket, without waiting for the broker's closing alert."""
         self._socket.close()
 
     @property
     def has_something(self) -> bool:
-        """Whether recv_into would not wait, as far as is known without looking."""
+        """Whether recv_into would not wait, as far as known without reading."""
         return bool(self._ahead) or self._has_ended or self._failure is not None or self._socket.pending() > 0
 
     def look_ahead(self) -> None:
-        """Read what is there, without waiting."""
+        """Read available data, without waiting."""
         self._socket.settimeout(0)
         try:
             self._ahead = self._socket.recv(_AHEAD_BYTES)
@@ -106,14 +106,14 @@ class TlsSocket:
 
 
 class TlsNetwork:
-    """Connections by one context, which is made once."""
+    """Connections with one TLS context, which is created once."""
 
     def __init__(self, settings: TlsSettings) -> None:
         self._context = context_of(settings)
         self._below = SystemNetwork()
 
     def connect(self, address: tuple[str, int], timeout_s: float) -> TlsSocket:
-        """As a network's; AuthenticationFailed where the two do not agree."""
+        """Connect with TLS; AuthenticationFailed if the two sides do not agree."""
         deadline = Deadline(SystemClock(), timeout_s * 1000)
         opened = self._below.connect(address, timeout_s)
         where = str(Address(*address))
@@ -125,7 +125,7 @@ class TlsNetwork:
             raise
 
     def wait(self, sockets: Iterable[Any], timeout_s: float) -> bool:
-        """As a network's."""
+        """Return whether one of these sockets gets data, or its end, before the timeout."""
         watched: list[TlsSocket] = list(sockets)
         deadline = Deadline(SystemClock(), timeout_s * 1000)
         while not any(each.has_something for each in watched):

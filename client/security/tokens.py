@@ -1,6 +1,6 @@
-"""Where tokens for OAUTHBEARER come from: a function, an authorization server, or nobody who signed them.
+"""The sources of tokens for OAUTHBEARER: a function, an authorization server, or unsigned tokens.
 
-A token is used again until four fifths of its life are over, as Apache Kafka's client does. Not thread-safe.
+A token is reused until four fifths of its lifetime are over, as in Apache Kafka's client. Not thread-safe.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _ANSWER_BYTES_MAX = 1 << 20
 
 
 class TokenFailed(Exception):
-    """No token is to be had; says why, in a sentence without the token."""
+    """No token is available; the message is a sentence without the token."""
 
 
 class TokenSource:
-    """Tokens by one login."""
+    """The tokens of one login."""
 
     def __init__(self, login: ProvidedLogin | EndpointLogin | UnsecuredLogin, clock: Clock) -> None:
         self._clock = clock
@@ -43,7 +43,7 @@ class TokenSource:
         self._renew_at_ms = 0.0
 
     def token(self) -> str:
-        """A token that has some of its life ahead. TokenFailed."""
+        """Return a token that has not expired. TokenFailed."""
         now_ms = self._clock.now_ms()
         if now_ms >= self._renew_at_ms:
             token, expires_at_ms = _checked(self._ask())
@@ -97,7 +97,7 @@ def _found(name: str) -> TokenProvider:
 
 
 def unsecured_token(login: UnsecuredLogin, now_ms: int) -> Token:
-    """A JWT without a signature, for brokers that take such a thing in tests."""
+    """Return a JWT without a signature, for brokers that accept it in tests."""
     expires_at_s = now_ms / 1000 + login.lifetime_s
     claims = {name: list(value) if isinstance(value, tuple) else value for name, value in login.claims}
     payload = {"iat": now_ms / 1000, "exp": expires_at_s, **claims}
@@ -134,7 +134,7 @@ def _of_endpoint(login: EndpointLogin, clock: Clock) -> Token:
 
 
 def _opener() -> OpenerDirector:
-    """Knows HTTP and HTTPS, and follows nobody: who is sent on would take the secret along."""
+    """Return an opener for HTTP and HTTPS without redirects: following one would send the secret along."""
     from urllib import request
 
     opener = request.OpenerDirector()

@@ -1,7 +1,7 @@
-"""What an error means for a transaction: that it has to be aborted, or that its producer can do no more. Pure.
+"""The meaning of an error for a transaction: it must be aborted, or its producer cannot continue. Pure.
 
-The verdicts are the Java client's (4.3). What may pass by itself was tried again before anybody asks here; if it still
-stands at the deadline, it is judged like the rest, but for the end of a transaction, whose outcome is not known then.
+The verdicts are the Java client's (4.3). Retriable errors were retried before they come here; one that still persists
+at the deadline is treated like the rest, except at the end of a transaction, whose outcome is then unknown.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 
 
 class TransactionAbortable(KafkaError):
-    """The transaction failed and has to be aborted; then the producer goes on with the next one."""
+    """The transaction failed and must be aborted; then the producer continues with the next one."""
 
 
 class ProducerFatal(KafkaError):
-    """This producer can do no more: another one took its place (PRODUCER_FENCED), or the broker does not let it."""
+    """A fatal error: another producer took over (PRODUCER_FENCED), or the broker does not permit the producer."""
 
     @property
     def is_fenced(self) -> bool:
@@ -25,11 +25,11 @@ class ProducerFatal(KafkaError):
 
 
 class OutcomeUnknown(KafkaError):
-    """No answer came to the end of a transaction in time: the same call, and only it, may be made again."""
+    """No response to the end of a transaction came in time: only the same call may be repeated."""
 
 
 class Call(Enum):
-    """What was asked when the error came."""
+    """The request that got the error."""
 
     INIT = "InitProducerId"
     ADD = "AddPartitionsToTxn, AddOffsetsToTxn"
@@ -39,7 +39,7 @@ class Call(Enum):
 
 
 FENCED = frozenset({ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH})
-"""Both say the same; which of them a coordinator answers is a matter of the request's version."""
+"""Both have the same meaning; the request's version determines which one a coordinator returns."""
 
 ID_LOST = frozenset({ErrorCode.INVALID_PRODUCER_ID_MAPPING, ErrorCode.UNKNOWN_PRODUCER_ID})
 """The coordinator does not know the producer any more, so that it cannot end its transaction either."""
@@ -71,7 +71,7 @@ _FATAL_FOR_PRODUCE = frozenset(
 
 
 def verdict(call: Call, error: KafkaError) -> KafkaError:
-    """The error as what it means for the producer: TransactionAbortable, ProducerFatal or OutcomeUnknown."""
+    """Return the error as its meaning for the producer: TransactionAbortable, ProducerFatal or OutcomeUnknown."""
     if error.code.retriable:
         kind: type[KafkaError] = OutcomeUnknown if call is Call.END else TransactionAbortable
     elif call is Call.PRODUCE:

@@ -1,12 +1,11 @@
-"""A transactional producer: records and offsets that count together, or not at all.
+"""A transactional producer: records and offsets that take effect together, or not at all.
 
-Theory of operation: records are sent by a Producer with the transactional id. This module keeps the producer's id and
-epoch, the groups in the transaction, and its state (client/transactions/states.py). Which protocol is spoken is looked
-up at every `begin`, so a feature level that changes counts from the next transaction on a new connection on, as in the
-Java client.
+Theory of operation: records are sent by a Producer with the transactional id. This module stores the producer's id and
+epoch, the groups in the transaction, and its state (client/transactions/states.py). The protocol is determined at every
+`begin`, so a changed feature level takes effect with the next transaction on a new connection, as in the Java client.
 
 Invariants: nothing is sent outside of a transaction; after an error the verdict (client/transactions/errors.py) decides
-whether `abort` cures it, and so it does after any other exception while something was sent; a producer that was fenced
+whether `abort` cures it; any other exception while something was sent is cured by `abort`, too; a fenced producer
 never writes again.
 """
 
@@ -50,7 +49,7 @@ class TransactionalProducer:
     """The producer of one transactional id. `init` first, then `begin`, `send`, `commit` or `abort`, again and again.
 
     timeout_ms: how long a transaction may stay open before the broker aborts it. Further options: those of Producer.
-    As a context manager it aborts what is open when it is left.
+    As a context manager it aborts an open transaction at the end.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class TransactionalProducer:
         self._groups: set[str] = set()
         self._has_sent_offsets = False
         self._is_interrupted = False
-        self._is_ended = False  # what is left of the end that was called is the next epoch
+        self._is_ended = False  # only the next epoch is left to do of the end that was called
         self._failure: KafkaError | None = None
 
     def __enter__(self) -> Self:
@@ -81,22 +80,22 @@ class TransactionalProducer:
     # --- beginning ---
 
     def init(self, *, enable_2pc: bool = False, keep_prepared: bool = False) -> ProducerIdentity | None:
-        """Take the place of whoever had the transactional id; an open transaction of theirs is aborted.
+        """Take over the transactional id; an open transaction of the previous producer is aborted.
 
-        Returns who began the prepared transaction that was kept (KIP-939, `keep_prepared`), None if there is none.
+        Returns the producer of the preserved prepared transaction (KIP-939, `keep_prepared`), None without one.
         """
         self._check("init")
         try:
             begun = self._init(NOBODY, enable_2pc=enable_2pc, keep_prepared=keep_prepared)
         except KafkaError as error:
             if error.code.retriable:
-                raise  # nothing is lost: it may be tried again
+                raise  # nothing is lost: it may be retried
             raise self._fail(Call.INIT, error) from error
         self.state = ProducerState.READY
         return begun.ongoing
 
     def begin(self) -> None:
-        """Begin a transaction. The broker learns of it with the first record or offset."""
+        """Begin a transaction. The broker sees it with the first record or offset."""
         self._check("begin")
         self._protocol = find_protocol(self._client, self.transactional_id)
         self._records.begin(self.identity, self._protocol)
@@ -107,7 +106,7 @@ class TransactionalProducer:
     # --- inside ---
 
     def send(self, topic: str, value: bytes | None, **rest: Any) -> Delivery:
-        """Take a record: Producer.send. TransactionAbortable or ProducerFatal when records could not be sent before."""
+        """Add a record: Producer.send. TransactionAbortable or ProducerFatal when earlier records could not be sent."""
         self._check("send")
         try:
             delivery = self._records.send(topic, value, **rest)
@@ -118,7 +117,7 @@ class TransactionalProducer:
         return delivery
 
     def flush(self) -> None:
-        """Send everything taken so far and wait for the answers."""
+        """Send all added records and wait for the responses."""
         self._check("send")
         try:
             self._records.flush()
@@ -128,7 +127,7 @@ class TransactionalProducer:
     def send_offsets(self, offsets: Mapping[TopicPartition, int], group: GroupMember | str) -> None:
         """Commit offsets (each the next to be read) of a group as part of the transaction.
 
-        With a GroupMember a member that lost its place gets an error; with the group's id alone anybody may commit.
+        With a GroupMember a former member gets an error; with only the group's id any producer may commit.
         """
         self._check("send")
         member = GroupMember(group) if isinstance(group, str) else group
@@ -149,21 +148,21 @@ class TransactionalProducer:
     # --- ending ---
 
     def commit(self) -> None:
-        """Let everything count. On OutcomeUnknown it may be called again."""
+        """Commit the transaction. On OutcomeUnknown it may be called again."""
         self._check("commit")
         if self.state is ProducerState.OPEN:
             self.flush()
         self._end(commit=True)
 
     def abort(self) -> None:
-        """Let nothing count. On OutcomeUnknown it may be called again."""
+        """Abort the transaction. On OutcomeUnknown it may be called again."""
         self._check("abort")
         self._records.drop(TransactionAborted())
         self._end(commit=False)
 
     def _end(self, *, commit: bool) -> None:
-        # Where nothing was added the coordinator may know of no transaction, and would refuse its end. If an addition
-        # arrived and its answer did not, the next epoch, which every failure asks for, aborts what there is.
+        # If nothing was added the coordinator may know of no transaction, and would refuse its end. If an addition
+        # arrived and its response did not, the next epoch, which every failure requests, aborts the transaction.
         self.state = ProducerState.COMMITTING if commit else ProducerState.ABORTING
         before = self.identity
         is_lost = self._failure is not None and self._failure.code in ID_LOST
@@ -172,7 +171,7 @@ class TransactionalProducer:
             self._end_at_the_coordinator(commit=commit)
         self._is_ended = True
         if self._failure is not None and self.identity == before:
-            self._begin_anew()  # sequence numbers cannot go on where a batch was given up
+            self._begin_anew()  # sequence numbers cannot continue after a lost batch
         self._failure, self._is_ended = None, False
         self.state = ProducerState.READY
 
@@ -216,7 +215,7 @@ class TransactionalProducer:
         check(call, self.state)
 
     def _fail(self, call: Call, error: KafkaError) -> KafkaError:
-        """The error as what it means, with the state that follows from it."""
+        """Return the error as its meaning for the producer, and set the resulting state."""
         judged = verdict(call, error)
         if isinstance(judged, OutcomeUnknown):
             return judged
@@ -233,11 +232,11 @@ class _Records(Producer):
         self._transactional_id = transactional_id
         self._sequences: dict[TopicPartition, int] = {}
         self.has_begun = False
-        """Whether something may be in the transaction that has to be ended at the coordinator."""
+        """Whether the transaction may have content, so that the coordinator must end it."""
         self.failed_call = Call.PRODUCE
 
     def begin(self, identity: ProducerIdentity, protocol: int) -> None:
-        """A new transaction of this producer."""
+        """Begin a new transaction of this producer."""
         self._discard_sender()
         self._sender = self._sender_for(
             identity,
@@ -251,13 +250,13 @@ class _Records(Producer):
         self.failed_call = Call.PRODUCE
 
     def drop(self, error: Exception) -> None:
-        """Give up what was not sent yet."""
+        """Drop the records that were not sent yet."""
         while self._batches:
             for batch in self._batches.take().values():
                 batch.fail(error)
 
     def forget_sequences(self) -> None:
-        """Begin anew with every partition: the producer has another epoch."""
+        """Restart the sequence numbers of every partition: the producer has another epoch."""
         self._discard_sender()
         self._sequences.clear()
 
@@ -272,7 +271,7 @@ class _Records(Producer):
 
     @property
     def is_interrupted(self) -> bool:
-        """In a transaction: whether what was under way may be in it, or not. `begin` opened what is gone then."""
+        """Whether sending was interrupted in a transaction: the sender of `begin` is gone, the outcome unknown."""
         return self._sender is None
 
     def _open_sender(self) -> BatchSender:
@@ -288,7 +287,7 @@ class _Records(Producer):
 
 
 class TransactionAborted(Exception):
-    """Of a record that was never sent, because its transaction was aborted before."""
+    """The error of a record that was never sent, because its transaction was aborted before."""
 
     def __init__(self) -> None:
         super().__init__("the transaction was aborted before the record was sent")

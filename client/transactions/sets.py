@@ -1,4 +1,4 @@
-"""Many transactions at a time: one request to each coordinator, or several under way, instead of a round trip each."""
+"""Many transactions at a time: one request to each coordinator, or several in flight, instead of a round trip each."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from barnabas.protocol.messages.describe_transactions import DescribeTransaction
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.registry import ApiKey
 
-_UNDER_WAY = 200  # requests are small; so many answers fit into a socket's buffers
+_UNDER_WAY = 200  # requests are small; so many responses fit into a socket's buffers
 
 
 def find_transactions(
     client: Client, transactional_ids: Iterable[str], deadline: Deadline | None = None
 ) -> dict[str, TransactionState | None]:
-    """What the coordinators know of each id; None where they know nothing."""
+    """Return the coordinators' state of each id; None for an unknown one."""
     limit = deadline or client.deadline()
     found: dict[str, TransactionState | None] = {}
     wanted = list(dict.fromkeys(transactional_ids))
@@ -56,10 +56,9 @@ def end_all(
     commit: bool,
     deadline: Deadline | None = None,
 ) -> dict[str, KafkaError]:
-    """Commit or abort each (in the older protocol), again while the answer is one that may pass; who was refused, why.
+    """Commit or abort each (in the older protocol), retrying retriable errors; return the errors by id.
 
-    An answer that did not come before the deadline is among them, with a code that is retriable: its outcome is not
-    known.
+    A missing response at the deadline is included, with a retriable code: its outcome is unknown.
     """
     limit = deadline or client.deadline()
     refused: dict[str, KafkaError] = {}
@@ -79,7 +78,7 @@ def end_all(
 def _end(
     client: Client, transactions: Mapping[str, ProducerIdentity], commit: bool, deadline: Deadline
 ) -> dict[str, KafkaError]:
-    """One attempt at each; the errors."""
+    """Try to end each once; return the errors."""
     errors: dict[str, KafkaError] = {}
     try:
         by_coordinator = _by_coordinator(client, list(transactions), deadline)

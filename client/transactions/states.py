@@ -1,4 +1,4 @@
-"""What a transactional producer may be asked to do, and when. Pure.
+"""The permitted calls of a transactional producer by its state. Pure.
 
     NEW ──init──► READY ──begin──► OPEN ──commit, abort──► READY
                                     │                        ▲
@@ -6,9 +6,8 @@
                                     │ cures                  │
                                     └──────► ABORT_ONLY ─────┘
 
-While the answer to a commit or an abort is outstanding the producer is COMMITTING or ABORTING: when it does not come in
-time, the same call may be made again and no other, for nobody knows what the broker did. DEAD is for good: fenced, or
-refused.
+While the response to a commit or an abort is outstanding the producer is COMMITTING or ABORTING: if it does not come
+in time, only the same call may be repeated, because the broker's action is unknown. DEAD is final: fenced, or refused.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ _MAY = {
 
 
 class NotNow(RuntimeError):
-    """The call makes no sense where the producer stands: the program's mistake."""
+    """The call is not permitted in the producer's state: an error in the program."""
 
 
 def check(call: str, state: ProducerState) -> None:
-    """NotNow unless `call` (init, begin, send, commit or abort) may be made."""
+    """Raise NotNow unless `call` (init, begin, send, commit or abort) is permitted."""
     if state not in _MAY[call]:
         raise NotNow(f"cannot {call}: the producer is {state.value}")
