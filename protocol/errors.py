@@ -1,7 +1,7 @@
-"""What can go wrong, by name: Kafka's error codes and the exceptions of this package.
+"""Errors by name: Kafka's error codes and the exceptions of this package.
 
-`ErrorCode` is the whole table of Apache Kafka 4.4.0. Each member knows what a client does about it: `retriable` (trying
-again may help) and `refresh_metadata` (look up the leader or the coordinator again before trying). The texts are ours;
+`ErrorCode` is the whole table of Apache Kafka 4.4.0. Each member has the client's reaction: `retriable` (a retry may
+help) and `refresh_metadata` (look up the leader or the coordinator again before the retry). The texts are not Kafka's;
 clients decide by the code alone.
 """
 
@@ -11,7 +11,7 @@ _FINAL, _RETRY, _REFRESH = range(3)
 
 
 class ErrorCode(IntEnum):
-    """An error code of the wire (i16), with what a client should do about it and a sentence for people."""
+    """An error code of the wire (i16), with the client's reaction and a sentence for people."""
 
     retriable: bool
     refresh_metadata: bool
@@ -167,20 +167,20 @@ class ErrorCode(IntEnum):
 
 
 class DecodeError(ValueError):
-    """Bytes that are not what they should be. The text says what, in terms of the format."""
+    """Invalid bytes. The text describes the error, in terms of the format."""
 
 
 class EncodeError(ValueError):
-    """A message that does not fit the version it should be written in. Always our own mistake, never the peer's."""
+    """A message that does not fit the version to write it in. Always an error of this program, never the peer's."""
 
 
-MESSAGE_CHARS_MAX = 4_000  # at most 16,000 bytes: the wire carries 32,767
+MESSAGE_CHARS_MAX = 4_000  # at most 16,000 bytes: the wire format permits 32,767
 
 
 class KafkaError(Exception):
-    """An answer that carries an error code. `message` says what and where, for people.
+    """A response with an error code. `message` says what failed and where, for people.
 
-    A message is shortened to what fits any answer, for what it names may itself be as long as the wire allows.
+    A message is shortened to fit in any response, because a name in it may be as long as the wire format permits.
     """
 
     def __init__(self, code: ErrorCode, message: str = "") -> None:
@@ -191,7 +191,7 @@ class KafkaError(Exception):
         super().__init__(f"{code.name}: {self.message}")
 
     def as_value(self) -> "KafkaError":
-        """Itself, to be kept: without tracebacks, its own and its causes', which know the frames that keep it."""
+        """Return itself without tracebacks, also of its causes: they reference the frames that store it."""
         error: BaseException | None = self
         while error is not None:
             error.__traceback__ = None

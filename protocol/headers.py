@@ -1,14 +1,14 @@
-"""What precedes the body in a frame: who asks for what, and which question an answer belongs to.
+"""The headers in front of a body in a frame: the API of a request, and the request that a response belongs to.
 
     request   api_key i16, api_version i16, correlation_id i32, client_id i16-length string or null, [tagged fields]
     response  correlation_id i32, [tagged fields]
 
-The tagged fields are there from the first flexible version of the API on, except that an ApiVersions response never has
-them: a client must be able to read it before it knows anything. The client id keeps its i16 length in flexible headers.
+The tagged fields are present from the first flexible version of the API on, but never in an ApiVersions response: a
+client must be able to read it before it knows the versions. The client id has an i16 length in flexible headers, too.
 
-The server reads a request's header before it knows whether it knows the API, and must answer an ApiVersions request of
-an unknown version. So a header is returned for any key and version; where no codec exists, the tagged fields are left
-unread, and there is nothing to decode behind them.
+The server reads a request's header before it knows whether it supports the API, and must answer an ApiVersions request
+of an unknown version. So a header is returned for any key and version; if no codec exists, the tagged fields are not
+read, and there is nothing to decode after them.
 """
 
 from struct import Struct as Layout
@@ -25,7 +25,7 @@ _NEVER: Final = 0x8000  # above any version
 
 
 class RequestHeader(NamedTuple):
-    """Key and version as they were sent, which need not be ones that exist."""
+    """Key and version as they were sent, which need not exist."""
 
     api_key: int
     api_version: int
@@ -34,7 +34,7 @@ class RequestHeader(NamedTuple):
 
 
 def parse_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
-    """The header of a request and the position of the body in `frame`. DecodeError when it is cut or damaged."""
+    """Return the header of a request and the position of the body in `frame`. DecodeError when it is cut or damaged."""
     if len(frame) < _FIXED.size + 2:
         raise DecodeError(f"a request of {len(frame)} bytes has no whole header")
     key, version, correlation_id = _FIXED.unpack_from(frame)
@@ -45,19 +45,19 @@ def parse_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
 
 
 def encode_request_header(key: int, version: int, correlation_id: int, client_id: str | None) -> bytes:
-    """The header of a request of ours."""
+    """Return the header of a request to send."""
     tags = b"\0" if _FLEXIBLE_SINCE.get(key, _NEVER) <= version else b""
     return _FIXED.pack(key, version, correlation_id) + nullable_string(client_id) + tags
 
 
 def encode_response_header(key: int, version: int, correlation_id: int) -> bytes:
-    """The header of the answer to a request of `key` and `version`."""
+    """Return the header of the response to a request of `key` and `version`."""
     tags = b"\0" if key != ApiKey.API_VERSIONS and _FLEXIBLE_SINCE.get(key, _NEVER) <= version else b""
     return correlation_id.to_bytes(4, "big", signed=True) + tags
 
 
 def parse_response_header(key: int, version: int, frame: Buffer) -> tuple[int, int]:
-    """The correlation id of an answer and the position of its body, given what was asked."""
+    """Return the correlation id of a response and the position of its body, from the request's key and version."""
     if len(frame) < 4:
         raise DecodeError(f"a response of {len(frame)} bytes has no whole header")
     correlation_id = int.from_bytes(frame[:4], "big", signed=True)

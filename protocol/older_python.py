@@ -1,4 +1,4 @@
-"""What Python 3.10 lacks, and the packages use that Spark's Pythons run: `protocol`, `client`, `logfiles` and
+"""Features that Python 3.10 lacks, for the packages that run in Spark's Pythons: `protocol`, `client`, `logfiles` and
 `pyspark_barnabas` (decision 0161). The broker itself needs Python 3.11.
 
 tests/project/test_older_python.py finds a newer name anywhere else in them.
@@ -19,13 +19,13 @@ else:
     T = TypeVar("T")
 
     class StrEnum(str, Enum):
-        """As in Python 3.11: a member is written as its value."""
+        """An enum as in Python 3.11: a member is written as its value."""
 
         __str__ = str.__str__
         __format__ = str.__format__
 
     def dataclass_transform(**_: Any) -> Callable[[T], T]:
-        """Means something to type checkers alone, and they read the branch above."""
+        """Return a decorator that does nothing: type checkers read the branch above."""
         return lambda decorated: decorated
 
 
@@ -33,7 +33,7 @@ __all__ = ["StrEnum", "dataclass_transform", "noted"]
 
 
 def noted(error: BaseException, note: str) -> bool:
-    """Whether the note could be added to the error, to be printed under it."""
+    """Add a note to the error, to be printed under it; return whether that was possible."""
     if sys.version_info < (3, 11):
         return False
     error.add_note(note)

@@ -1,4 +1,4 @@
-"""The smallest things on the wire: varints, strings, ids.
+"""The basic elements of the wire format: varints, strings, ids.
 
 All integers are big-endian. Every `read_*` takes a buffer (bytes, bytearray, a memoryview of bytes) and a position and
 returns `(value, position after it)`; it raises `DecodeError` on broken bytes and allocates nothing by a claimed length.
@@ -20,18 +20,18 @@ MAX_STRING_BYTES: Final = 0x7FFF
 MAX_INT32: Final = 0x7FFF_FFFF
 MAX_ARRAY_ELEMENTS: Final = 1_000_000
 MAX_TAGGED_FIELDS: Final = 10_000
-"""This and the number above are Kafka's, from 4.4 on: what claims more is not read."""
+"""This and the number above are Kafka's limits, from 4.4 on: more are not read."""
 
 _UINT64: Final = 1 << 64
 
 
 def uuid_text(uuid: bytes) -> str:
-    """The 22 characters Kafka prints for 16 raw bytes: URL-safe base64 without padding."""
+    """Return the 22 characters that Kafka prints for 16 raw bytes: URL-safe base64 without padding."""
     return urlsafe_b64encode(uuid).rstrip(b"=").decode()
 
 
 def uuid_bytes(text: str) -> bytes:
-    """The 16 raw bytes of an id as Kafka prints it. ValueError when it is not one."""
+    """Return the 16 raw bytes of an id as Kafka prints it. ValueError when it is not one."""
     try:
         uuid = urlsafe_b64decode(text.encode("ascii") + b"==")
     except ValueError as broken:
@@ -45,7 +45,7 @@ def uuid_bytes(text: str) -> bytes:
 
 
 def read_uvarint(buffer: Buffer, position: int) -> tuple[int, int]:
-    """An unsigned varint of at most 31 bits: a length, a count, a tag."""
+    """Read an unsigned varint of at most 31 bits: a length, a count, a tag."""
     try:
         byte = buffer[position]
         if byte < 0x80:
@@ -56,7 +56,7 @@ def read_uvarint(buffer: Buffer, position: int) -> tuple[int, int]:
 
 
 def uvarint_tail(buffer: Buffer, position: int, first: int) -> tuple[int, int]:
-    """The rest of an unsigned varint whose `first` byte (>= 0x80) is already read. IndexError when the bytes end."""
+    """Read the rest of an unsigned varint after its `first` byte (>= 0x80). IndexError when the bytes end."""
     value = first & 0x7F
     for shift in (7, 14, 21, 28):
         byte = buffer[position]
@@ -70,7 +70,7 @@ def uvarint_tail(buffer: Buffer, position: int, first: int) -> tuple[int, int]:
 
 
 def read_varint(buffer: Buffer, position: int) -> tuple[int, int]:
-    """A signed 32-bit varint (zig-zag)."""
+    """Read a signed 32-bit varint (zig-zag)."""
     raw, position = _read_leb128(buffer, position, 5)
     if raw > 0xFFFF_FFFF:
         raise DecodeError("a varint holds more than 32 bits")
@@ -78,7 +78,7 @@ def read_varint(buffer: Buffer, position: int) -> tuple[int, int]:
 
 
 def read_varlong(buffer: Buffer, position: int) -> tuple[int, int]:
-    """A signed 64-bit varint (zig-zag)."""
+    """Read a signed 64-bit varint (zig-zag)."""
     raw, position = _read_leb128(buffer, position, 10)
     if raw >= _UINT64:
         raise DecodeError("a varint holds more than 64 bits")
@@ -100,7 +100,7 @@ def _read_leb128(buffer: Buffer, position: int, max_bytes: int) -> tuple[int, in
 
 
 def read_nullable_string(buffer: Buffer, position: int) -> tuple[str | None, int]:
-    """A string behind an i16 length; -1 is null."""
+    """Read a string after an i16 length; -1 is null."""
     start = position + 2
     if start > len(buffer):
         raise DecodeError("the bytes end inside the length of a string")
@@ -119,7 +119,7 @@ def read_nullable_string(buffer: Buffer, position: int) -> tuple[str | None, int
 
 
 def read_tag_count(buffer: Buffer, position: int) -> tuple[int, int]:
-    """How many tagged fields follow."""
+    """Read the number of tagged fields that follow."""
     count, position = read_uvarint(buffer, position)
     if count > MAX_TAGGED_FIELDS:
         raise DecodeError(f"{count} tagged fields; at most {MAX_TAGGED_FIELDS} are read")
@@ -127,7 +127,7 @@ def read_tag_count(buffer: Buffer, position: int) -> tuple[int, int]:
 
 
 def skip_tags(buffer: Buffer, position: int) -> int:
-    """The position after a section of tagged fields nobody here asks for."""
+    """Return the position after a section of tagged fields that are ignored."""
     count, position = read_tag_count(buffer, position)
     for _ in range(count):
         _, position = read_uvarint(buffer, position)
@@ -148,7 +148,7 @@ _UVARINTS: Final = [
 
 
 def uvarint(value: int) -> bytes:
-    """The bytes of an unsigned varint."""
+    """Return the bytes of an unsigned varint."""
     if 0 <= value < 0x400:
         return _UVARINTS[value]
     if 0 < value < 0x4000:
@@ -170,23 +170,23 @@ def write_uvarint(out: bytearray, value: int) -> None:
 
 
 def write_varint(out: bytearray, value: int) -> None:
-    """A signed 32-bit varint (zig-zag)."""
+    """Append a signed 32-bit varint (zig-zag)."""
     write_uvarint(out, (value << 1) ^ (value >> 31))
 
 
 def write_varlong(out: bytearray, value: int) -> None:
-    """A signed 64-bit varint (zig-zag)."""
+    """Append a signed 64-bit varint (zig-zag)."""
     write_uvarint(out, (value << 1) ^ (value >> 63))
 
 
 def varint_size(value: int) -> int:
-    """How many bytes `write_varint` or `write_varlong` appends for `value`."""
+    """Return the number of bytes that `write_varint` or `write_varlong` appends for `value`."""
     raw = value << 1 if value >= 0 else ~(value << 1)
     return (raw.bit_length() + 6) // 7 or 1
 
 
 def nullable_string(text: str | None) -> bytes:
-    """A string behind an i16 length; null is -1."""
+    """Return a string after an i16 length; null is -1."""
     if text is None:
         return b"\xff\xff"
     data = text.encode()

@@ -1,8 +1,8 @@
 """Every API of the broker listener: key, versions, messages.
 
-The table is that of Apache Kafka 4.4.0: stable versions, and beside them the one that is unstable there and known
-here. It is all that is loaded at start-up: a module of `messages/` is imported when its API is first used. Which of
-these APIs a broker offers is the broker's own table.
+The table is that of Apache Kafka 4.4.0: stable versions, and in addition the one unstable version that is supported
+here. Only this table is loaded at start-up: a module of `messages/` is imported when its API is first used. The broker
+has its own table of the APIs that it offers.
 """
 
 from enum import IntEnum
@@ -37,20 +37,20 @@ class ApiKey(IntEnum):
 
     @property
     def advertised_min_version(self) -> int:
-        """Where the range in ApiVersions begins.
+        """The lowest version in ApiVersions.
 
-        Produce is advertised from 0 though 0 to 2 are refused: older librdkafka tells by them which compressions it may
-        use, and would send everything uncompressed.
+        Produce is advertised from 0 though 0 to 2 are refused: older librdkafka decides by them which compressions it
+        may use, and would otherwise send everything uncompressed.
         """
         return 0 if self is ApiKey.PRODUCE else self.min_version
 
     @property
     def newest_version(self) -> int:
-        """The newest version there is a codec for: above `max_version` it is unstable in this release of Kafka."""
+        """The newest version with a codec: above `max_version` it is unstable in this release of Kafka."""
         return _UNSTABLE.get(self, self.max_version)
 
     def supports(self, version: int) -> bool:
-        """Whether requests and responses of this version can be read and written."""
+        """Return whether requests and responses of this version can be read and written."""
         return self.min_version <= version <= self.newest_version
 
     def is_flexible(self, version: int) -> bool:
@@ -141,7 +141,7 @@ _UNSTABLE = {ApiKey.INIT_PRODUCER_ID: 6}  # KIP-939
 
 
 class ApiSpec(NamedTuple):
-    """What there is to know of an API, its message classes included."""
+    """The specification of an API, including its message classes."""
 
     key: ApiKey
     name: str
@@ -154,7 +154,7 @@ class ApiSpec(NamedTuple):
 
 @cache
 def spec(key: int) -> ApiSpec:
-    """The API of `key`, its module imported. ValueError for a key that is none."""
+    """Return the API of `key`, with its module imported. ValueError for an unknown key."""
     api = ApiKey(key)
     module = import_module(f"barnabas.protocol.messages.{api.name.lower()}")
     request: type[Request] = getattr(module, api.api_name + "Request")
@@ -164,13 +164,13 @@ def spec(key: int) -> ApiSpec:
 
 @cache
 def request_codec(key: int, version: int) -> Codec[Any]:
-    """The codec of the API's requests. ValueError for an unknown key or an unsupported version."""
+    """Return the codec of the API's requests. ValueError for an unknown key or an unsupported version."""
     return _codec(key, version, spec(key).request)
 
 
 @cache
 def response_codec(key: int, version: int) -> Codec[Any]:
-    """The codec of the API's responses. ValueError for an unknown key or an unsupported version."""
+    """Return the codec of the API's responses. ValueError for an unknown key or an unsupported version."""
     return _codec(key, version, spec(key).response)
 
 
@@ -182,10 +182,10 @@ def _codec(key: int, version: int, message: type[Request] | type[Response]) -> C
 
 
 def request_header_version(key: int, version: int) -> int:
-    """2 (with tagged fields) for a flexible request, otherwise 1."""
+    """Return 2 (with tagged fields) for a flexible request, otherwise 1."""
     return 2 if ApiKey(key).is_flexible(version) else 1
 
 
 def response_header_version(key: int, version: int) -> int:
-    """1 (with tagged fields) for a flexible response, otherwise 0; always 0 for ApiVersions."""
+    """Return 1 (with tagged fields) for a flexible response, otherwise 0; always 0 for ApiVersions."""
     return 1 if key != ApiKey.API_VERSIONS and ApiKey(key).is_flexible(version) else 0

@@ -1,1 +1,1 @@
-"""From a schema to the functions that read and write its messages."""
+"""Compilation of a schema into functions that read and write its messages."""

@@ -4,11 +4,11 @@
 requests and encodes responses. The source is registered in `linecache`, so that a traceback shows the generated line.
 
     decode(buffer, position=0) -> (message, position after it)      raises DecodeError, and nothing else, on any bytes
-    decode_in_steps(buffer, position=0)                             likewise, with a pause behind each array's element
+    decode_in_steps(buffer, position=0)                             likewise, with a pause after each array's element
     encode(message) -> bytes                                        raises EncodeError when the message does not fit
-    encode_in_steps(message, out)                                   likewise, with a pause behind each array's element
+    encode_in_steps(message, out)                                   likewise, with a pause after each array's element
 
-Decoding never allocates by a claimed length. `records` come out as views into the buffer, everything else is copied.
+Decoding never allocates by a claimed length. `records` are returned as views into the buffer, all else is copied.
 """
 
 import linecache
@@ -21,7 +21,7 @@ from barnabas.protocol.codec.schema import Struct
 from barnabas.protocol.primitives import Buffer
 
 _PARTS_MAX = 1_000
-"""More parts are put together before the next step."""
+"""With more parts, they are joined before the next step."""
 
 M = TypeVar("M", bound=Struct)
 M_co = TypeVar("M_co", bound=Struct, covariant=True)
@@ -57,7 +57,7 @@ class Codec(Generic[M]):
         self._decode_with_pauses: Callable[[Buffer, int], Generator[None, None, tuple[M, int]]] | None = None
 
     def decode_in_steps(self, buffer: Buffer, position: int = 0) -> Generator[None, None, tuple[M, int]]:
-        """As `decode`, bit by bit. The buffer must not change meanwhile."""
+        """Decode as `decode`, in steps. The buffer must not change meanwhile."""
         if self._decode_with_pauses is None:
             source, scope = emit_decoder(self.struct, self.version, self.flexible, pauses=True)
             self._decode_with_pauses = self._compile("decode", source, scope)
@@ -71,7 +71,7 @@ class Codec(Generic[M]):
         out += b"".join(self.encode_parts(message))
 
     def encode_in_steps(self, message: M, out: bytearray) -> Generator[None, None, None]:
-        """Append the encoding to `out`, bit by bit. The message must not change meanwhile."""
+        """Append the encoding to `out`, in steps. The message must not change meanwhile."""
         encode = self._encode_with_pauses
         if encode is None:
             source, scope = emit_encoder(self.struct, self.version, self.flexible, pauses=True)
@@ -112,7 +112,7 @@ _codecs: dict[tuple[type[Struct], int], Codec[Any]] = {}
 
 
 def codec(struct: type[M], version: int) -> Codec[M]:
-    """The codec of a top-level struct. ValueError for a version it does not have."""
+    """Return the codec of a top-level struct. ValueError for a version it does not have."""
     try:
         return _codecs[struct, version]
     except KeyError:

@@ -1,6 +1,6 @@
-"""Source code in the making: what the emitters of decoders and encoders share.
+"""Generation of source code: the common part of the emitters of decoders and encoders.
 
-A `Source` collects indented lines and the objects they refer to, and gathers adjacent fixed-width fields into a run, so
+A `Source` collects indented lines and the objects they refer to, and joins adjacent fixed-width fields into a run, so
 that the generated code handles them with a single `struct` call. A run ends where the next width depends on the data.
 """
 
@@ -38,7 +38,7 @@ class Source(ABC):
 
     @contextmanager
     def block(self, opening: str) -> Iterator[None]:
-        """An indented block. Runs do not cross its borders."""
+        """Open an indented block. Runs do not cross its borders."""
         self.flush()
         self.line(opening)
         self._depth += 1
@@ -51,29 +51,29 @@ class Source(ABC):
 
     @abstractmethod
     def flush(self) -> None:
-        """Write out the run of fixed-width fields gathered so far."""
+        """Write the current run of fixed-width fields."""
 
     def fresh(self, prefix: str) -> str:
-        """A variable name not used before."""
+        """Return a variable name not used before."""
         return f"{prefix}{next(self._numbers)}"
 
     def name(self, prefix: str, value: Any) -> str:
-        """A name in the scope of the generated code for an object made for it."""
+        """Return a new name in the scope of the generated code for an object."""
         name = self.fresh(prefix)
         self.scope[name] = value
         return name
 
     def layout(self, verb: str, formats: str) -> tuple[str, int]:
-        """The name of the bound method `verb` of the `struct` layout for `formats`, and the size of that layout."""
+        """Return the name of the bound method `verb` of the `struct` layout for `formats`, and the layout's size."""
         layout = Layout(">" + formats)
         name = f"{verb}_{formats.replace('?', 't')}"
         self.scope[name] = getattr(layout, verb)
         return name, layout.size
 
     def layouts(self, verb: str, format: str) -> str:
-        """The name of the bound methods `verb` for arrays of 0, 1, 2 … of a fixed-width type, up to FEW of them.
+        """Return the name of the bound methods `verb` for arrays of up to FEW elements of a fixed-width type.
 
-        Looking up a layout by its text costs as much as using it, and most arrays (replicas, say) are short.
+        Looking up a layout by its text costs as much as using it, and most arrays (for example replicas) are short.
         """
         name = f"{verb}_few_{format.replace('?', 't')}"
         self.scope[name] = tuple(getattr(layout, verb) for layout in _few(format))
@@ -86,7 +86,7 @@ def _few(format: str) -> list[Layout]:
 
 
 def least_size(type: FieldType, nullable: bool, version: int, flexible: bool) -> int:
-    """The fewest bytes a value of `type` takes: a claimed count times this is checked before anything is allocated."""
+    """Return the fewest bytes of a value of `type`: a claimed count times this is checked before allocation."""
     if type.format is not None:
         return Layout(">" + type.format).size
     if type.struct is not None:
@@ -104,15 +104,15 @@ def least_struct_size(struct: type[Struct], version: int, flexible: bool) -> int
 
 
 def positional_fields(struct: type[Struct], version: int) -> list[Field]:
-    """The fields of `struct` that stand one after the other in `version`."""
+    """Return the fields of `struct` that are encoded in order, outside the tag section, in `version`."""
     return [field for field in struct.__schema__.fields if field.in_version(version) and not field.tagged_in(version)]
 
 
 def tagged_fields(struct: type[Struct], version: int) -> list[Field]:
-    """The fields of `struct` that are in the tag section in `version`."""
+    """Return the fields of `struct` that are in the tag section in `version`."""
     return [field for field in struct.__schema__.fields if field.in_version(version) and field.tagged_in(version)]
 
 
 def absent_fields(struct: type[Struct], version: int) -> list[Field]:
-    """The fields of `struct` that `version` does not have."""
+    """Return the fields of `struct` that `version` does not have."""
     return [field for field in struct.__schema__.fields if not field.in_version(version)]

@@ -1,9 +1,8 @@
 """The source of a decoder: bytes to a message, for one struct in one version.
 
 The code is flat: nested structs are decoded in place, in loops, with local variables. `p` is the position, `size` the
-end of the buffer. Two rules make any bytes safe: nothing is sliced before its end is compared with `size`, and nothing
-is looped over before the count is compared with Kafka's limit and, times the least size of an element, with what is
-left.
+end of the buffer. Two rules make any bytes safe: no slice is taken before its end is compared with `size`, and no loop
+starts before the count is compared with Kafka's limit and, times the least size of an element, with the bytes left.
 """
 
 from struct import error as struct_error
@@ -27,9 +26,9 @@ from barnabas.protocol.primitives import (
 def emit_decoder(
     struct: type[Struct], version: int, flexible: bool, *, pauses: bool = False
 ) -> tuple[str, dict[str, Any]]:
-    """The source of `decode(buffer, position=0) -> (message, position)`, and the names it needs.
+    """Return the source of `decode(buffer, position=0) -> (message, position)`, and the names it needs.
 
-    pauses: a generator, which pauses behind each element of an array and returns the same.
+    pauses: a generator, which pauses after each element of an array and returns the same.
     """
     source = DecoderSource(version, flexible)
     source.pauses = pauses
@@ -50,7 +49,7 @@ class DecoderSource(Source):
             with self.block("except (IndexError, struct_error, UnicodeDecodeError) as broken:"):
                 self.line(f"raise DecodeError(f'{struct.__name__} v{self.version}: {{broken}}') from broken")
             if self.pauses:
-                self.line("yield")  # a generator also where there are no arrays
+                self.line("yield")  # a generator also without arrays
             self.line(f"return {message}, p")
         return self.text, self.scope
 
@@ -69,7 +68,7 @@ class DecoderSource(Source):
         self.run = []
 
     def struct(self, struct: type[Struct]) -> str:
-        """Decode a struct here; the name of the variable that holds it."""
+        """Emit the decoding of a struct here; return the name of its variable."""
         message = self.fresh("m")
         self.scope[struct.__name__] = struct
         self.line(f"{message} = new({struct.__name__})")
@@ -95,7 +94,7 @@ class DecoderSource(Source):
             self.line(f"{target} = {default!r}")
 
     def value(self, type: FieldType, target: str, nullable: bool, where: str) -> None:
-        """Decode a value of `type` into `target`."""
+        """Emit the decoding of a value of `type` into `target`."""
         if type.format is not None:
             self.run.append((type.format, target))
         elif type.element is not None:
@@ -112,7 +111,7 @@ class DecoderSource(Source):
             self.line(f"{target} = {self.struct(type.struct)}")
 
     def length(self, classic_format: str, tail: str) -> str:
-        """Read a length or a count; the variable that holds it, -1 for null."""
+        """Emit the reading of a length or a count; return its variable, which is -1 for null."""
         length = self.fresh("n")
         if self.flexible:
             self.run.append(("B", length))
@@ -125,7 +124,7 @@ class DecoderSource(Source):
         return length
 
     def sized(self, type: FieldType, target: str, nullable: bool, where: str) -> None:
-        """A string, bytes or records: a length and so many bytes."""
+        """Emit the decoding of a string, bytes or records: a length and so many bytes."""
         is_string = type.name == "string"
         length = self.length("h" if is_string else "i", "string_tail" if is_string else "uvarint_tail")
         self.line(f"end = p + {length}{' - 1' if self.flexible else ''}")

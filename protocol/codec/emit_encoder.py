@@ -1,8 +1,8 @@
 """The source of an encoder: a message to bytes, for one struct in one version.
 
 The generated function returns the parts of the encoding in order: packed runs of fixed-width fields, strings, and the
-records as they were given, uncopied. As in Kafka, a value in a field the version lacks is refused unless the field is
-ignorable, and a tagged field that holds its default is left out.
+records, not copied. As in Kafka, a value in a field the version lacks is refused unless the field is ignorable, and a
+tagged field with its default value is left out.
 """
 
 from struct import error as struct_error
@@ -18,16 +18,16 @@ from barnabas.protocol.primitives import MAX_STRING_BYTES, uvarint
 def emit_encoder(
     struct: type[Struct], version: int, flexible: bool, *, pauses: bool = False
 ) -> tuple[str, dict[str, Any]]:
-    """The source of `encode(message) -> list of parts`, and the names it needs.
+    """Return the source of `encode(message) -> list of parts`, and the names it needs.
 
-    With `pauses` it is a generator, which yields the parts behind each element of an array, and returns them. Whoever
-    goes through it may take out what is in there. An array inside a tagged field has no pauses.
+    With `pauses` it is a generator, which yields the parts after each element of an array, and returns them. The
+    caller may remove parts from the list. An array inside a tagged field has no pauses.
     """
     return EncoderSource(version, flexible, pauses=pauses).function(struct)
 
 
 class EncoderSource(Source):
-    add = "add"  # the function that takes the parts; another one inside a tagged field
+    add = "add"  # the function that adds parts; another one inside a tagged field
 
     def __init__(self, version: int, flexible: bool, *, pauses: bool = False) -> None:
         super().__init__(version, flexible)
@@ -54,7 +54,7 @@ class EncoderSource(Source):
             self.run = []
 
     def packed(self, run: list[tuple[str, str]]) -> str:
-        """An expression for the bytes of a run."""
+        """Return an expression for the bytes of a run."""
         if run == [("B", "0")]:
             return r"b'\0'"
         pack, _ = self.layout("pack", "".join(format for format, _ in run))
@@ -71,7 +71,7 @@ class EncoderSource(Source):
             self.tag_section(struct, message)
 
     def differs(self, field: Field, value: str) -> str:
-        """A condition that holds when `value` is not the field's default."""
+        """Return a condition that holds when `value` is not the field's default."""
         default = field.default_value()
         if field.type.struct is not None:
             usual = self.name("default", default_instance(field.type.struct))
@@ -85,7 +85,7 @@ class EncoderSource(Source):
         return f"{value} != {default!r}"
 
     def value(self, type: FieldType, value: str, nullable: bool) -> None:
-        """Encode `value`, an expression of `type`."""
+        """Emit the encoding of `value`, an expression of `type`."""
         if type.format is not None:
             self.run.append((type.format, value))
         elif type.element is not None:
@@ -100,7 +100,7 @@ class EncoderSource(Source):
             self.struct(type.struct, message)
 
     def length(self, length: str, classic_format: str, long: str = "uvarint") -> None:
-        """Write a length (already one more than it is, where flexible) behind the pending run."""
+        """Emit a length (one more than the size, if flexible) after the pending run."""
         if not self.flexible:
             self.run.append((classic_format, length))
             self.flush()
@@ -114,7 +114,7 @@ class EncoderSource(Source):
             self.line(f"{self.add}({long}({length}))")
 
     def measured(self, value: str, nullable: bool, taken: str) -> tuple[str, str]:
-        """Put `taken` (of `value`) and its length into variables; their names. Null is empty and of length null."""
+        """Put `taken` (of `value`) and its length into variables; return their names. Null: empty, with null length."""
         data, length = self.fresh("v"), self.fresh("n")
         more = " + 1" if self.flexible else ""
         if not nullable:
@@ -122,7 +122,7 @@ class EncoderSource(Source):
             self.line(f"{length} = len({data}){more}")
             return data, length
         self.line(f"{data} = {value}")
-        pending, self.run = self.run, []  # put aside: these blocks write nothing yet
+        pending, self.run = self.run, []  # saved: these blocks write nothing yet
         with self.block(f"if {data} is None:"):
             self.line(f"{data} = b''")
             self.line(f"{length} = {'0' if self.flexible else '-1'}")
@@ -134,7 +134,7 @@ class EncoderSource(Source):
         return data, length
 
     def sized(self, type: FieldType, value: str, nullable: bool) -> None:
-        """A string, bytes or records: a length and so many bytes."""
+        """Emit the encoding of a string, bytes or records: a length and so many bytes."""
         if type.name == "string":
             data, length = self.measured(value, nullable, "{}.encode()")
             self.length(length, "h", "string_length")

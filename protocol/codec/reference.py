@@ -1,7 +1,7 @@
-"""Encoding and decoding by walking the schema, field by field: slow, and plain enough to be believed.
+"""Encoding and decoding by walking the schema, field by field: slow, and simple enough to be trusted.
 
-The tests hold the compiled codecs against it. Nothing else uses it. Decoding trusts its input to be well-formed where
-the compiled decoder must not: any exception may come out of broken bytes.
+The tests compare the compiled codecs with it. Nothing else uses it. Decoding trusts its input to be well-formed where
+the compiled decoder must not: broken bytes may raise any exception.
 """
 
 from struct import Struct as Layout

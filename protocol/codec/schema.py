@@ -1,6 +1,6 @@
-"""Messages as data: the declarative structs everything in `protocol/` is made of.
+"""Messages as data: the declarative structs of which everything in `protocol/` is made.
 
-A message is a class whose fields say what Kafka's definition of it says: type, versions, nullability, default, tag.
+A message is a class whose fields have the properties of Kafka's definition: type, versions, nullability, default, tag.
 
     class EndTxnRequest(Request, key=26, versions="0-5", flexible="3+"):
         transactional_id: str = field(STRING)
@@ -12,11 +12,11 @@ attributes. It knows nothing of bytes: `compile.py` turns a class and a version 
 Names are Kafka's in snake_case, ranges are Kafka's too: "3", "0-5", "3+". A field that is absent in a version decodes
 to its default: the one given, or zero, "", an empty list. A field without `default=` must be given to the constructor.
 
-Two liberties: a tagged struct that may not be null is None when it was not sent (or is all defaults), so that an answer
-with thousands of partitions need not carry thousands of empty structs; and topic ids are 16 raw bytes.
+Two differences: a tagged struct that may not be null is None when it was not sent (or is all defaults), so that a
+response with thousands of partitions need not have thousands of empty structs; and topic ids are 16 raw bytes.
 
-Nothing is worked out before it is needed (start-up is a feature): ranges are parsed when a codec is compiled, a
-constructor is generated when the first instance is made.
+Nothing is computed before it is needed (a fast start-up is a feature): ranges are parsed when a codec is compiled, a
+constructor is generated when the first instance is created.
 """
 
 from collections.abc import Callable, Iterator
@@ -49,7 +49,7 @@ class VersionRange(NamedTuple):
 
 
 class FieldType:
-    """A type of the wire. `format` is the character of a fixed-width one in `struct`'s language, or None."""
+    """A type of the wire format. `format` is the `struct` character of a fixed-width type, or None."""
 
     __slots__ = ("element", "format", "name", "struct", "zero")
 
@@ -63,7 +63,7 @@ class FieldType:
     ) -> None:
         self.name = name
         self.format = format
-        self.zero = zero  # the default of a field that gives none; not used for structs and arrays, which are mutable
+        self.zero = zero  # the default of a field without one; not used for structs and arrays, which are mutable
         self.struct = struct
         self.element = element
 
@@ -85,7 +85,7 @@ RECORDS = FieldType("records")  # a view into the decoded buffer, not a copy
 
 
 def array(element: "FieldType | type[Struct]") -> FieldType:
-    """The type of a list of `element`."""
+    """Return the type of a list of `element`."""
     element = _as_type(element)
     return FieldType("[]" + element.name, element=element)
 
@@ -105,7 +105,7 @@ MISSING: Any = _Missing()
 
 
 class Field:
-    """One field of a struct: what Kafka's definition says of it, ranges still as text."""
+    """One field of a struct: the properties of Kafka's definition, with ranges still as text."""
 
     __slots__ = ("default", "ignorable", "name", "nullable", "tag", "tagged_versions", "type", "versions")
 
@@ -119,7 +119,7 @@ class Field:
         tagged_versions: str,
         ignorable: bool,
     ) -> None:
-        self.name = ""  # the class that holds it sets it
+        self.name = ""  # set by the class that contains it
         self.type = type
         self.versions = versions
         self.nullable = nullable
@@ -135,11 +135,11 @@ class Field:
 
     @property
     def may_be_unset(self) -> bool:
-        """Whether this is a tagged struct that cannot be null, so that None stands for its default."""
+        """Whether this is a tagged struct that cannot be null, so that None means its default."""
         return self.type.struct is not None and self.tag is not None and self.nullable == NO_VERSIONS
 
     def default_value(self) -> Any:
-        """What the field holds where it was not on the wire; a fresh object where that is mutable."""
+        """Return the field's value if it was not sent; a new object if that is mutable."""
         if self.default is not MISSING:
             return list(self.default) if isinstance(self.default, list) else self.default
         if self.type.element is not None:
@@ -170,16 +170,16 @@ def field(
 ) -> Any:
     """Declare a field.
 
-    versions: where it is on the wire.       nullable: where it may be null.
-    tag: its number in the tag section, in the versions `tagged` (by default, wherever it is on the wire).
-    ignorable: an older version that lacks the field just leaves it out; otherwise a value there cannot be written.
+    versions: those that have the field.       nullable: those in which it may be null.
+    tag: its number in the tag section, in the versions `tagged` (by default, in all of `versions`).
+    ignorable: an older version that lacks the field leaves it out; otherwise a value there cannot be written.
     """
     tagged_versions = NO_VERSIONS if tag is None else tagged or versions
     return Field(_as_type(type), versions, nullable, default, tag, tagged_versions, ignorable)
 
 
 class Schema(NamedTuple):
-    """What a struct's class says of itself. A nested struct has no key, and its versions are its parent's."""
+    """The schema of a struct's class. A nested struct has no key, and its versions are its parent's."""
 
     fields: tuple[Field, ...]
     key: int | None
@@ -189,7 +189,7 @@ class Schema(NamedTuple):
 
     @property
     def valid_versions(self) -> range:
-        """The versions a top-level struct can be written in."""
+        """The versions in which a top-level struct can be written."""
         low, high = VersionRange.parse(self.versions or NO_VERSIONS)
         return range(low, high + 1)
 
@@ -198,7 +198,7 @@ class Schema(NamedTuple):
 
 
 def schema_of(struct: type) -> Schema:
-    """The schema of a struct class; of any other class an empty one."""
+    """Return the schema of a struct class, an empty one for any other class."""
     return getattr(struct, "__schema__", None) or Schema((), None, None, NO_VERSIONS, False)
 
 
@@ -246,7 +246,7 @@ class Struct(metaclass=StructMeta):
 
     def __init__(self, **values: Any) -> None:
         _install_constructor(type(self))
-        self.__init__(**values)  # type: ignore[misc]  # because the constructor just installed is the one meant
+        self.__init__(**values)  # type: ignore[misc]  # because the constructor just installed is called
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -254,7 +254,7 @@ class Struct(metaclass=StructMeta):
         return all(getattr(self, name) == getattr(other, name) for name in _attributes(type(self)))
 
     def __repr__(self) -> str:
-        """The fields that differ from their defaults: what one wants to read in a failing test."""
+        """Return the fields that differ from their defaults: what a reader of a failing test needs."""
         return f"{type(self).__name__}({', '.join(_described(self))})"
 
 
@@ -267,13 +267,13 @@ class Response(Struct):
 
 
 class Stored(Struct, keeps_unknown_tags=True):
-    """The base of what is kept in logs. Tagged fields of a newer release are carried along: rewriting loses nothing."""
+    """The base of messages stored in logs. Unknown tagged fields of a newer release are preserved when rewriting."""
 
     unknown_tags: tuple[tuple[int, bytes], ...] = ()
 
 
 def default_instance(struct: type[Struct]) -> Any:
-    """An instance that holds the default of every field."""
+    """Return an instance with the default of every field."""
     instance = struct.__new__(struct)
     for declared in struct.__schema__.fields:
         setattr(instance, declared.name, declared.default_value())
@@ -303,7 +303,7 @@ def _described(message: Struct) -> Iterator[str]:
 
 
 def _install_constructor(struct: type[Struct]) -> None:
-    """Generate the keyword-only constructor of `struct`: one assignment a field, as if written by hand."""
+    """Generate the keyword-only constructor of `struct`: one assignment for each field, as if hand-written."""
     scope: dict[str, Any] = {"MISSING": MISSING}
     arguments, body = [], []
     for declared in struct.__schema__.fields:

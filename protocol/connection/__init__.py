@@ -1,1 +1,1 @@
-"""Both ends of a connection without sockets: bytes in, requests and answers out."""
+"""Both ends of a connection without sockets: bytes in, requests and responses out."""

@@ -1,9 +1,9 @@
 """The client's side of one connection, without I/O: requests to bytes, bytes to responses.
 
-Knows frames, headers, correlation ids and the order of answers; knows nothing of sockets, retries or which version to
-choose. `receive` is total: any bytes give responses or a ConnectionBroken, never an exception.
+Knows frames, headers, correlation ids and the order of responses; knows nothing of sockets, retries or the choice of
+versions. `receive` is total: any bytes give responses or a ConnectionBroken, never an exception.
 
-Invariants: answers come in the order of the requests; after a ConnectionBroken nothing more is received or sent.
+Invariants: responses come in the order of the requests; after a ConnectionBroken nothing more is received or sent.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _CORRELATION_ID_MAX = 0x7FFFFFFF
 
 
 class ResponseReceived(NamedTuple):
-    """An answer, and which question of this connection it belongs to (counted from 0)."""
+    """A response, and the sequence number of its request on this connection (counted from 0)."""
 
     sequence: int
     response: Any
 
 
 class ConnectionBroken(NamedTuple):
-    """Nothing more can be understood on this connection; says why."""
+    """The connection's data can no longer be parsed; has the reason."""
 
     reason: str
 
@@ -45,7 +45,7 @@ class _Asked(NamedTuple):
 
 
 class ClientConnection:
-    """One connection. `limit` is the largest answer accepted, in bytes."""
+    """One connection. `limit` is the largest accepted response, in bytes."""
 
     def __init__(self, client_id: str | None, limit: int = FRAME_BYTES_MAX) -> None:
         self._client_id = client_id
@@ -56,11 +56,11 @@ class ClientConnection:
 
     @property
     def in_flight(self) -> int:
-        """How many answers are still to come."""
+        """The number of outstanding responses."""
         return len(self._asked)
 
     def send(self, request: Request, version: int, *, answered: bool = True) -> tuple[int, list[Buffer]]:
-        """(sequence, the frame in pieces to be sent). Not `answered`: a Produce with acks 0, which gets no response."""
+        """Return (sequence, the frame in pieces to send). Not `answered`: a Produce with acks 0, without a response."""
         assert self._broken is None, "a broken connection sends nothing"
         key = ApiKey(request.__schema__.key or 0)
         sequence, self._sent = self._sent, self._sent + 1
@@ -73,7 +73,7 @@ class ClientConnection:
         return sequence, [SIZE.pack(size), header, *body]
 
     def receive(self, data: Buffer) -> list[ClientEvent]:
-        """What the bytes say. Responses hold views into the received frame (their records), which stay valid."""
+        """Return the events in the bytes. The records in responses are views into the frame, which stay valid."""
         if self._broken is not None:
             return []
         events: list[ClientEvent] = []
@@ -95,7 +95,7 @@ class ClientConnection:
             raise DecodeError(f"an answer to request {correlation_id} where {asked.correlation_id} was next")
         version = asked.version
         if asked.key == ApiKey.API_VERSIONS and _is_unsupported_version(frame, position):
-            version = 0  # a broker that does not know our version answers in the first one
+            version = 0  # a broker that does not know this version responds in the first one
         response, position = response_codec(asked.key, version).decode(frame, position)
         if position != len(frame):
             raise DecodeError(f"{len(frame) - position} bytes behind a {asked.key.api_name} response v{version}")

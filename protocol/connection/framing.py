@@ -1,8 +1,7 @@
 """Frames: an i32 size and that many bytes, in both directions.
 
-Nothing is ever allocated by a size that was only claimed: an incomplete frame is as large as what has come of it. A
-size that cannot be is reported as a value with the reason in words, and names the two guests that come to a wrong door
-every day: a TLS hello and an HTTP request.
+Nothing is allocated by a claimed size: an incomplete frame takes as much memory as the bytes received. An invalid size
+is reported as a value with a reason in words, which recognises two common mistakes: a TLS hello and an HTTP request.
 """
 
 from __future__ import annotations
@@ -14,23 +13,23 @@ from barnabas.protocol.primitives import Buffer
 
 SIZE: Final = struct.Struct(">i")
 SIZE_BYTES: Final = 4
-FRAME_BYTES_MAX: Final = 100 * 1024 * 1024  # socket.request.max.bytes as Kafka ships it
+FRAME_BYTES_MAX: Final = 100 * 1024 * 1024  # Kafka's default of socket.request.max.bytes
 
 _TLS_HANDSHAKE: Final = b"\x16\x03"
 _HTTP_WORDS: Final = (b"GET ", b"POST", b"PUT ", b"HEAD", b"OPTI", b"DELE", b"PATC", b"CONN", b"TRAC", b"PRI ", b"HTTP")
 
 
 class Split(NamedTuple):
-    """What a buffer holds. Positions are absolute in that buffer."""
+    """The frames of a buffer. Positions are absolute in that buffer."""
 
     frames: list[tuple[int, int]]  # [start, end) of every complete frame, without its size
-    consumed: int  # where the first incomplete frame begins, with its size
+    consumed: int  # the start of the first incomplete frame, with its size
     needed: int  # bytes from `consumed` until that frame is complete; 4 while its size is not known
     refused: str | None  # why nothing after `consumed` can be a frame
 
 
 def split_frames(buffer: Buffer, start: int, end: int, limit: int = FRAME_BYTES_MAX) -> Split:
-    """Every complete frame in buffer[start:end]; a frame may carry at most `limit` bytes."""
+    """Return every complete frame in buffer[start:end]; a frame may have at most `limit` bytes."""
     frames: list[tuple[int, int]] = []
     while end - start >= SIZE_BYTES:
         size: int = SIZE.unpack_from(buffer, start)[0]
@@ -45,7 +44,7 @@ def split_frames(buffer: Buffer, start: int, end: int, limit: int = FRAME_BYTES_
 
 
 def why_refused(size: int, limit: int) -> str:
-    """A sentence for people about a size below zero or above `limit`."""
+    """Return a sentence for the operator about a size below zero or above `limit`."""
     first = SIZE.pack(size)
     if first.startswith(_TLS_HANDSHAKE):
         return "a TLS hello where plain Kafka is spoken"
@@ -57,12 +56,12 @@ def why_refused(size: int, limit: int) -> str:
 
 
 def frame(payload: Buffer) -> bytes:
-    """The payload with its size in front."""
+    """Return the payload with its size in front."""
     return b"".join((SIZE.pack(len(payload)), payload))
 
 
 class FrameBuffer:
-    """Received bytes in, complete frames out. Any bytes will do: `refused` says when there can be no more frames."""
+    """A buffer from received bytes to complete frames. Accepts any bytes: `refused` is set when no frame can follow."""
 
     __slots__ = ("_buffer", "_needed", "limit", "refused")
 
@@ -78,7 +77,7 @@ class FrameBuffer:
         return not self._buffer
 
     def feed(self, data: Buffer) -> list[memoryview]:
-        """The frames that `data` completes, in order, as views that stay valid. After a refusal always none."""
+        """Return the frames that `data` completes, in order, as views that stay valid. None after a refusal."""
         if self.refused is not None:
             return []
         buffer = self._buffer
@@ -89,7 +88,7 @@ class FrameBuffer:
         self.refused, self._needed = found.refused, found.needed
         if not found.frames:
             return []
-        # The views keep the old buffer; what is left moves into a new one.
+        # The views reference the old buffer; the rest moves into a new one.
         self._buffer = buffer[found.consumed :]
         view = memoryview(buffer)
         return [view[start:end] for start, end in found.frames]

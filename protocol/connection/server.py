@@ -1,12 +1,12 @@
-"""The server's side of one connection, without I/O: bytes to requests, answers to bytes in the order of the requests.
+"""The server's side of one connection, without I/O: bytes to requests, responses to bytes in order.
 
 Knows frames, headers and order; knows nothing of sockets, of what a request means, or of which APIs are offered.
-`receive` is total: any bytes give requests or a ProtocolBroken, never an exception. A broker that wants its bytes
-served where they were received stands on `split_frames` and `parse_request_header` directly; this is the same thing
-for everyone who can afford a copy: scripted servers, fuzzers, proxies.
+`receive` is total: any bytes give requests or a ProtocolBroken, never an exception. A broker that parses its bytes
+without a copy uses `split_frames` and `parse_request_header` directly; this class is for code that can afford a copy:
+scripted servers, fuzzers, proxies.
 
-Invariants: requests are numbered from 0 as they come; nothing leaves before every earlier request was replied to; after
-a ProtocolBroken nothing more is received, but earlier requests may still be replied to.
+Invariants: requests are numbered from 0 as they come; no reply is sent before every earlier request was replied to;
+after a ProtocolBroken nothing more is received, but earlier requests may still be replied to.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from barnabas.protocol.registry import ApiKey, request_codec, response_codec
 
 
 class RequestReceived(NamedTuple):
-    """A request whose header was understood; the body waits to be decoded."""
+    """A request with a parsed header; the body is not decoded yet."""
 
     sequence: int
     header: RequestHeader
     body: memoryview
 
     def decode(self) -> Any:
-        """The request. DecodeError if its bytes are damaged, or there is no such API or version."""
+        """Return the request. DecodeError if its bytes are damaged, or there is no such API or version."""
         key, version = self.header.api_key, self.header.api_version
         try:
             codec = request_codec(key, version)
@@ -48,7 +48,7 @@ ServerEvent = RequestReceived | ProtocolBroken
 
 
 class ServerConnection:
-    """One connection. `limit` is the largest request accepted, in bytes."""
+    """One connection. `limit` is the largest accepted request, in bytes."""
 
     def __init__(self, limit: int = FRAME_BYTES_MAX) -> None:
         self._frames = FrameBuffer(limit)
@@ -58,7 +58,7 @@ class ServerConnection:
         self._waiting: dict[int, bytes | None] = {}  # replies that came before those of earlier requests
 
     def receive(self, data: Buffer) -> list[ServerEvent]:
-        """What the bytes say, in order."""
+        """Return the events in the bytes, in order."""
         if self._is_broken:
             return []
         events: list[ServerEvent] = []
@@ -76,7 +76,7 @@ class ServerConnection:
         return events
 
     def reply(self, sequence: int, payload: bytes | None) -> bytes:
-        """Take the reply to a request (header and body; None: it gets none) and return what may be sent by now."""
+        """Add the reply to a request (header and body; None: no reply) and return the bytes that may be sent now."""
         assert self._sent <= sequence < self._received, f"request {sequence} is not waiting for a reply"
         assert sequence not in self._waiting, f"request {sequence} was replied to before"
         self._waiting[sequence] = payload
@@ -90,7 +90,7 @@ class ServerConnection:
 
 
 def encode_response(header: RequestHeader, response: Response, version: int | None = None) -> bytes:
-    """Header and body of a reply. `version` is the body's where it differs from the request's (ApiVersions)."""
+    """Return header and body of a reply. `version`: of the body if it differs from the request's (ApiVersions)."""
     key = ApiKey(header.api_key)
     head = encode_response_header(key, header.api_version, header.correlation_id)
     body = response_codec(key, header.api_version if version is None else version).encode(response)

@@ -1,10 +1,9 @@
 """The small text and JSON files: offset checkpoints, leader epochs, partition.metadata, the clean-shutdown marker.
 
-A checkpoint is a version line (0), a line with the number of entries, and a line each. In ours the last line of an
-offset checkpoint is the CRC-32C of the lines between, in the place of an offset: no topic can have the name in it, so
-Apache Kafka overlooks it, and writes the file without it. A changed digit would be taken for another offset
-otherwise. Who writes these files writes them to a temporary name, syncs, renames and syncs the directory; that is not
-decided here.
+A checkpoint is a version line (0), a line with the number of entries, and a line each. In Barnabas the last line of an
+offset checkpoint is the CRC-32C of the lines between, in the place of an offset: no topic can have its name, so
+Apache Kafka ignores it, and writes the file without it. Otherwise a changed digit would be taken for another offset.
+The writers of these files write them to a temporary name, sync, rename and sync the directory; that is not done here.
 """
 
 from __future__ import annotations
@@ -20,24 +19,24 @@ from barnabas.protocol.records.crc32c import crc32c
 
 _VERSION = "0"
 _CHECKSUM = "!crc32c"
-_PLAIN_DIGITS_MAX = 20  # of a partition and an offset together; what has more is looked at with care
+_PLAIN_DIGITS_MAX = 20  # of a partition and an offset together; longer ones are parsed with all checks
 
 
 class EpochEntry(NamedTuple):
-    """From `start_offset` on, batches carry this leader epoch or a later one."""
+    """From `start_offset` on, batches have this leader epoch or a later one."""
 
     epoch: int
     start_offset: int
 
 
 def encode_offsets(offsets: Mapping[tuple[str, int], int]) -> bytes:
-    """An offset checkpoint: `topic partition offset` per line, by (topic, partition); then the checksum, if any."""
+    """Return an offset checkpoint: `topic partition offset` lines by (topic, partition); then the checksum, if any."""
     rows = [f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items())]
     return _encode([*rows, f"{_CHECKSUM} 0 {_checksum(rows)}"] if rows else rows)
 
 
 def decode_offsets(data: bytes) -> dict[tuple[str, int], int]:
-    """Offsets by (topic, partition). An empty file is an empty checkpoint: Kafka leaves one for an idle cleaner."""
+    """Return offsets by (topic, partition). An empty file is an empty checkpoint, as Kafka's for an idle cleaner."""
     offsets: dict[tuple[str, int], int] = {}
     rows = _decode(data, columns=3)
     if rows and rows[-1][1][0] == _CHECKSUM:
@@ -53,12 +52,12 @@ def decode_offsets(data: bytes) -> dict[tuple[str, int], int]:
 
 
 def encode_leader_epochs(entries: Iterable[tuple[int, int]]) -> bytes:
-    """A leader-epoch-checkpoint: `epoch startOffset` per line."""
+    """Return a leader-epoch-checkpoint: `epoch startOffset` per line."""
     return _encode([f"{epoch} {start_offset}" for epoch, start_offset in entries])
 
 
 def decode_leader_epochs(data: bytes) -> list[EpochEntry]:
-    """The entries in the file's order; DecodeError unless both columns increase (start offsets may repeat)."""
+    """Return the entries in the file's order; DecodeError unless both columns increase (start offsets may repeat)."""
     entries = [EpochEntry(_number(epoch, line), _number(start, line)) for line, (epoch, start) in _decode(data, 2)]
     for before, after in pairwise(entries):
         if after.epoch <= before.epoch or after.start_offset < before.start_offset:
@@ -67,18 +66,18 @@ def decode_leader_epochs(data: bytes) -> list[EpochEntry]:
 
 
 def epoch_at(entries: Sequence[EpochEntry], offset: int) -> int | None:
-    """The leader epoch that a batch at `offset` has by these entries; None below the first."""
+    """Return the leader epoch of a batch at `offset` by these entries; None below the first."""
     found = bisect_right(entries, offset, key=lambda entry: entry.start_offset)
     return entries[found - 1].epoch if found else None
 
 
 def encode_partition_metadata(topic_id: bytes) -> bytes:
-    """A partition.metadata: the topic's id, so that a recreated topic never takes over old files."""
+    """Return a partition.metadata: the topic's id, so that a recreated topic never takes over old files."""
     return f"version: 0\ntopic_id: {uuid_text(topic_id)}\n".encode()
 
 
 def decode_partition_metadata(data: bytes) -> bytes:
-    """The 16 raw bytes of the topic id."""
+    """Return the 16 raw bytes of the topic id."""
     fields = dict(line.split(": ", 1) for line in _text(data).splitlines() if ": " in line)
     if fields.get("version") != _VERSION:
         raise DecodeError(f"partition.metadata version {fields.get('version')!r}")
@@ -89,12 +88,12 @@ def decode_partition_metadata(data: bytes) -> bytes:
 
 
 def encode_clean_shutdown(broker_epoch: int) -> bytes:
-    """The marker a clean stop leaves behind."""
+    """Return the marker of a clean stop."""
     return f'{{"version":0,"brokerEpoch":{broker_epoch}}}'.encode()
 
 
 def decode_clean_shutdown(data: bytes) -> int:
-    """The broker epoch in the marker, -1 where there is none: that the file exists is what counts."""
+    """Return the broker epoch in the marker, -1 without one: only the existence of the file matters."""
     import json  # six milliseconds that most starts do not need
 
     try:

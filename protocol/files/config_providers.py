@@ -1,16 +1,15 @@
 """Apache Kafka's configuration providers: `${file:/path:key}`, `${dir:/path:name}` and `${env:NAME}` in values.
 
-`config.providers` names the providers, `config.providers.NAME.class` says what each is, and `….param.…` what it may
-read. Variables are found as Kafka finds them: a value may have several, what they stand for is put in as it is, and
-is not searched again. The providers' own settings are taken as written. A variable of a provider that is not named
-stays as it is.
+`config.providers` names the providers, `config.providers.NAME.class` is the class of each, and `….param.…` limits what
+it may read. Variables are found as in Kafka: a value may have several, they are replaced by their values, which are
+not searched again. The providers' own settings are used literally. A variable of an unknown provider is not replaced.
 
-Differs from Kafka where a variable stands for nothing (no such key, no such file of a directory, not allowed): there
-it stays in the value, and would be a password that everybody can guess; here it is an error. The errors name files,
+Differs from Kafka if a variable has no value (no such key, no such file of a directory, not permitted): there the
+variable stays in the value, and would be a password that anyone can guess; here it is an error. The errors name files,
 keys and variables, never a value.
 
-Where paths are limited links are followed, so that none leads out of the allowed ones. Beside that no file is touched
-here: the caller reads files and the environment, and bounds what is read.
+If paths are limited, links are resolved, so that none leads out of the permitted ones. Apart from that no file is read
+here: the caller reads files and the environment, and limits their size.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ PROVIDERS = "config.providers"
 _PACKAGE = "org.apache.kafka.common.config.provider."
 _FILE, _DIRECTORY, _ENVIRONMENT = "FileConfigProvider", "DirectoryConfigProvider", "EnvVarConfigProvider"
 _CLASSES = {_PACKAGE + name: name for name in (_FILE, _DIRECTORY, _ENVIRONMENT)}
-_VARIABLE = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")  # Kafka 4.4.0's: what is the path is not obvious
+_VARIABLE = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")  # Kafka 4.4.0's: which part is the path is not obvious
 
 Read = Callable[[str], bytes]
 
 
 class UnresolvedError(ValueError):
-    """A variable that cannot be resolved, or a provider of no use. `key` is the setting that is to blame."""
+    """A variable that cannot be resolved, or an invalid provider. `key` is the setting with the error."""
 
     def __init__(self, key: str, sentence: str) -> None:
         super().__init__(f"{key}: {sentence}")
@@ -44,26 +43,26 @@ class UnresolvedError(ValueError):
 class _Provider(NamedTuple):
     kind: str
     allowed: JavaPattern | None
-    """Of the environment: the variables that may be asked for; None for all of them."""
+    """For the environment: the variables that may be read; None for all of them."""
     allowed_paths: tuple[str, ...]
-    """Of files and directories: under which ones they may be, without links in their names; none is all of them."""
+    """For files and directories: the permitted parent directories, with links resolved; empty permits all."""
 
 
 def names_of_providers(settings: Mapping[str, str]) -> list[str]:
-    """Those that `config.providers` names. Spaces belong to a name, as in Kafka."""
+    """Return the names in `config.providers`. Spaces belong to a name, as in Kafka."""
     named = settings.get(PROVIDERS, "")
     return named.split(",") if named.strip() else []
 
 
 def variable_in(text: str, providers: list[str]) -> str | None:
-    """The first variable of one of these providers in a value."""
+    """Return the first variable of one of these providers in a value."""
     return next((found[0] for found in _VARIABLE.finditer(text) if found[1] in providers), None)
 
 
 def resolved(settings: Mapping[str, str], read_file: Read, variables: Mapping[str, str]) -> dict[str, str]:
-    """The settings with what their variables stand for, without those of the providers. UnresolvedError.
+    """Return the settings with their variables replaced, without the providers' own settings. UnresolvedError.
 
-    read_file: the bytes of a file, OSError.   variables: those of the environment.
+    read_file: returns the bytes of a file, OSError.   variables: those of the environment.
     """
     names = names_of_providers(settings)
     if not names:
@@ -122,7 +121,7 @@ def _why(error: OSError | ValueError) -> str:
 
 
 class _Source:
-    """A provider with what it has read: each file is read once. Its errors are ValueErrors, in a sentence."""
+    """A provider with the files it has read: each is read once. Its errors are ValueErrors, as a sentence."""
 
     def __init__(self, provider: _Provider, read_file: Read, variables: Mapping[str, str]) -> None:
         self._provider = provider
@@ -131,7 +130,7 @@ class _Source:
         self._files: dict[str, bytes] = {}
 
     def value(self, path: str, key: str) -> str:
-        """What `${provider:path:key}` stands for."""
+        """Return the value of `${provider:path:key}`."""
         if self._provider.kind == _ENVIRONMENT:
             return self._of_environment(path, key)
         if not path:
@@ -167,7 +166,7 @@ class _Source:
             raise ValueError(f"{posixpath.join(path, name)} is not in UTF-8") from None
 
     def _allowed(self, path: str) -> str:
-        """The same without links."""
+        """Return the path without links."""
         try:
             real = posixpath.realpath(path, strict=True)
         except (OSError, ValueError) as error:

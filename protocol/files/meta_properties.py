@@ -1,14 +1,14 @@
-"""meta.properties: which cluster and which node a data directory belongs to.
+"""meta.properties: the cluster and the node that a data directory belongs to.
 
 Version 1 (KRaft): `version=1`, `cluster.id`, `node.id`, and `directory.id`, which may be missing. The cluster id is an
 opaque string; the directory id is a uuid in Kafka's 22 characters, never one of the first hundred, which are reserved.
 
-`barnabas.time.indexes=complete` is ours, and Kafka overlooks it: every time index in the directory was made by who
-fills in largest timestamps that clients leave out. A directory without it may have indexes that pass over such batches.
-So is `barnabas.log.starts=complete`: where retention took segments, their `.deleted` files stay until the leader epochs
-say so. In a directory without it a kill may have left epochs that begin below the first segment. So is
-`barnabas.crc32c`, the CRC-32C of the other lines: an id that has changed would be another id. Who edits the file by
-hand removes that line.
+Three keys are not Kafka's, which ignores them. `barnabas.time.indexes=complete`: every time index in the directory was
+made by a version that computes largest timestamps that clients leave out. A directory without it may have indexes that
+omit such batches. `barnabas.log.starts=complete`: after retention deleted segments, their `.deleted` files stay until
+the leader epochs are updated. In a directory without it a kill may have left epochs that begin below the first segment.
+`barnabas.crc32c`: the CRC-32C of the other lines, because a changed id would be another id. An operator who edits the
+file must remove that line.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _CHECKSUM = "barnabas.crc32c"
 
 
 class MetaProperties(NamedTuple):
-    """What the file says. `directory_id` is 16 raw bytes, or None where the file has none yet.
+    """The content of the file. `directory_id` is 16 raw bytes, or None if the file has none yet.
 
-    `tells_all_times`: no time index passes over a batch whose header lacks its largest timestamp. `tells_log_starts`:
-    leader epochs that begin below the first segment, and no `.deleted` files, say that segments are lost.
+    `tells_all_times`: no time index omits a batch whose header lacks its largest timestamp. `tells_log_starts`: leader
+    epochs that begin below the first segment, without `.deleted` files, mean that segments are lost.
     """
 
     cluster_id: str
@@ -42,7 +42,7 @@ class MetaProperties(NamedTuple):
 
 
 def encode(meta: MetaProperties) -> bytes:
-    """The whole file, in version 1."""
+    """Return the whole file, in version 1."""
     fields = {"version": _VERSION, "cluster.id": meta.cluster_id, "node.id": str(meta.node_id)}
     if meta.directory_id is not None:
         fields["directory.id"] = uuid_text(meta.directory_id)
@@ -58,7 +58,7 @@ def _checksum(fields: Mapping[str, str]) -> str:
 
 
 def decode(data: bytes) -> MetaProperties:
-    """What the file says; DecodeError with a sentence for people if it says too little or something else."""
+    """Return the content of the file; DecodeError with a sentence for the operator if it is incomplete or invalid."""
     try:
         fields = properties.decode_utf8(data)
     except DecodeError as error:
@@ -93,5 +93,5 @@ def decode(data: bytes) -> MetaProperties:
 
 
 def is_reserved_directory_id(directory_id: bytes) -> bool:
-    """Whether the id is one of the first hundred, which mean things like `unassigned`."""
+    """Return whether the id is one of the first hundred, which have special meanings like `unassigned`."""
     return int.from_bytes(directory_id, "big") < _RESERVED_IDS

@@ -19,19 +19,19 @@ assert ENTRY.size == ENTRY_SIZE
 
 
 class OffsetIndexEntry(NamedTuple):
-    """Where a batch starts in the log file, by its last offset (relative to the segment's base)."""
+    """The position of a batch in the log file, by its last offset (relative to the segment's base)."""
 
     relative_offset: int
     position: int
 
 
 def encode(entries: list[tuple[int, int]] | list[OffsetIndexEntry]) -> bytes:
-    """The bytes of (relative offset, position) pairs."""
+    """Return the bytes of (relative offset, position) pairs."""
     return b"".join(ENTRY.pack(*entry) for entry in entries)
 
 
 def decode(data: Buffer) -> list[OffsetIndexEntry]:
-    """Every entry of a trimmed file; DecodeError if a piece of one is left over or they do not increase."""
+    """Return every entry of a trimmed file; DecodeError for a partial entry or if they do not increase."""
     if len(data) % ENTRY_SIZE:
         raise DecodeError(f"offset index of {len(data)} bytes is no multiple of {ENTRY_SIZE}")
     entries = [OffsetIndexEntry._make(entry) for entry in ENTRY.iter_unpack(data)]

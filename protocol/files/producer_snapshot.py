@@ -1,8 +1,8 @@
-"""A `.snapshot` file: what is known of every producer below the offset in its name.
+"""A `.snapshot` file: the state of every producer below the offset in its name.
 
-    i16 version (1) | u32 CRC-32C of everything behind it | i32 count | count entries of 46 bytes
+    i16 version (1) | u32 CRC-32C of everything after it | i32 count | count entries of 46 bytes
 
-Of a producer's window only the latest batch is stored; `last_offset` -1 means there is none.
+Only the latest batch of a producer's window is stored; `last_offset` -1 means there is none.
 """
 
 from __future__ import annotations
@@ -38,31 +38,31 @@ class ProducerEntry(NamedTuple):
 
 
 def encode(entries: list[ProducerEntry]) -> bytes:
-    """The whole file."""
+    """Return the whole file."""
     return with_header(b"".join(_ENTRY.pack(*entry) for entry in entries))
 
 
 def encode_entry(entry: ProducerEntry) -> bytes:
-    """ENTRY_SIZE bytes."""
+    """Return ENTRY_SIZE bytes."""
     return _ENTRY.pack(*entry)
 
 
 def with_header(entries: Buffer) -> bytes:
-    """The whole file, of its encoded entries."""
+    """Return the whole file, from its encoded entries."""
     count = len(entries) // ENTRY_SIZE
     counted = count.to_bytes(4, "big") + entries
     return _HEADER.pack(_VERSION, crc32c(counted), count) + entries
 
 
 def decode(data: Buffer, end_offset: int | None = None) -> list[ProducerEntry]:
-    """Every entry. DecodeError as `iter_entries`."""
+    """Return every entry. DecodeError as `iter_entries`."""
     return list(iter_entries(data, end_offset))
 
 
 def iter_entries(data: Buffer, end_offset: int | None = None) -> Iterator[ProducerEntry]:
-    """Every entry; DecodeError on another version, a wrong CRC, or a size that does not fit the count.
+    """Yield every entry; DecodeError for another version, a wrong CRC, or a size that does not fit the count.
 
-    end_offset: the offset in the file's name; then also at an entry that no log has which ends there.
+    end_offset: the offset in the file's name; then also for an entry that is impossible in a log ending there.
     """
     _check_header(data)
     open_since: set[int] = set()
@@ -85,7 +85,7 @@ def _check_header(data: Buffer) -> None:
 
 
 def _check_offsets(entry: ProducerEntry, end_offset: int, open_since: set[int]) -> None:
-    """`open_since`: where the transactions of the entries before it begin; that of this one joins them."""
+    """Check an entry. `open_since`: first offsets of the earlier entries' transactions; this entry's is added."""
     last, delta, first_in_txn = entry.last_offset, entry.offset_delta, entry.current_txn_first_offset
     if last >= 0 and not 0 <= delta <= last < end_offset:
         raise DecodeError(f"producer {entry.producer_id}: offsets {last - delta} to {last} below {end_offset}")

@@ -2,11 +2,11 @@
 
 `key=value`, `key: value` or `key value` per line; `#` and `!` open comments; a backslash at the end joins the next
 line, elsewhere it escapes (`\\t \\n \\r \\f \\uXXXX`, else the character itself). Whitespace in front of a key, around
-the separator and in front of a value does not count; behind a value it does.
+the separator and in front of a value is ignored; after a value it is not.
 
-`java.util.Properties` takes the bytes of a file for ISO-8859-1, and so does Kafka with the files of brokers, clients
+`java.util.Properties` reads the bytes of a file as ISO-8859-1, and so does Kafka with the files of brokers, clients
 and tools. The files of its configuration providers are UTF-8, and so is meta.properties here. Half of a surrogate pair,
-which a string of Java's may hold and no text of ours, is refused.
+which a Java string may contain but a Python text must not, is refused.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def decode(data: bytes) -> dict[str, str]:
-    """Values by key, of a file as Java reads it; a key given twice keeps the last value. DecodeError names the line."""
+    """Return values by key, of a file as Java reads it; the last value of a key wins. DecodeError names the line."""
     return decode_text(data.decode("iso-8859-1"))
 
 
 def decode_utf8(data: bytes) -> dict[str, str]:
-    """The same of a file in UTF-8. DecodeError if it is not."""
+    """Return values by key, of a file in UTF-8. DecodeError if it is not."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -38,7 +38,7 @@ def decode_utf8(data: bytes) -> dict[str, str]:
 
 
 def decode_text(text: str) -> dict[str, str]:
-    """The same of characters."""
+    """Return values by key, of a text."""
     properties: dict[str, str] = {}
     for number, line in _logical_lines(text):
         found = _KEY.match(line)
@@ -51,19 +51,19 @@ def decode_text(text: str) -> dict[str, str]:
 
 
 def encode(properties: Mapping[str, str]) -> bytes:
-    """One `key=value` line each, in the order given, in UTF-8."""
+    """Return one `key=value` line each, in the order given, in UTF-8."""
     return "".join(f"{_escape(key, ' =:')}={_escape(value, '')}\n" for key, value in properties.items()).encode()
 
 
 def ascii_value(text: str) -> str:
-    """A value as it stands in a file that `decode` reads, in ASCII alone."""
+    """Return a value as it is written in a file that `decode` reads, in ASCII only."""
     units = _escape(text, "").encode("utf-16-be")
     codes = (int.from_bytes(units[at : at + 2], "big") for at in range(0, len(units), 2))
     return "".join(chr(code) if 0x20 <= code < 0x7F else f"\\u{code:04x}" for code in codes)
 
 
 def is_misread_utf8(text: str) -> bool:
-    """Whether a decoded value was UTF-8 in the file, in all likelihood: its bytes make characters outside of ASCII."""
+    """Return whether a decoded value was probably UTF-8 in the file: its bytes form characters outside of ASCII."""
     if text.isascii():
         return False
     try:
@@ -73,7 +73,7 @@ def is_misread_utf8(text: str) -> bool:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Each with the number of the line that it begins in."""
+    """Yield each logical line with the number of its first line."""
     lines = re.split(r"\r\n|\r|\n", text)
     joined, begin = "", 0
     for number, line in enumerate(lines, 1):
@@ -86,7 +86,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         if backslashes % 2:
             joined += line[:-1]
             if not joined and _ends_behind(text, lines, number):
-                yield begin, ""  # Java finds a line at the end of a file that is a backslash and nothing else
+                yield begin, ""  # Java sees a line at the end of a file that is only a backslash
             continue
         yield begin, joined + line
         joined = ""
@@ -95,7 +95,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _ends_behind(text: str, lines: list[str], number: int) -> bool:
-    """Whether nothing follows this line but the one character that ends it."""
+    """Return whether only the one character that ends this line follows it."""
     return number == len(lines) or (number == len(lines) - 1 and not lines[-1] and not text.endswith("\r\n"))
 
 

@@ -1,4 +1,4 @@
-"""quorum-state: the vote and the leader a node of the metadata quorum last knew, one line of JSON.
+"""quorum-state: the last known vote and leader of a node of the metadata quorum, one line of JSON.
 
 Version 1 (kraft.version 1) has leaderId, leaderEpoch, votedId, votedDirectoryId. Version 0 has clusterId, leaderId,
 leaderEpoch, votedId, appliedOffset, currentVoters. A field of the other version, or one missing, is an error.
@@ -29,7 +29,7 @@ class QuorumState(NamedTuple):
 
 
 def encode(state: QuorumState) -> bytes:
-    """The whole file, in the state's own version."""
+    """Return the whole file, in the state's own version."""
     import json
 
     fields: dict[str, Any]
@@ -44,7 +44,7 @@ def encode(state: QuorumState) -> bytes:
 
 
 def decode(data: bytes) -> QuorumState:
-    """What the file says; DecodeError on anything else than one of the two versions."""
+    """Return the content of the file; DecodeError for anything other than one of the two versions."""
     import json
 
     try:

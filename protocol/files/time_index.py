@@ -1,6 +1,6 @@
 """Entries of a `.timeindex` file: i64 timestamp, i32 relative offset, 12 bytes each.
 
-An entry says: up to this offset (relative to the segment's base offset) the largest timestamp in the segment is this
+An entry means: up to this offset (relative to the segment's base offset) the largest timestamp in the segment is this
 one. Timestamps (ms) strictly increase, offsets never decrease. The file of an active segment may end in zeros.
 """
 
@@ -26,12 +26,12 @@ class TimeIndexEntry(NamedTuple):
 
 
 def encode(entries: list[tuple[int, int]] | list[TimeIndexEntry]) -> bytes:
-    """The bytes of (timestamp, relative offset) pairs."""
+    """Return the bytes of (timestamp, relative offset) pairs."""
     return b"".join(ENTRY.pack(*entry) for entry in entries)
 
 
 def decode(data: Buffer) -> list[TimeIndexEntry]:
-    """Every entry of a trimmed file; DecodeError if a piece of one is left over or they are out of order."""
+    """Return every entry of a trimmed file; DecodeError for a partial entry or if they are out of order."""
     if len(data) % ENTRY_SIZE:
         raise DecodeError(f"time index of {len(data)} bytes is no multiple of {ENTRY_SIZE}")
     entries = [TimeIndexEntry._make(entry) for entry in ENTRY.iter_unpack(data)]

@@ -21,8 +21,8 @@ _VERSION = 0
 class AbortedTxn(NamedTuple):
     """One aborted transaction on one partition; offsets are absolute.
 
-    `last_stable_offset` is the one when it ended: where the oldest transaction then still open began, else the marker's
-    offset + 1.
+    `last_stable_offset` is the one when it ended: the first offset of the oldest transaction open then, else the
+    marker's offset + 1.
     """
 
     producer_id: int
@@ -32,12 +32,12 @@ class AbortedTxn(NamedTuple):
 
 
 def encode(entries: list[AbortedTxn]) -> bytes:
-    """The bytes of the entries, in the order given."""
+    """Return the bytes of the entries, in the order given."""
     return b"".join(ENTRY.pack(_VERSION, *entry) for entry in entries)
 
 
 def decode(data: Buffer) -> list[AbortedTxn]:
-    """Every entry; DecodeError on an unknown version, a cut entry, or markers out of order."""
+    """Return every entry; DecodeError for an unknown version, a cut entry, or markers out of order."""
     if len(data) % ENTRY_SIZE:
         raise DecodeError(f"transaction index of {len(data)} bytes is no multiple of {ENTRY_SIZE}")
     entries: list[AbortedTxn] = []

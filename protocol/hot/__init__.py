@@ -1,6 +1,5 @@
-"""Hand-specialised codecs of the two APIs that carry the data.
+"""Hand-written codecs of the two APIs that transfer the data.
 
-They read and write the same bytes as the compiled codecs (a test holds them equal for every version), but give plain
-tuples instead of message objects and leave records where they lie: views into the request, slices to be sent into the
-response.
+They read and write the same bytes as the compiled codecs (a test compares them for every version), but use plain
+tuples instead of message objects and do not copy records: views into the request, slices sent in the response.
 """

@@ -1,8 +1,8 @@
-"""A committed offset as `__consumer_offsets` usually has it: bytes to fields and back, without objects in between.
+"""A committed offset in its usual form in `__consumer_offsets`: bytes to fields and back, without objects.
 
-The usual form is what Kafka 4.1 and later write for a commit without metadata: a key of type 1, and a value of version
-4 with the topic's id (tagged field 0). Everything else (older versions, metadata, an expiry, a tombstone) is the
-business of `log_records.group`; here it is only recognised as not usual. Loading 100,000 offsets is the reason.
+The usual form is written by Kafka 4.1 and later for a commit without metadata: a key of type 1, and a value of version
+4 with the topic's id (tagged field 0). All other forms (older versions, metadata, an expiry, a tombstone) are read by
+`log_records.group`; here they are only recognised as not usual. The reason is fast loading of 100,000 offsets.
 
     key     i16 1, string group, string topic, i32 partition
     value   i16 4, i64 offset, i32 leader epoch, compact string "" (01), i64 commit timestamp, one tag (01), tag 0 (00),
@@ -24,7 +24,7 @@ _FIXED: Final = (_ONE_TAG, _TOPIC_ID_TAG, _TOPIC_ID_SIZE)
 _USUAL: Final = (_VERSION, _EMPTY, *_FIXED)
 _INT32: Final = Struct(">i")
 _NAME_BYTES_MAX: Final = 0x7FFF
-_new_tuple: Final = tuple.__new__  # half the price of a NamedTuple's constructor
+_new_tuple: Final = tuple.__new__  # half the cost of a NamedTuple's constructor
 
 
 class UsualCommit(NamedTuple):
@@ -40,7 +40,7 @@ class UsualCommit(NamedTuple):
 
 
 def read_usual_commit(key: bytes, value: bytes | None) -> UsualCommit | None:
-    """The record's fields, or None when its form is not the usual one, damaged ones among them."""
+    """Return the record's fields, None if its form is not the usual one, including damaged ones."""
     if value is None or len(value) != _VALUE.size:
         return None
     version, offset, leader_epoch, metadata, timestamp, tags, tag, size, topic_id = _VALUE.unpack(value)
@@ -54,7 +54,7 @@ def read_usual_commit(key: bytes, value: bytes | None) -> UsualCommit | None:
 
 
 def write_usual_commit(commit: UsualCommit) -> tuple[bytes, bytes] | None:
-    """Key and value, or None for names that do not fit."""
+    """Return key and value, None for names that do not fit."""
     head = _head(commit.group, commit.topic)
     if head is None:
         return None
@@ -66,7 +66,7 @@ def write_usual_commit(commit: UsualCommit) -> tuple[bytes, bytes] | None:
 
 @lru_cache(maxsize=1024)
 def _names(head: bytes) -> tuple[str, str] | None:
-    """Group and topic out of a key without its partition."""
+    """Return group and topic from a key without its partition."""
     if head[:2] != _KEY_TYPE or len(head) < 4:
         return None
     group_end = 4 + int.from_bytes(head[2:4], "big")
@@ -81,7 +81,7 @@ def _names(head: bytes) -> tuple[str, str] | None:
 
 @lru_cache(maxsize=1024)
 def _head(group: str, topic: str) -> bytes | None:
-    """A key without its partition."""
+    """Return a key without its partition."""
     names = group.encode(), topic.encode()
     if any(len(name) > _NAME_BYTES_MAX for name in names):
         return None

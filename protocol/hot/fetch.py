@@ -1,11 +1,11 @@
-"""Fetch (key 1), v4 to v18, by hand.
+"""Fetch (key 1), v4 to v18, hand-written.
 
-Request: what the broker uses of it. Passed over: ClusterId, the replica's directory id and high watermark (nothing is
-replicated by fetching). From v13 on a topic is its 16-byte id; from v12 on the encoding is
+Request: the fields that the broker uses. Ignored: ClusterId, the replica's directory id and high watermark (there is no
+replication by fetching). From v13 on a topic is its 16-byte id; from v12 on the encoding is
 flexible.
 
-Response: a list of buffers, in turn our own bytes and the records as they came in: anything with a length. Records are
-never copied here; whoever sends the response turns slices of a file into bytes.
+Response: a list of buffers, alternately encoded bytes and the records as they were passed: any object with a length.
+Records are never copied here; the code that sends the response reads slices of a file.
 """
 
 from collections.abc import Sequence, Sized
@@ -26,7 +26,7 @@ from barnabas.protocol.primitives import read_tag_count, read_uvarint, skip_tags
 
 
 class FetchPartition(NamedTuple):
-    """What is asked of one partition."""
+    """The requested data of one partition."""
 
     partition: int
     current_leader_epoch: int
@@ -51,7 +51,7 @@ class FetchRequest(NamedTuple):
     topics: list[tuple[Topic, list[FetchPartition]]]
     forgotten_topics: list[tuple[Topic, list[int]]]
     rack_id: str = ""
-    """Where the consumer is, v11+; empty if it does not say."""
+    """The consumer's rack, v11+; empty if it has none."""
 
 
 _TOP_V4: Final = Struct(">iiiib")  # replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level
@@ -62,13 +62,13 @@ _PARTITION_V4: Final = Struct(">iqi")  # index, fetch_offset, partition_max_byte
 _PARTITION_V5: Final = Struct(">iqqi")  # index, fetch_offset, log_start_offset, partition_max_bytes
 _PARTITION_V9: Final = Struct(">iiqqi")  # index, leader_epoch, fetch_offset, log_start_offset, partition_max_bytes
 _PARTITION_V12: Final = Struct(">iiqiqi")  # as FetchPartition
-_new_tuple: Final = tuple.__new__  # half the price of a NamedTuple's constructor
+_new_tuple: Final = tuple.__new__  # half the cost of a NamedTuple's constructor
 
 _REPLICA_STATE_TAG: Final = 1
 
 
 def decode_request(frame: memoryview, position: int, version: int) -> FetchRequest:
-    """The body that starts at `position`; bytes after it are ignored. DecodeError when it is broken."""
+    """Decode the body that starts at `position`; bytes after it are ignored. DecodeError when it is broken."""
     flexible = version >= 12
     try:
         replica_id, session_id, session_epoch = -1, 0, -1
@@ -180,7 +180,7 @@ def _read_rack(frame: memoryview, position: int, flexible: bool) -> tuple[str, i
 
 
 def _read_top_tags(frame: memoryview, position: int, version: int, replica_id: int) -> int:
-    """The replica's id, which v15 moved into the tagged field ReplicaState; every other tag is passed over."""
+    """Return the replica's id, which v15 moved into the tagged field ReplicaState; ignore every other tag."""
     count, position = read_tag_count(frame, position)
     for _ in range(count):
         tag, position = read_uvarint(frame, position)
@@ -198,7 +198,7 @@ def _read_top_tags(frame: memoryview, position: int, version: int, replica_id: i
 
 
 class FetchedPartition(NamedTuple):
-    """The answer for one partition. Offsets are -1 where there is an error."""
+    """The response for one partition. Offsets are -1 with an error."""
 
     partition: int
     error_code: int = 0
@@ -217,7 +217,7 @@ class FetchedPartition(NamedTuple):
 
 
 class FetchAnswer(NamedTuple):
-    """A response without its encoding."""
+    """A response before its encoding."""
 
     error_code: int
     session_id: int
@@ -244,7 +244,7 @@ def encode_response(
     session_id: int = 0,
     node_endpoints: Sequence[NodeEndpoint] = (),
 ) -> list[Any]:
-    """A whole response frame, as buffers to be sent one after another: bytearrays of ours at even indexes."""
+    """Return a response frame, as buffers to send one after another: encoded bytearrays at even indexes."""
     if version >= 12:
         head = bytearray(_HEAD_V12.pack(0, correlation_id, 0, 0, error_code, session_id))
         end = endpoints_section(node_endpoints) if version >= 16 and node_endpoints else b"\x00"
@@ -274,7 +274,7 @@ def encode_response(
 def _flexible_response(
     head: bytearray, correlation_id: int, topics: Sequence[tuple[Topic, Sequence[FetchedPartition]]], end: bytes
 ) -> list[Any]:
-    """`end`: the section of tags that the response ends with."""
+    """Return a response frame of a flexible version. `end`: the tag section at the end of the response."""
     own = head
     own += uvarint(len(topics) + 1)
     parts: list[Any] = [head]
@@ -302,7 +302,7 @@ def _flexible_response(
 
 
 def _add_aborted(own: bytearray, partition: FetchedPartition, aborted: Sequence[tuple[int, int]]) -> None:
-    """Everything before the length of the records, in a flexible version."""
+    """Append everything before the length of the records, in a flexible version."""
     own += _PARTITION_WITH_START.pack(*partition[:5])
     own += uvarint(len(aborted) + 1)
     for transaction in aborted:
@@ -311,7 +311,7 @@ def _add_aborted(own: bytearray, partition: FetchedPartition, aborted: Sequence[
 
 
 def _add_classic_partition(own: bytearray, partition: FetchedPartition, records_size: int, version: int) -> None:
-    """Everything up to and including the length of the records."""
+    """Append everything up to and including the length of the records."""
     aborted = partition.aborted_transactions
     if version >= 5:
         own += _PARTITION_WITH_START.pack(*partition[:5])

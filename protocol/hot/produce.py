@@ -1,9 +1,9 @@
-"""Produce (key 0), v3 to v13, by hand.
+"""Produce (key 0), v3 to v13, hand-written.
 
 Request: (transactional_id, acks, timeout_ms, topics), topics = [(topic, [(index, records)])], records a view into the
 frame, or None. From v13 on a topic is its 16-byte id, before that its name; from v9 on the encoding is flexible.
 
-Response: topics = [(topic, [PartitionResult])]. `encode_response` gives the whole frame, size and header included.
+Response: topics = [(topic, [PartitionResult])]. `encode_response` returns the whole frame, size and header included.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ ProduceRequest = tuple[str | None, int, int, list[tuple[Topic, list[ProduceParti
 
 
 class PartitionResult(NamedTuple):
-    """The answer for one partition. Offsets and times are -1 where there is none."""
+    """The response for one partition. Offsets and times are -1 if there is none."""
 
     partition: int
     error_code: int
@@ -47,7 +47,7 @@ class PartitionResult(NamedTuple):
     log_append_time_ms: int = -1
     log_start_offset: int = -1
     record_errors: Sequence[tuple[int, str | None]] = ()
-    """(index of the record in its batch, what is wrong with it)"""
+    """(index of the record in its batch, its error)"""
     error_message: str | None = None
     current_leader: LeaderIdAndEpoch | None = None
     """with NOT_LEADER_OR_FOLLOWER"""
@@ -60,8 +60,9 @@ _INDEX_SIZE: Final = Struct(">iBB")  # the index, and the first two bytes of the
 
 
 def decode_request(frame: memoryview, position: int, version: int, most: int = NO_LIMIT) -> ProduceRequest:
-    """The body that starts at `position`; bytes after it are ignored. DecodeError when it is broken, ManyPartitions
-    when it has more than `most` topics or partitions."""
+    """Decode the body that starts at `position`; bytes after it are ignored. DecodeError when it is broken.
+    ManyPartitions when it has more than `most` topics or partitions.
+    """
     try:
         if version >= 9:
             return _decode_flexible(frame, position, version >= 13, most)
@@ -71,7 +72,7 @@ def decode_request(frame: memoryview, position: int, version: int, most: int = N
 
 
 def _decode_flexible(frame: memoryview, position: int, by_id: bool, most: int) -> ProduceRequest:
-    """What nearly every producer sends. Written out: a call for each field would double its time."""
+    """Decode the form that nearly all producers send. Inlined: a call for each field would double its time."""
     transactional_id = None
     if frame[position] == 0:
         position += 1
@@ -102,7 +103,7 @@ def _decode_flexible(frame: memoryview, position: int, by_id: bool, most: int) -
 
 
 def _decode_flexible_partitions(frame: memoryview, position: int, most: int) -> tuple[list[ProducePartition], int]:
-    """The partitions of a topic, and the tags behind them."""
+    """Return the partitions of a topic, and the position after its tags."""
     frame_size = len(frame)
     count, position = read_count(frame, position, True)
     if count > most:
@@ -154,7 +155,7 @@ def _decode_classic(frame: memoryview, position: int, most: int) -> ProduceReque
     return transactional_id, acks, timeout_ms, topics
 
 
-# One partition's answer by the version that introduced its layout.
+# One partition's response by the version that introduced its layout.
 _V2: Final = Struct(">ihqq")
 _V5: Final = Struct(">ihqqq")
 _V8_SUCCESS: Final = Struct(">ihqqqih")  # and no record errors, no message
@@ -174,7 +175,7 @@ def encode_response(
     topics: list[tuple[Topic, list[PartitionResult]]],
     node_endpoints: Sequence[NodeEndpoint] = (),
 ) -> bytearray:
-    """A whole response frame."""
+    """Return a whole response frame."""
     if version >= 9:
         return _encode_flexible(version, correlation_id, topics, node_endpoints)
     out = bytearray(_HEAD.size)
@@ -218,7 +219,7 @@ def _encode_flexible(
 
 
 def _encode_one_success(correlation_id: int, topic: Topic, result: PartitionResult) -> bytearray:
-    """The answer most requests get, in as few steps as can be."""
+    """Return the most common response, in as few steps as possible."""
     name = topic if isinstance(topic, bytes) else compact_string(topic)
     out = bytearray(_ONE_TOPIC.pack(len(name) + _ONE_SIZE, correlation_id, 0, 2))
     out += name

@@ -1,7 +1,7 @@
-"""Reading the pieces Produce and Fetch requests share. `flexible` picks between compact and classic lengths.
+"""Reading the common parts of Produce and Fetch requests. `flexible` selects compact or classic lengths.
 
-Everything raises DecodeError, IndexError or struct.error on broken bytes; `refuse` names what the callers turn into a
-DecodeError. Nothing is allocated by a claimed length or count.
+All functions raise DecodeError, IndexError or struct.error on broken bytes; `BROKEN` are the errors that the callers
+convert into a DecodeError. Nothing is allocated by a claimed length or count.
 """
 
 from struct import Struct
@@ -12,15 +12,15 @@ from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import MAX_ARRAY_ELEMENTS, skip_tags, uvarint_tail
 
 BROKEN: Final = (StructError, IndexError, UnicodeDecodeError)
-"""What running off the end of a frame, or a bad string, raises inside a decoder."""
+"""The errors of a decoder at the end of a frame, or at an invalid string."""
 
 AT_ONCE_MAX: Final = 500
-"""How many partitions of a request are decoded in one go, and produced or read."""
+"""The number of partitions of a request that are decoded at once, and produced or read."""
 NO_LIMIT: Final = MAX_ARRAY_ELEMENTS
 
 
 class ManyPartitions(Exception):
-    """A request names more partitions than it may; nobody knows whether it is broken behind them."""
+    """A request has more partitions than permitted; whether it is valid after them is unknown."""
 
 
 INT16: Final = Struct(">h")
@@ -28,7 +28,7 @@ INT32: Final = Struct(">i")
 
 
 def read_size(frame: memoryview, position: int) -> tuple[int, int]:
-    """A compact length or count: uvarint of (n + 1). -1 stands for null."""
+    """Read a compact length or count: uvarint of (n + 1). -1 means null."""
     size: int = frame[position]
     position += 1
     if size >= 0x80:
@@ -37,7 +37,7 @@ def read_size(frame: memoryview, position: int) -> tuple[int, int]:
 
 
 def read_count(frame: memoryview, position: int, flexible: bool) -> tuple[int, int]:
-    """How many elements an array has that must not be null, nor longer than Kafka reads."""
+    """Read the number of elements of an array that must not be null, nor longer than Kafka permits."""
     if flexible:
         count, position = read_size(frame, position)
     else:
@@ -49,7 +49,7 @@ def read_count(frame: memoryview, position: int, flexible: bool) -> tuple[int, i
 
 
 def read_string(frame: memoryview, position: int, flexible: bool) -> tuple[str | None, int]:
-    """A string or null."""
+    """Read a string or null."""
     if flexible:
         size, position = read_size(frame, position)
     else:
@@ -66,7 +66,7 @@ def read_string(frame: memoryview, position: int, flexible: bool) -> tuple[str |
 
 
 def read_topic(frame: memoryview, position: int, flexible: bool, by_id: bool) -> tuple[str | bytes, int]:
-    """A topic by its name, or by the 16 bytes of its id."""
+    """Read a topic by its name, or by the 16 bytes of its id."""
     if by_id:
         end = position + 16
         if end > len(frame):
@@ -79,5 +79,5 @@ def read_topic(frame: memoryview, position: int, flexible: bool, by_id: bool) ->
 
 
 def pass_tags(frame: memoryview, position: int) -> int:
-    """The position after a tag section, which is nearly always one zero byte."""
+    """Return the position after a tag section, which is nearly always one zero byte."""
     return position + 1 if frame[position] == 0 else skip_tags(frame, position)

@@ -1,4 +1,4 @@
-"""Writing the pieces Produce and Fetch responses share, in the flexible encoding and the classic one."""
+"""Writing the common parts of Produce and Fetch responses, in the flexible encoding and the classic one."""
 
 from collections.abc import Sequence
 from struct import Struct
@@ -8,7 +8,7 @@ from barnabas.protocol.hot.reading import INT16, INT32
 from barnabas.protocol.primitives import uvarint
 
 Topic = str | bytes
-"""A topic by its name or, in the versions that carry ids, by the 16 bytes of its id."""
+"""A topic by its name or, in the versions with ids, by the 16 bytes of its id."""
 LeaderIdAndEpoch = tuple[int, int]
 NodeEndpoint = tuple[int, str, int, str | None]
 """(node id, host, port, rack)"""
@@ -18,7 +18,7 @@ _SMALL: Final = [bytes((size,)) for size in range(0x80)]  # uvarints of one byte
 
 
 def compact_string(text: str | None) -> bytes:
-    """A nullable string behind a uvarint of its length + 1."""
+    """Return a nullable string after a uvarint of its length + 1."""
     if text is None:
         return b"\x00"
     data = text.encode()
@@ -27,7 +27,7 @@ def compact_string(text: str | None) -> bytes:
 
 
 def classic_string(text: str | None) -> bytes:
-    """A nullable string behind an i16 length."""
+    """Return a nullable string after an i16 length."""
     if text is None:
         return b"\xff\xff"
     data = text.encode()
@@ -35,19 +35,19 @@ def classic_string(text: str | None) -> bytes:
 
 
 def topic_name(topic: Topic, flexible: bool) -> bytes:
-    """The field that says which topic: an id as it is, a name with its length."""
+    """Return the field that identifies the topic: an id unchanged, a name with its length."""
     if isinstance(topic, bytes):
         return topic
     return compact_string(topic) if flexible else classic_string(topic)
 
 
 def leader_tag(tag: int, leader: LeaderIdAndEpoch) -> bytes:
-    """The tagged field {leader id i32, leader epoch i32}; two i32 and an epoch with an end offset look different."""
+    """Return the tagged field {leader id i32, leader epoch i32}; not for an epoch with an end offset."""
     return bytes((tag, _LEADER.size)) + _LEADER.pack(*leader, 0)
 
 
 def endpoints_section(nodes: Sequence[NodeEndpoint]) -> bytes:
-    """The tag section of a response: NodeEndpoints as tag 0, or an empty section."""
+    """Return the tag section of a response: NodeEndpoints as tag 0, or an empty section."""
     if not nodes:
         return b"\x00"
     body = uvarint(len(nodes) + 1)

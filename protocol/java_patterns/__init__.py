@@ -1,7 +1,7 @@
-"""Java's regular expressions, as people write them in Kafka's settings, in Python's `re`.
+"""Java's regular expressions, as used in Kafka's settings, in Python's `re`.
 
-What Java's `Pattern` matches, a translated pattern matches, and it has the same groups; `UntranslatableError` says what
-cannot be translated exactly, or is refused by Java, too.
+A translated pattern matches the same texts as Java's `Pattern`, and has the same groups; `UntranslatableError` is
+raised for patterns that cannot be translated exactly, or that Java refuses, too.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ class JavaPattern:
     """A compiled pattern."""
 
     def __init__(self, text: str) -> None:
-        """UntranslatableError."""
+        """Compile the pattern. UntranslatableError."""
         found: Translated = translated(text)
         self.names = found.names
-        """The numbers of groups that have a name."""
+        """The numbers of the named groups."""
         try:
             self._compiled = re.compile(found.text, re.ASCII)
         except (re.error, OverflowError, RecursionError) as wrong:
@@ -29,15 +29,15 @@ class JavaPattern:
         self.groups = self._compiled.groups
 
     def matches(self, text: str) -> re.Match[str] | None:
-        """Java's `matches`: of the whole text."""
+        """Match the whole text, as Java's `matches`."""
         return self._compiled.fullmatch(text)
 
     def looking_at(self, text: str) -> re.Match[str] | None:
-        """Java's `lookingAt`: of its beginning."""
+        """Match the beginning of the text, as Java's `lookingAt`."""
         return self._compiled.match(text)
 
     def find(self, text: str) -> Iterator[re.Match[str]]:
-        """What Java's `find` finds, one after another. Behind nothing it goes on a character later, unlike Python."""
+        """Yield the matches of Java's `find`. After an empty match it continues a character later, unlike Python."""
         position = 0
         while position <= len(text) and (found := self._compiled.search(text, position)):
             yield found

@@ -1,6 +1,6 @@
-"""Sets of characters, as classes of Java's regular expressions name them: sorted ranges, and what Java calls them.
+"""Sets of characters, for the classes of Java's regular expressions: sorted ranges, and their names in Java.
 
-Without flags that are refused, Java's `\\w \\d \\s` and the classes of POSIX have ASCII alone. General categories are
+Without flags that are refused, Java's `\\w \\d \\s` and the POSIX classes contain only ASCII. General categories are
 those of this Python's Unicode, which may have more or fewer characters than that of a JVM.
 """
 
@@ -12,12 +12,12 @@ import unicodedata
 from collections.abc import Iterable
 
 Characters = tuple[tuple[int, int], ...]
-"""Ranges of code points with both ends, sorted, apart from each other."""
+"""Ranges of code points with both ends, sorted, not overlapping or adjacent."""
 EVERY: Characters = ((0, sys.maxunicode),)
 
 
 def ranges(pairs: Iterable[tuple[int, int]]) -> Characters:
-    """The set of these ranges."""
+    """Return the set of these ranges."""
     joined: list[tuple[int, int]] = []
     for low, high in sorted(pairs):
         if joined and low <= joined[-1][1] + 1:
@@ -28,12 +28,12 @@ def ranges(pairs: Iterable[tuple[int, int]]) -> Characters:
 
 
 def these(text: str) -> Characters:
-    """The set of the characters in a text."""
+    """Return the set of the characters in a text."""
     return ranges((ord(character), ord(character)) for character in text)
 
 
 def others(characters: Characters) -> Characters:
-    """All that are not in the set."""
+    """Return all characters that are not in the set."""
     left, begin = [], 0
     for low, high in characters:
         if begin < low:
@@ -43,18 +43,18 @@ def others(characters: Characters) -> Characters:
 
 
 def in_both(one: Characters, other: Characters) -> Characters:
-    """Those in both sets."""
+    """Return the characters in both sets."""
     return others(ranges((*others(one), *others(other))))
 
 
 def in_either_case(characters: Characters) -> Characters:
-    """With the other case of letters of ASCII."""
+    """Return the set extended by the other case of ASCII letters."""
     letters = (*in_both(characters, _UPPER), *in_both(characters, _LOWER))
     return ranges((*characters, *((low ^ 0x20, high ^ 0x20) for low, high in letters)))
 
 
 def as_class(characters: Characters) -> str:
-    """A class of Python's for them."""
+    """Return a Python character class for the set."""
     if not characters:
         return "(?!)"
     return "[" + "".join(_escaped(low) + (f"-{_escaped(high)}" if high > low else "") for low, high in characters) + "]"
@@ -110,7 +110,7 @@ _PREFIXES = ("gc=", "general_category=", "Is")
 
 
 def named(name: str, *, any_case: bool) -> Characters | None:
-    """What `\\p{name}` has; None for a name that is not known here, as those of scripts and blocks."""
+    """Return the set of `\\p{name}`; None for a name that is unknown here, as those of scripts and blocks."""
     if name in _NAMED:
         return in_either_case(_NAMED[name]) if any_case and name in ("Lower", "Upper") else _NAMED[name]
     category = next((name.removeprefix(each) for each in _PREFIXES if name.startswith(each)), name)

@@ -1,8 +1,8 @@
-"""From the text of a regular expression of Java's to that of one of Python's with the same meaning.
+"""Translation of a Java regular expression into a Python one with the same meaning.
 
-Each construct is parsed and written anew, so nothing that the two understand in different ways passes unseen: classes
-become sets of characters, `.` `^` `$` know Java's ends of lines, flags are worked into what they change. The text is
-written for `re.ASCII`. What Python has not, or Java means in more than one way (`\\b` has changed in Java 19), is
+Each construct is parsed and written again, so no construct with different meanings is passed through: classes become
+sets of characters, `.` `^` `$` use Java's line ends, flags are applied to the parts they change. The text is written
+for `re.ASCII`. Constructs that Python lacks, or that Java defines in more than one way (`\\b` changed in Java 19), are
 refused.
 """
 
@@ -25,11 +25,11 @@ _ASSERTIONS = {"A": r"\A", "z": r"\Z", "Z": _END}
 
 
 class UntranslatableError(ValueError):
-    """What has no exact translation, in a sentence."""
+    """A pattern without an exact translation; the message is a sentence."""
 
 
 class Translated(NamedTuple):
-    """A pattern of Python's."""
+    """A Python pattern."""
 
     text: str
     names: dict[str, int]
@@ -47,7 +47,7 @@ class _Piece(NamedTuple):
 
 
 def translated(text: str) -> Translated:
-    """UntranslatableError."""
+    """Return the translation. UntranslatableError."""
     parser = _Parser(_without_quotes(text))
     try:
         piece = parser.alternatives()
@@ -59,7 +59,7 @@ def translated(text: str) -> Translated:
 
 
 def _without_quotes(text: str) -> str:
-    """With each character that `\\Q…\\E` quotes escaped for itself."""
+    """Return the text with each character that `\\Q…\\E` quotes escaped."""
 
     def quoted(found: re.Match[str]) -> str:
         if found["quoted"] is None:
@@ -129,7 +129,7 @@ class _Parser:
         return piece._replace(text=piece.text + found[0], may_be_empty=piece.may_be_empty or none)
 
     def _group(self) -> _Piece | None:
-        """Behind a parenthesis; None for flags of what follows."""
+        """Parse after a parenthesis; return None for flags that apply to the rest."""
         before = self._flags
         kind, number = "", 0
         if not self.is_over and self._peek == "?":
@@ -177,7 +177,7 @@ class _Parser:
         return _Piece(sets.as_class(self._single(ord(character)))) if character != "\\" else self._escaped()
 
     def _escaped(self) -> _Piece:
-        """Behind a backslash, outside of a class."""
+        """Parse after a backslash, outside of a class."""
         character = "" if self.is_over else self._peek
         if character in "123456789" and character:
             return self._reference(self._number_of_group())
@@ -208,7 +208,7 @@ class _Parser:
         return _Piece(f"(?{'i' if 'i' in self._flags else ''}:\\{number})", may_be_empty=True)
 
     def _escape(self) -> int | Characters:
-        """Behind a backslash: a character, or a set of them."""
+        """Parse after a backslash: a character, or a set of them."""
         if self.is_over:
             raise self.wrong("a \\ escapes nothing")
         character = self._next()
@@ -252,7 +252,7 @@ class _Parser:
         return sets.others(found) if is_other else found
 
     def _class(self) -> Characters:
-        """Behind a bracket."""
+        """Parse after a bracket."""
         is_other = self._take("^")
         found = self._union(is_first=True)
         while self._take("&&"):
@@ -262,7 +262,7 @@ class _Parser:
         return sets.others(found) if is_other else found
 
     def _union(self, *, is_first: bool) -> Characters:
-        """One side of &&, or a whole class."""
+        """Parse one side of &&, or a whole class."""
         begin = self._at
         found: list[tuple[int, int]] = []
         while not self.is_over and not self._text.startswith("&&", self._at):

@@ -1,1 +1,1 @@
-"""What the logs of the cluster itself hold: the coordinators' records, the catalogue's, and control records' values."""
+"""The records in the cluster's own logs: the coordinators' records, the catalogue's, and control records' values."""

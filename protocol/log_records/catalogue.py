@@ -1,4 +1,4 @@
-"""The records of the catalogue, `__cluster_metadata-0`: what exists in the cluster, change by change.
+"""The records of the catalogue, `__cluster_metadata-0`: the content of the cluster, change by change.
 
 Replaying them in order gives topics, partitions, configurations, features, blocks of producer ids, users, access rules
 and quotas. The value of a log record is a frame around one of them (its key is null, it has no headers):
@@ -85,7 +85,7 @@ class ConfigRecord(Stored, key=4, versions="0", flexible="0+"):
     resource_type: int = field(INT8)  # 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group
     resource_name: str = field(STRING)  # "" with type 4: the default of all brokers
     name: str = field(STRING)
-    value: str | None = field(STRING, nullable="0+")  # null: the key goes back to its default
+    value: str | None = field(STRING, nullable="0+")  # null: reset to the default
 
 
 class PartitionChangeRecord(Stored, key=5, versions="0-2", flexible="0+"):
@@ -118,7 +118,7 @@ class UnfenceBrokerRecord(Stored, key=8, versions="0", flexible="0+"):
 
 
 class RemoveTopicRecord(Stored, key=9, versions="0", flexible="0+"):
-    topic_id: bytes = field(UUID)  # its partitions and its configs go with it
+    topic_id: bytes = field(UUID)  # its partitions and its configs are removed with it
 
 
 class DelegationTokenRecord(Stored, key=10, versions="0", flexible="0+"):
@@ -142,7 +142,7 @@ class UserScramCredentialRecord(Stored, key=11, versions="0", flexible="0+"):
 
 class FeatureLevelRecord(Stored, key=12, versions="0", flexible="0+"):
     name: str = field(STRING)
-    feature_level: int = field(INT16)  # 0: the feature is gone
+    feature_level: int = field(INT16)  # 0: the feature is removed
 
 
 class EntityData(Stored):
@@ -188,11 +188,11 @@ class RemoveAccessControlEntryRecord(Stored, key=19, versions="0", flexible="0+"
 
 
 class NoOpRecord(Stored, key=20, versions="0", flexible="0+"):
-    """Says nothing, but moves the end of the log."""
+    """A record without content, which moves the end of the log."""
 
 
 class ZkMigrationStateRecord(Stored, key=21, versions="0", flexible="0+"):
-    """Of the days of ZooKeeper; ignored."""
+    """A record from ZooKeeper times; ignored."""
 
     zk_migration_state: int = field(INT8)
 
@@ -203,17 +203,17 @@ class RemoveUserScramCredentialRecord(Stored, key=22, versions="0", flexible="0+
 
 
 class BeginTransactionRecord(Stored, key=23, versions="0", flexible="0+"):
-    """Opens a change of several batches that counts as a whole or not at all. Never in a snapshot."""
+    """The begin of a change of several batches that takes effect as a whole or not at all. Never in a snapshot."""
 
     name: str | None = field(STRING, nullable="0+", default=None, tag=0)
 
 
 class EndTransactionRecord(Stored, key=24, versions="0", flexible="0+"):
-    """Completes the change that was begun."""
+    """The completion of a begun change."""
 
 
 class AbortTransactionRecord(Stored, key=25, versions="0", flexible="0+"):
-    """Takes back everything since the change was begun."""
+    """The rollback of everything since the begin of the change."""
 
     reason: str | None = field(STRING, nullable="0+", default=None, tag=0)
 
@@ -285,7 +285,7 @@ _FRAME_VERSION = 1
 
 
 def encode_record(record: Stored, version: int) -> bytes:
-    """The value of a log record: the frame around `record` in `version`."""
+    """Return the value of a log record: the frame around `record` in `version`."""
     key = type(record).__schema__.key
     if key is None:
         raise ValueError(f"{type(record).__name__} is no record of the catalogue")
@@ -293,7 +293,7 @@ def encode_record(record: Stored, version: int) -> bytes:
 
 
 def decode_record(data: Buffer) -> tuple[Stored, int]:
-    """The record in a log record's value, and its version. DecodeError for whatever Kafka would not read either."""
+    """Return the record in a log record's value, and its version. DecodeError if Kafka would refuse it, too."""
     frame_version, position = read_uvarint(data, 0)
     key, position = read_uvarint(data, position)
     version, position = read_uvarint(data, position)

@@ -1,8 +1,8 @@
-"""What consumers put into the opaque bytes of the classic group protocol.
+"""The consumers' messages in the opaque bytes of the classic group protocol.
 
-JoinGroup carries a subscription per assignor, SyncGroup an assignment, each behind its version (i16). The broker only
-looks inside to show it and to know which topics a group reads. A version newer than ours is read as our newest one: new
-fields are only ever appended.
+JoinGroup has a subscription per assignor, SyncGroup an assignment, each after its version (i16). The broker reads them
+only to show them and to know which topics a group reads. A newer version is read as the newest known one: new fields
+are only ever appended.
 """
 
 from typing import TypeVar
@@ -43,12 +43,12 @@ class ConsumerProtocolAssignment(Stored, versions="0-3"):
 
 
 def decode_subscription(data: Buffer) -> ConsumerProtocolSubscription:
-    """What a consumer subscribes to, from its metadata in JoinGroup. DecodeError when the bytes are something else."""
+    """Return a consumer's subscription, from its metadata in JoinGroup. DecodeError for other bytes."""
     return _decode(ConsumerProtocolSubscription, data)
 
 
 def decode_assignment(data: Buffer) -> ConsumerProtocolAssignment:
-    """What a consumer was assigned, from the bytes in SyncGroup. DecodeError when they are something else."""
+    """Return a consumer's assignment, from the bytes in SyncGroup. DecodeError for other bytes."""
     return _decode(ConsumerProtocolAssignment, data)
 
 

@@ -3,7 +3,8 @@
 A log record's key is the type of the record (i16) and the fields of a `…Key` struct; its value is a version (i16) and
 the fields of the `…Value` struct in that version, or null, which deletes. `prefixed.py` reads and writes both.
 
-Types 0 to 2 serve classic groups and everyone's offsets, 3 to 8 and 16 groups of the consumer protocol (KIP-848).
+Types 0 to 2 are for classic groups and for the offsets of all groups, 3 to 8 and 16 for groups of the consumer
+protocol (KIP-848).
 """
 
 from barnabas.protocol.codec.schema import BYTES, INT8, INT32, INT64, STRING, UUID, Stored, array, field
@@ -32,7 +33,7 @@ class OffsetCommitKey(Stored, key=1, versions="0"):
 
 class OffsetCommitValue(Stored, key=1, versions="0-4", flexible="4+"):
     offset: int = field(INT64)
-    # of the last record consumed; -1: not told
+    # of the last record consumed; -1: unknown
     leader_epoch: int = field(INT32, versions="3+", default=-1, ignorable=True)
     metadata: str = field(STRING)  # the client's own note; never null on disk
     commit_timestamp: int = field(INT64)
@@ -51,7 +52,7 @@ class MemberMetadata(Stored):
     client_host: str = field(STRING)  # as Java prints it: /127.0.0.1
     rebalance_timeout: int = field(INT32, versions="1+", default=-1, ignorable=True)  # ms; -1: the session timeout
     session_timeout: int = field(INT32)  # ms
-    subscription: bytes = field(BYTES)  # what the member offered for the chosen protocol
+    subscription: bytes = field(BYTES)  # the member's metadata for the chosen protocol
     assignment: bytes = field(BYTES)
 
 
@@ -119,7 +120,7 @@ class ConsumerGroupMemberMetadataValue(Stored, key=5, versions="0", flexible="0+
     subscribed_topic_regex: str | None = field(STRING, nullable="0+")
     rebalance_timeout_ms: int = field(INT32, default=-1)
     server_assignor: str | None = field(STRING, nullable="0+")
-    # null: the member speaks the consumer protocol. (Left out, it would read as one with a session timeout of 0.)
+    # null: the member uses the consumer protocol. (Left out, it would be read as one with a session timeout of 0.)
     classic_member_metadata: ClassicMemberMetadata | None = field(ClassicMemberMetadata, nullable="0+", tag=0)
 
 
@@ -154,7 +155,7 @@ class ConsumerGroupCurrentMemberAssignmentKey(Stored, key=8, versions="0"):
 class TopicPartitions(Stored):
     topic_id: bytes = field(UUID)
     partitions: list[int] = field(array(INT32))
-    # parallel to partitions: since which epoch the member has them; empty: not told
+    # parallel to partitions: the epoch since which the member has them; empty: unknown
     assignment_epochs: list[int] | None = field(array(INT32), nullable="0+", default=[], tag=0)
 
 

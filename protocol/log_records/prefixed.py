@@ -1,10 +1,10 @@
-"""Messages behind an i16: the keys and values of the coordinators' logs.
+"""Messages after an i16: the keys and values of the coordinators' logs.
 
     key     i16 type of the record, then the `…Key` struct (always its version 0)
     value   i16 version, then the `…Value` struct in that version
 
 Types not known here are from a newer release and are skipped when a log is loaded; an unknown version of a known value
-is an error. Tagged fields that are not known are carried in the struct and written again.
+is an error. Unknown tagged fields are stored in the struct and written again.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ M = TypeVar("M", bound=Stored)
 
 
 def encode_key(key: Stored) -> bytes:
-    """The bytes of a log record's key."""
+    """Return the bytes of a log record's key."""
     record_type = type(key).__schema__.key
     if record_type is None:
         raise ValueError(f"{type(key).__name__} is no key")
@@ -27,7 +27,7 @@ def encode_key(key: Stored) -> bytes:
 
 
 def decode_key(keys: Mapping[int, type[Stored]], data: Buffer) -> Stored | None:
-    """The key in `data` as one of `keys` (by type); None for a type that is not among them."""
+    """Return the key in `data` as one of `keys` (by type); None for a type that is not among them."""
     struct = keys.get(_prefix(data))
     if struct is None:
         return None
@@ -35,12 +35,12 @@ def decode_key(keys: Mapping[int, type[Stored]], data: Buffer) -> Stored | None:
 
 
 def encode_value(value: Stored, version: int) -> bytes:
-    """The bytes of a log record's value in `version`."""
+    """Return the bytes of a log record's value in `version`."""
     return version.to_bytes(2, "big") + codec(type(value), version).encode(value)
 
 
 def decode_value(struct: type[M], data: Buffer) -> M:
-    """The value in `data`. DecodeError for damaged bytes and for versions not known."""
+    """Return the value in `data`. DecodeError for damaged bytes and for unknown versions."""
     version = _prefix(data)
     if version not in struct.__schema__.valid_versions:
         raise DecodeError(f"{struct.__name__} has no version {version}, only {struct.__schema__.versions}")

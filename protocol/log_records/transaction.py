@@ -20,7 +20,7 @@ class TransactionLogValue(Stored, key=0, versions="0-1", flexible="1+"):
     producer_id: int = field(INT64)
     # the id of the last completed transaction
     previous_producer_id: int = field(INT64, versions="1+", default=-1, tag=0)
-    next_producer_id: int = field(INT64, versions="1+", default=-1, tag=1)  # the newest id told to the producer
+    next_producer_id: int = field(INT64, versions="1+", default=-1, tag=1)  # the newest id sent to the producer
     producer_epoch: int = field(INT16)
     next_producer_epoch: int = field(INT16, versions="1+", default=-1, tag=3)
     transaction_timeout_ms: int = field(INT32)
@@ -30,7 +30,7 @@ class TransactionLogValue(Stored, key=0, versions="0-1", flexible="1+"):
     transaction_partitions: list[PartitionsSchema] | None = field(array(PartitionsSchema), nullable="0+")
     transaction_last_update_timestamp_ms: int = field(INT64)
     transaction_start_timestamp_ms: int = field(INT64)  # -1 in Empty
-    # which protocol the client speaks: 0, 1 or 2
+    # the client's protocol: 0, 1 or 2
     client_transaction_version: int = field(INT16, versions="1+", default=0, tag=2)
 
 

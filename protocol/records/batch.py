@@ -1,7 +1,6 @@
 """Record batches of format v2, as views over bytes: the 61-byte header, its CRC, and the few fields a leader rewrites.
 
-Nothing here looks at a record; a batch may be compressed or damaged behind its header without this module noticing
-anything but the CRC.
+Nothing here reads a record; a batch may be compressed or damaged after its header, which only the CRC shows here.
 
     0  baseOffset i64 | 8  batchLength i32 | 12 partitionLeaderEpoch i32 | 16 magic i8 | 17 crc u32
     21 attributes i16 | 23 lastOffsetDelta i32 | 27 baseTimestamp i64 | 35 maxTimestamp i64
@@ -69,7 +68,7 @@ class UnsupportedMagic(DecodeError):
 
 
 class BatchHeader(NamedTuple):
-    """The 61 bytes in front of every batch. Offsets and timestamps (ms) are absolute, `crc` is unsigned."""
+    """The 61-byte header of every batch. Offsets and timestamps (ms) are absolute, `crc` is unsigned."""
 
     base_offset: int
     batch_length: int
@@ -87,12 +86,12 @@ class BatchHeader(NamedTuple):
 
     @property
     def size_in_bytes(self) -> int:
-        """The whole batch, header included."""
+        """The size of the whole batch, header included."""
         return LOG_OVERHEAD + self.batch_length
 
     @property
     def last_offset(self) -> int:
-        """Offset of the last record (of the last that ever was, if compaction removed it)."""
+        """The offset of the last record (of the last original record, if compaction removed it)."""
         return self.base_offset + self.last_offset_delta
 
     @property
@@ -102,42 +101,42 @@ class BatchHeader(NamedTuple):
 
     @property
     def last_sequence(self) -> int:
-        """Sequence number of the last record, or -1 where the batch carries none."""
+        """The sequence number of the last record, or -1 if the batch has none."""
         if self.base_sequence == NO_SEQUENCE:
             return NO_SEQUENCE
         return increment_sequence(self.base_sequence, self.last_offset_delta)
 
     @property
     def compression(self) -> int:
-        """0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd; 5 to 7 mean nothing."""
+        """The codec: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd; 5 to 7 are undefined."""
         return self.attributes & COMPRESSION_MASK
 
     @property
     def timestamp_type(self) -> int:
-        """CREATE_TIME or LOG_APPEND_TIME."""
+        """The timestamp type: CREATE_TIME or LOG_APPEND_TIME."""
         return (self.attributes & TIMESTAMP_TYPE_MASK) >> 3
 
     @property
     def is_transactional(self) -> bool:
-        """True for data inside a transaction and for its markers."""
+        """Whether it is data inside a transaction, or one of its markers."""
         return bool(self.attributes & TRANSACTIONAL_MASK)
 
     @property
     def is_control(self) -> bool:
-        """True for markers and the other control records, which no consumer sees."""
+        """Whether it is a marker or another control batch, which consumers do not see."""
         return bool(self.attributes & CONTROL_MASK)
 
     @property
     def has_delete_horizon(self) -> bool:
-        """True when the base timestamp holds a delete horizon (KIP-534)."""
+        """Whether the base timestamp holds a delete horizon (KIP-534)."""
         return bool(self.attributes & DELETE_HORIZON_MASK)
 
     @property
     def lacks_max_timestamp(self) -> bool:
-        """True when nobody filled the largest timestamp in: it is below the first one, or -1 where there are any.
+        """Whether the largest timestamp is missing: it is below the first one, or -1 where there are any.
 
-        Sarama before 1.45.1 sends such batches. Where the largest timestamp, or the base timestamp, stands for
-        something else (log-append time, a delete horizon) there is nothing to compare, and markers are a broker's own.
+        Sarama before 1.45.1 sends such batches. If the largest timestamp, or the base timestamp, has another meaning
+        (log-append time, a delete horizon) there is nothing to compare, and markers are written by brokers.
         """
         if NO_TIMESTAMP < self.max_timestamp >= self.base_timestamp or self.attributes & _OTHER_TIMES_MASK:
             return False
@@ -145,12 +144,12 @@ class BatchHeader(NamedTuple):
 
     @property
     def has_producer_id(self) -> bool:
-        """True for batches of idempotent and transactional producers, and for markers."""
+        """Whether it is a batch of an idempotent or transactional producer, or a marker."""
         return self.producer_id > NO_PRODUCER_ID
 
 
 def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
-    """The header at `position`. DecodeError if it is cut, claims too little, or is no v2 batch."""
+    """Return the header at `position`. DecodeError if it is cut, claims too few bytes, or is not a v2 batch."""
     if position < 0 or len(buffer) - position < HEADER_SIZE:
         raise DecodeError(f"batch at {position}: {len(buffer) - position} bytes, a header has {HEADER_SIZE}")
     header = BatchHeader._make(HEADER.unpack_from(buffer, position))
@@ -164,10 +163,10 @@ def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
 
 
 def next_batch_size(buffer: Buffer, position: int, end: int, size_max: int = SEQUENCE_MAX) -> int | None:
-    """Bytes of the whole batch at `position`, or None if `end` comes before the batch is complete.
+    """Return the bytes of the whole batch at `position`, or None if `end` comes before the batch is complete.
 
-    DecodeError when the length or the magic cannot be (Kafka: CORRUPT_MESSAGE). A cut tail is not an error: log files
-    and Fetch answers end in one every day. Batches of every magic are measured, also those parse_header refuses.
+    DecodeError when the length or the magic is invalid (Kafka: CORRUPT_MESSAGE). A cut tail is not an error: log files
+    and Fetch responses often end in one. Batches of every magic are measured, also those that parse_header refuses.
     """
     if end - position < LOG_OVERHEAD:
         return None
@@ -185,9 +184,9 @@ def next_batch_size(buffer: Buffer, position: int, end: int, size_max: int = SEQ
 
 
 def iter_batches(buffer: Buffer, size_max: int = SEQUENCE_MAX) -> Iterator[tuple[int, BatchHeader]]:
-    """(position, header) of every complete batch in `buffer`; an incomplete one at the end is left out in silence.
+    """Yield (position, header) of every complete batch in `buffer`; an incomplete one at the end is ignored.
 
-    DecodeError where the bytes cannot be a batch; its subclass UnsupportedMagic for a message set of format v0 or v1.
+    DecodeError if the bytes cannot be a batch; its subclass UnsupportedMagic for a message set of format v0 or v1.
     """
     position, end = 0, len(buffer)
     while (size := next_batch_size(buffer, position, end, size_max)) is not None:
@@ -198,24 +197,24 @@ def iter_batches(buffer: Buffer, size_max: int = SEQUENCE_MAX) -> Iterator[tuple
 
 
 def compute_crc(batch: Buffer) -> int:
-    """CRC-32C over attributes to end; `batch` is exactly one batch. No copy for a memoryview or a bytearray."""
+    """Return the CRC-32C from attributes to end; `batch` is exactly one batch. No copy of a memoryview or bytearray."""
     return crc32c(memoryview(batch)[ATTRIBUTES_POSITION:])
 
 
 def verify_crc(batch: Buffer) -> bool:
-    """Whether the stored CRC matches the bytes; `batch` is exactly one batch, header included."""
+    """Return whether the stored CRC matches the bytes; `batch` is exactly one batch, header included."""
     stored: int = _unpack_crc(batch, CRC_POSITION)[0]
     return crc32c(memoryview(batch)[ATTRIBUTES_POSITION:]) == stored
 
 
 def patch_offset_and_epoch(buffer: WritableBuffer, position: int, base_offset: int, leader_epoch: int) -> None:
-    """Set the two fields a leader owns, in place. The CRC does not cover them."""
+    """Set the two fields that the leader assigns, in place. The CRC does not cover them."""
     _pack_base_offset(buffer, position, base_offset)
     _pack_leader_epoch(buffer, position + 12, leader_epoch)
 
 
 def set_max_timestamp(buffer: WritableBuffer, position: int, timestamp_type: int, max_timestamp: int) -> bool:
-    """Set timestamp type and max timestamp in place; the CRC is recomputed only if either changed. Returns whether.
+    """Set timestamp type and max timestamp in place; return whether either changed and the CRC was recomputed.
 
     With LOG_APPEND_TIME every record's timestamp becomes `max_timestamp`, without its bytes being touched.
     """
@@ -231,7 +230,7 @@ def set_max_timestamp(buffer: WritableBuffer, position: int, timestamp_type: int
 
 
 def encode_batch(header: BatchHeader, records: Buffer) -> bytearray:
-    """A whole batch from a header and its (possibly compressed) record area; length, magic and CRC are computed."""
+    """Return a batch from a header and its (possibly compressed) record area; length, magic and CRC are computed."""
     batch = bytearray(HEADER_SIZE + len(records))
     batch[HEADER_SIZE:] = records
     header = header._replace(batch_length=len(batch) - LOG_OVERHEAD, magic=MAGIC, crc=0)
@@ -241,14 +240,14 @@ def encode_batch(header: BatchHeader, records: Buffer) -> bytearray:
 
 
 def increment_sequence(sequence: int, increment: int) -> int:
-    """Sequence numbers wrap: after 2147483647 comes 0."""
+    """Add to a sequence number, which wraps: after 2147483647 comes 0."""
     if sequence > SEQUENCE_MAX - increment:
         return increment - (SEQUENCE_MAX - sequence) - 1
     return sequence + increment
 
 
 def decrement_sequence(sequence: int, decrement: int) -> int:
-    """The inverse of increment_sequence."""
+    """Subtract from a sequence number: the inverse of increment_sequence."""
     if sequence < decrement:
         return SEQUENCE_MAX - (decrement - sequence) + 1
     return sequence - decrement

@@ -1,6 +1,6 @@
-"""Making record batches: from new records, or from the records of a batch that is being rewritten.
+"""Building record batches: from new records, or from the records of a batch that is being rewritten.
 
-The result is a bytearray so that whoever appends it can set offset and leader epoch in place.
+The result is a bytearray so that the appending code can set offset and leader epoch in place.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NO_HEADER: Final = bytes(batches.HEADER_SIZE)
 
 
 class NewRecord(NamedTuple):
-    """A record before it has an offset; a plain tuple in this order will do. `timestamp` in ms, -1 for none."""
+    """A record before it has an offset; a plain tuple in this order is accepted. `timestamp` in ms, -1 for none."""
 
     key: bytes | None
     value: bytes | None
@@ -47,7 +47,7 @@ def build_batch(
     timestamp_type: int = batches.CREATE_TIME,
     level: int | None = None,
 ) -> bytearray:
-    """One batch of at least one record, numbered from `base_offset` without gaps (a Record's own offset is ignored).
+    """Build a batch of at least one record, numbered from `base_offset` without gaps (a Record's offset is ignored).
 
     `level` is the codec's compression level, None for its default.
     """
@@ -85,13 +85,14 @@ def build_batch(
 def encode_records(
     records: Sequence[NewRecord], *, first: int = 0, compression: int = NONE, level: int | None = None
 ) -> Buffer:
-    """What stands behind the header of a batch of at least one record, numbered without gaps; or a part of it, whose
-    `first` record has that number."""
+    """Return the record area of a batch of at least one record, numbered without gaps.
+    Or a part of it, whose `first` record has that number.
+    """
     return _encode(enumerate(records, first), records[0].timestamp, compression, level)
 
 
 def seal_records(area: Buffer, count: int, timestamp_ms: int, *, base_offset: int, leader_epoch: int) -> bytearray:
-    """What build_batch makes of the records that encode_records made this of, all with one timestamp."""
+    """Build a batch from the record area of encode_records, as build_batch; all records have one timestamp."""
     header = BatchHeader(
         base_offset=base_offset,
         batch_length=0,
@@ -111,11 +112,11 @@ def seal_records(area: Buffer, count: int, timestamp_ms: int, *, base_offset: in
 
 
 def build_single(key: bytes, value: bytes | None, timestamp_ms: int) -> bytearray:
-    """What build_batch makes of one record with a key and no headers, in one go: coordinators write mostly these."""
+    """Build a batch of one record with a key and no headers, as build_batch, faster: the usual one of coordinators."""
     key_size = uvarint(2 * len(key))  # sizes are never negative, so zig-zag is doubling
     value_size, value = (b"\1", b"") if value is None else (uvarint(2 * len(value)), value)
     size = 4 + len(key_size) + len(key) + len(value_size) + len(value)
-    # The record: attributes, no difference to the first timestamp and offset, key, value, no headers.
+    # The record: attributes, zero deltas of timestamp and offset, key, value, no headers.
     batch = bytearray(b"%b%b\0\0\0%b%b%b%b\0" % (_NO_HEADER, uvarint(2 * size), key_size, key, value_size, value))
     # fmt: off
     _pack_header(
@@ -128,9 +129,9 @@ def build_single(key: bytes, value: bytes | None, timestamp_ms: int) -> bytearra
 
 
 def build_plain(records: Sequence[tuple[bytes, bytes | None]], timestamp_ms: int) -> bytearray:
-    """What build_batch makes of some records with keys, no headers and one timestamp, in a third of the time."""
+    """Build a batch of records with keys, no headers and one timestamp, as build_batch, in a third of the time."""
     batch = bytearray(_NO_HEADER)
-    known: dict[int, bytes] = {}  # sizes, of which very many records have few
+    known: dict[int, bytes] = {}  # encoded sizes, of which there are few different ones
     for offset_delta, (key, value) in enumerate(records):
         key_size = known.get(len(key)) or known.setdefault(len(key), uvarint(2 * len(key)))
         value_size = b"\1"
@@ -156,10 +157,10 @@ def build_plain(records: Sequence[tuple[bytes, bytes | None]], timestamp_ms: int
 def rebuild_batch(
     header: BatchHeader, records: Iterable[Record], *, compression: int, level: int | None = None
 ) -> bytearray:
-    """A batch that keeps everything in `header` but its length, CRC, count and codec, holding `records`.
+    """Build a batch of `records` with the fields of `header` except its length, CRC, count and codec.
 
     Records keep their offsets, which may have gaps, and their timestamps. `last_offset_delta`, base and max timestamp
-    stay as the header says, so the batch covers the same offsets and sequences as before.
+    are those of the header, so the batch covers the same offsets and sequences as before.
     """
     rebuilding = Rebuilding(header)
     for record in records:
@@ -168,7 +169,7 @@ def rebuild_batch(
 
 
 class Rebuilding:
-    """What rebuild_batch does, record by record."""
+    """The work of rebuild_batch, record by record."""
 
     def __init__(self, header: BatchHeader) -> None:
         self._header = header
@@ -177,17 +178,17 @@ class Rebuilding:
 
     @property
     def size(self) -> int:
-        """How many bytes the records take before they are compressed."""
+        """The bytes of the records before compression."""
         return len(self._area)
 
     def add(self, record: Record) -> None:
-        """The next record."""
+        """Add the next record."""
         row = NewRecord(record.key, record.value, record.headers, record.timestamp)
         _write_record(self._area, row, record.offset - self._header.base_offset, self._header.base_timestamp)
         self._records_count += 1
 
     def seal(self, compression: int, level: int | None) -> bytearray:
-        """The batch."""
+        """Return the batch."""
         attributes = self._header.attributes & ~batches.COMPRESSION_MASK | compression
         return encode_batch(
             self._header._replace(attributes=attributes, records_count=self._records_count),

@@ -1,17 +1,17 @@
 """The four codecs of record batches, each through a library in C, imported at first use.
 
-Decompression is a stream of chunks: memory follows the bytes that were really sent, never a length they claim, and a
-limit on the total ends a bomb. Every failure is a DecodeError.
+Decompression is a stream of chunks: memory depends on the bytes that were actually sent, never on a claimed length, and
+a limit on the total stops a decompression bomb. Every failure is a DecodeError.
 
-What lies behind a gzip member or an LZ4 frame and is no other member, and fewer bytes than a size behind a snappy
-stream, are overlooked, as Kafka overlooks them.
+Bytes after a gzip member or an LZ4 frame that are not another member, and fewer bytes than a size after a snappy
+stream, are ignored, as in Kafka.
 
 Framings (KIP-110 and the Java client): gzip is RFC 1952, also several members; snappy is written in the xerial block
 stream of the Java library and read in that and as one raw block (librdkafka); lz4 is the LZ4 frame format with
-independent blocks, which the Java reader insists on; zstd is a standard frame. A zstd stream cut between two blocks
-gives what it holds without complaint: who knows how much there should be (the record walk) notices.
+independent blocks, which the Java reader requires; zstd is a standard frame. A zstd stream cut between two blocks
+returns its content without an error: the reader of the records, which knows the count, detects it.
 
-zstd is Python's own from 3.14 on, and the package zstandard before: `protocol/records/zstd_frames.py`.
+zstd is in Python's standard library from 3.14 on, and in the package zstandard before: see zstd_frames.py.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ LIBRARIES = {SNAPPY: "cramjam", LZ4: "cramjam", ZSTD: zstd_frames.LIBRARY}
 
 DECOMPRESSED_BYTES_MAX = 1 << 30  # default limit of one batch: a thousand times the largest batch Kafka accepts untuned
 
-_CHUNK_BYTES = 1 << 16  # output handed out at a time
+_CHUNK_BYTES = 1 << 16  # output returned at a time
 _INPUT_BYTES = 1 << 14  # input fed at a time: zlib copies what it did not consume at every call
 
-_LZ4_FLAGS_POSITION = 4  # behind the frame's magic number
+_LZ4_FLAGS_POSITION = 4  # after the frame's magic number
 _LZ4_INDEPENDENT_BLOCKS = 0x20
 
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
@@ -45,7 +45,7 @@ _ZSTD_LEVEL = 3
 
 
 def compress(compression: int, data: Buffer, level: int | None = None) -> bytes:
-    """`data` in the framing Kafka's Java client reads. `level` is the codec's own scale; None takes its default."""
+    """Return `data` in the framing of Kafka's Java client. `level` is on the codec's scale; None is its default."""
     if compression == NONE:
         return bytes(data)
     if compression == GZIP:
@@ -64,17 +64,17 @@ def compress(compression: int, data: Buffer, level: int | None = None) -> bytes:
 
 
 class Compressor(Protocol):
-    """Compresses a stream of pieces, in the framing that `compress` makes."""
+    """A compressor of a stream of pieces, in the framing of `compress`."""
 
     def compress(self, data: bytes, /) -> bytes:
-        """The next piece; returns what is ready."""
+        """Compress the next piece; return the output that is ready."""
 
     def flush(self) -> bytes:
-        """The rest. Nothing comes behind it."""
+        """Return the rest of the output. No piece may follow."""
 
 
 def new_compressor(compression: int) -> Compressor | None:
-    """A stream at the codec's default level, None where nothing is compressed: for records that are not held whole."""
+    """Return a stream at the codec's default level, None without compression: for records not held as a whole."""
     if compression == NONE:
         return None
     if compression == GZIP:
@@ -107,18 +107,18 @@ class _SnappyStream:
 
 
 def is_available(compression: int) -> bool:
-    """Whether the codec's library is installed here; none and gzip always are."""
+    """Return whether the codec's library is installed here; none and gzip always are."""
     library = LIBRARIES.get(compression)
     return library is None or find_spec(library) is not None
 
 
 def decompress(compression: int, data: Buffer, max_bytes: int = DECOMPRESSED_BYTES_MAX) -> bytes:
-    """All of `data` decompressed; DecodeError if it is damaged or gives more than `max_bytes`."""
+    """Return all of `data` decompressed; DecodeError if it is damaged or exceeds `max_bytes`."""
     return b"".join(decompress_chunks(compression, data, max_bytes))
 
 
 def decompress_chunks(compression: int, data: Buffer, max_bytes: int = DECOMPRESSED_BYTES_MAX) -> Iterator[bytes]:
-    """`data` decompressed piece by piece (for snappy a block at a time); DecodeError beyond `max_bytes` in all."""
+    """Yield `data` decompressed in pieces (for snappy a block at a time); DecodeError beyond `max_bytes` in all."""
     stream = _STREAMS.get(compression)
     if stream is None:
         raise DecodeError(f"unknown compression {compression}")
@@ -152,7 +152,7 @@ def _gzip_chunks(data: Buffer) -> Iterator[bytes]:
     import zlib
 
     member, view = zlib.decompressobj(31), memoryview(data)
-    may_be_nothing = False  # a member behind the first, of which nothing came yet
+    may_be_nothing = False  # a member after the first, without output yet
     try:
         for start in range(0, len(view), _INPUT_BYTES):
             pending: Buffer = view[start : start + _INPUT_BYTES]
@@ -195,7 +195,7 @@ def _snappy_chunks(data: Buffer) -> Iterator[bytes]:
 def _snappy_block(block: memoryview) -> bytes:
     from cramjam import DecompressionError, snappy
 
-    # The block opens with its decompressed length, which the library would allocate on trust.
+    # The block begins with its decompressed length, which the library would allocate without a check.
     claimed = 0
     for shift, byte in zip(range(0, 35, 7), block[:5], strict=False):
         claimed |= (byte & 127) << shift
@@ -210,8 +210,9 @@ def _snappy_block(block: memoryview) -> bytes:
 
 
 def lz4_blocks_are_independent(data: Buffer) -> bool:
-    """Whether an LZ4 frame can be read block by block, as the Java client insists; we read others too. False for what
-    is no frame."""
+    """Return whether an LZ4 frame can be read block by block, as the Java client requires.
+    Other frames are read here, too. False for bytes that are no frame.
+    """
     return len(data) > _LZ4_FLAGS_POSITION and bool(data[_LZ4_FLAGS_POSITION] & _LZ4_INDEPENDENT_BLOCKS)
 
 

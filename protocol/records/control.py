@@ -1,8 +1,8 @@
-"""Control records: transaction markers, and the key every control record carries.
+"""Control records: transaction markers, and the key of every control record.
 
-Key: i16 version (0), i16 type. A marker's value: i16 version (0), i32 coordinator epoch. Readers take higher versions
-and longer bodies (they read the prefix they know) and refuse negative versions and short ones. The values of the
-Raft types are messages of their own, in barnabas.protocol.log_records.
+Key: i16 version (0), i16 type. A marker's value: i16 version (0), i32 coordinator epoch. Readers accept higher versions
+and longer bodies (they read the known prefix) and refuse negative versions and short ones. The values of the
+Raft types are separate messages, in barnabas.protocol.log_records.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _CONTROL_RECORD_BYTES_MAX: Final = 1 << 20
 
 
 class ControlRecordType(IntEnum):
-    """What a control record says; UNKNOWN ones are passed over by readers."""
+    """The type of a control record; UNKNOWN ones are ignored by readers."""
 
     UNKNOWN = -1
     ABORT = 0
@@ -72,7 +72,7 @@ def end_txn_marker(
     base_offset: int = 0,
     leader_epoch: int = NO_LEADER_EPOCH,
 ) -> bytearray:
-    """The 78-byte control batch that ends a transaction: what build_batch makes of it, in one go.
+    """Return the 78-byte control batch that ends a transaction, as build_batch, faster.
 
     One is written for every partition of every transaction.
     """
@@ -96,18 +96,18 @@ def control_batch(
     base_offset: int = 0,
     leader_epoch: int = NO_LEADER_EPOCH,
 ) -> bytearray:
-    """A control batch of the Raft kind, without a producer: (type, encoded value) in order."""
+    """Return a control batch of the Raft types, without a producer: (type, encoded value) in order."""
     rows = [NewRecord(control_key(kind), value, (), timestamp_ms) for kind, value in records]
     return build_batch(rows, base_offset=base_offset, leader_epoch=leader_epoch, control=True)
 
 
 def control_key(kind: ControlRecordType) -> bytes:
-    """The 4-byte key of a control record."""
+    """Return the 4-byte key of a control record."""
     return _KEY.pack(0, kind)
 
 
 def parse_control_key(key: bytes | None) -> ControlRecordType:
-    """The type a control record's key names; UNKNOWN for numbers nobody has given a meaning yet."""
+    """Return the type in a control record's key; UNKNOWN for undefined numbers."""
     if key is None or len(key) < _KEY.size:
         raise DecodeError(f"control record key {key!r} is too short")
     version, kind = _KEY.unpack_from(key)
@@ -117,7 +117,7 @@ def parse_control_key(key: bytes | None) -> ControlRecordType:
 
 
 def parse_marker_value(value: bytes | None) -> int:
-    """The coordinator epoch in the value of an ABORT or COMMIT record."""
+    """Return the coordinator epoch in the value of an ABORT or COMMIT record."""
     if value is None or len(value) < _MARKER_VALUE.size:
         raise DecodeError(f"transaction marker value {value!r} is too short")
     version, coordinator_epoch = _MARKER_VALUE.unpack_from(value)
@@ -127,8 +127,9 @@ def parse_marker_value(value: bytes | None) -> int:
 
 
 def read_marker(batch: Buffer) -> EndTxnMarker | None:
-    """The marker in the control batch at the start of `batch`; None for other control types and for one emptied by
-    compaction."""
+    """Return the marker in the control batch at the start of `batch`.
+    None for other control types and for a batch emptied by compaction.
+    """
     header = parse_header(batch)
     record = next(iter_records(batch, max_record_bytes=_CONTROL_RECORD_BYTES_MAX), None)
     if record is None:

@@ -1,9 +1,9 @@
 """CRC-32C (Castagnoli), the checksum of record batches and producer snapshots.
 
-The C extension inside the `crc32c` distribution is loaded by itself: the package's own `__init__` asks
-`importlib.metadata` for its version, which costs a third of a lean start-up (33 ms). Where the extension is not found
-beside the package, the ordinary import is taken. Where there is no package (a Spark executor without wheels), a table
-does it in Python, some hundred times more slowly: `IS_NATIVE` says so.
+The C extension inside the `crc32c` distribution is loaded directly: the package's `__init__` requests its version from
+`importlib.metadata`, which costs a third of a fast start-up (33 ms). If the extension is not found in the package, the
+ordinary import is used. Without the package (a Spark executor without wheels), a table in Python is used, about a
+hundred times slower: `IS_NATIVE` is then False.
 
 Any buffer is accepted and nothing is copied.
 """
@@ -18,7 +18,7 @@ from barnabas.protocol.primitives import Buffer
 
 
 def load_extension() -> Callable[[Buffer], int] | None:
-    """The C function out of the extension module alone, or None where that module is not where it was expected."""
+    """Return the C function from the extension module, or None if that module is not at the expected place."""
     package = PathFinder.find_spec("crc32c")
     if package is None:
         return None
@@ -33,14 +33,14 @@ def load_extension() -> Callable[[Buffer], int] | None:
 
 
 def load_package() -> Callable[[Buffer], int]:
-    """The same function through the package's ordinary, slower import."""
+    """Return the same function through the package's ordinary, slower import."""
     import crc32c as package
 
     return package.crc32c
 
 
 def load_plain() -> Callable[[Buffer], int]:
-    """The same in plain Python: a byte at a time through a table."""
+    """Return the same function in plain Python: a byte at a time through a table."""
     table = tuple(_divide(byte) for byte in range(256))
 
     def compute(buffer: Buffer) -> int:

@@ -1,13 +1,13 @@
-"""LZ4 frames over cramjam's LZ4 blocks: frames written as Kafka's clients read them, and read as they do.
+"""LZ4 frames based on cramjam's LZ4 blocks: written as Kafka's clients read them, and read in the same way.
 
-cramjam reads frames too, but only whole, whatever they grow to, and does not know where one ends. Here a frame is read
-block by block, and memory follows its blocks: 4 MiB is the most that one may grow to. The checksums of heads and blocks
-are checked; that of the content is passed over, as Kafka does.
+cramjam reads frames too, but only as a whole, without a size limit, and does not return where one ends. Here a frame is
+read block by block, and memory depends on its blocks: 4 MiB is the largest one. The checksums of headers and blocks are
+verified; that of the content is ignored, as in Kafka.
 
-A block may refer to the 64 KiB before it. cramjam's blocks stand alone, so that those 64 KiB are put in front of such a
+A block may refer to the 64 KiB before it. cramjam's blocks are independent, so those 64 KiB are put in front of such a
 block as literal bytes: a block begins with a sequence, which begins with literals.
 
-Kafka reads one frame, and nothing behind it.
+Kafka reads one frame, and nothing after it.
 
 The format: https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md
 """
@@ -32,7 +32,7 @@ _THOROUGH_FROM = 3
 
 
 def frame_of(data: Buffer, level: int) -> bytes:
-    """`data` as one frame, at a level of LZ4's own frames: below 3 the quick way, up to 12 the thorough one."""
+    """Return `data` as one frame, at a level of LZ4's frames: below 3 the fast method, up to 12 the thorough one."""
     return BEGIN + (_blocks_of(data) if level < _THOROUGH_FROM else _thorough_blocks_of(data, level)) + END
 
 
@@ -52,7 +52,7 @@ def _blocks_of(data: Buffer) -> bytes:
 
 
 def _thorough_blocks_of(data: Buffer, level: int) -> bytes:
-    """Take the blocks out of cramjam's frame, which has a checksum behind each; its blocks alone know no level."""
+    """Return the blocks of cramjam's frame, which have checksums; its plain blocks have no level."""
     from cramjam import lz4
 
     frame = lz4.Compressor(level=level, content_checksum=False, block_linked=False)
@@ -67,14 +67,14 @@ def _thorough_blocks_of(data: Buffer, level: int) -> bytes:
 
 
 class FrameStream:
-    """Writes one frame out of pieces."""
+    """A writer of one frame from pieces."""
 
     def __init__(self) -> None:
         self._pending = bytearray()
         self._ready = BEGIN
 
     def compress(self, data: bytes, /) -> bytes:
-        """The next piece; returns what is ready."""
+        """Compress the next piece; return the output that is ready."""
         self._pending += data
         whole = len(self._pending) // BLOCK_BYTES * BLOCK_BYTES
         ready, self._ready = self._ready + _blocks_of(bytes(self._pending[:whole])), b""
@@ -82,13 +82,14 @@ class FrameStream:
         return ready
 
     def flush(self) -> bytes:
-        """The rest. Nothing comes behind it."""
+        """Return the rest of the output. No piece may follow."""
         return self._ready + _blocks_of(bytes(self._pending)) + END
 
 
 def read_frame(data: Buffer) -> Iterator[bytes]:
-    """What the first frame in `data` holds, a block at a time; DecodeError if it is damaged. What lies behind it is
-    not looked at."""
+    """Yield the content of the first frame in `data`, a block at a time; DecodeError if it is damaged.
+    Bytes after it are ignored.
+    """
     source = _Source(memoryview(data))
     while (magic := source.number()) & ~15 == _SKIPPED_MAGIC:
         source.take(source.number())
@@ -140,7 +141,7 @@ def _frame(source: _Source) -> Iterator[bytes]:
 
 
 class _Blocks:
-    """Decompresses one frame's blocks, in their order."""
+    """A decompressor of one frame's blocks, in their order."""
 
     def __init__(self, block_bytes: int, *, is_linked: bool) -> None:
         self._block_bytes = block_bytes
@@ -160,7 +161,7 @@ class _Blocks:
         from cramjam import DecompressionError, lz4
 
         before = len(self._history)
-        most = before + min(self._block_bytes, 255 * len(block))  # a byte stands for at most 255
+        most = before + min(self._block_bytes, 255 * len(block))  # a byte expands to at most 255
         if len(self._space) < most:
             self._space = bytearray(most)
         space = memoryview(self._space)[:most]
@@ -173,10 +174,10 @@ class _Blocks:
 
 
 def _behind(history: bytes, block: memoryview) -> bytes:
-    """`block` with `history` as the first of its literals.
+    """Return `block` with `history` as the first of its literals.
 
-    A sequence is a token, whose upper half is the count of literals, and its lower half tells of the copy behind them;
-    15 in the upper half says that more of the count follows: bytes to add, up to one that is not 255.
+    A sequence is a token, whose upper half is the count of literals, and its lower half is for the copy after them;
+    15 in the upper half means that more of the count follows: bytes to add, up to one that is not 255.
     """
     if not len(block):
         raise DecodeError("lz4 data is damaged: an empty block")

@@ -1,8 +1,8 @@
-"""Records inside a batch: what a consumer reads, one at a time.
+"""Records inside a batch, read one at a time.
 
-The walk decompresses as it goes and holds one chunk and one record, so a batch that says it is huge costs nothing and
-one that is huge costs its largest record. It trusts the header no further than it must: whatever disagrees (a length,
-a count, bytes left over) is a DecodeError. The CRC is not looked at: see batch.verify_crc.
+The iteration decompresses step by step and holds one chunk and one record, so a batch that claims to be huge costs
+nothing and one that is huge costs its largest record. The header is trusted as little as possible: any contradiction (a
+length, a count, bytes left over) is a DecodeError. The CRC is not checked: see batch.verify_crc.
 
 A record: varint body length, then i8 attributes, varlong timestamp delta, varint offset delta, varint key length (-1:
 null) and key, varint value length (-1: null) and value, varint header count, and for each header varint key length, key
@@ -26,7 +26,7 @@ _IN_ONE_PIECE: Final = 1 << 31  # no batch is longer
 
 Headers = list[tuple[str, bytes | None]]
 
-_new_tuple: Final = tuple.__new__  # half the price of a NamedTuple's constructor
+_new_tuple: Final = tuple.__new__  # half the cost of a NamedTuple's constructor
 
 
 class Record(NamedTuple):
@@ -42,9 +42,9 @@ class Record(NamedTuple):
 def iter_records(
     batch: Buffer, *, max_bytes: int = DECOMPRESSED_BYTES_MAX, max_record_bytes: int = RECORD_BYTES_MAX
 ) -> Iterator[Record]:
-    """Every record of the batch at the start of `batch`, in order; control records too.
+    """Yield every record of the batch at the start of `batch`, in order; control records too.
 
-    DecodeError on any damage, and where the record area decompresses to more than `max_bytes` or one record is larger
+    DecodeError on any damage, and if the record area decompresses to more than `max_bytes` or one record is larger
     than `max_record_bytes`. Records before the damage may have been yielded by then.
     """
     return _iter_records(batch, max_bytes, max_record_bytes, has_pauses=False)  # type: ignore[return-value]  # no None
@@ -53,9 +53,9 @@ def iter_records(
 def iter_records_with_pauses(
     batch: Buffer, *, max_bytes: int = DECOMPRESSED_BYTES_MAX, max_record_bytes: int = RECORD_BYTES_MAX
 ) -> Iterator[Record | None]:
-    """As iter_records, with None before each new chunk, also within a record: for who must not work for long at a time.
+    """Yield every record as iter_records, and None before each new chunk, also within a record, for pauses.
 
-    Many small records lie in one chunk: who counts them may stop between any two.
+    One chunk has many small records: the caller may also count them and pause between any two.
     """
     return _iter_records(batch, max_bytes, max_record_bytes, has_pauses=True)
 
@@ -66,10 +66,10 @@ def _iter_records(batch: Buffer, max_bytes: int, max_record_bytes: int, *, has_p
 
 
 def open_batch(batch: Buffer, max_bytes: int, piece_bytes: int) -> tuple[BatchHeader, Iterator[bytes]]:
-    """The header of the batch at the start of `batch`, and its records, decompressed, chunk after chunk.
+    """Return the header of the batch at the start of `batch`, and its decompressed records, chunk after chunk.
 
-    Where they are not compressed a chunk has `piece_bytes`. DecodeError when the batch is cut or has a negative number
-    of records; the chunks raise it on damage, and behind `max_bytes`.
+    Without compression a chunk has `piece_bytes`. DecodeError when the batch is cut or has a negative number of
+    records; the chunks raise it on damage, and beyond `max_bytes`.
     """
     header = parse_header(batch)
     if header.size_in_bytes > len(batch):
@@ -113,7 +113,7 @@ def _walk(
 
 
 def refill(buffer: bytes, position: int, needed: int, chunks: Iterator[bytes]) -> bytes:
-    """The rest of `buffer` and as many chunks as make `needed` bytes, fewer if there are no more."""
+    """Return the rest of `buffer` and as many chunks as make `needed` bytes, fewer if there are no more."""
     parts = [buffer[position:]]
     size = len(parts[0])
     while size < needed and (chunk := next(chunks, None)) is not None:
@@ -137,8 +137,8 @@ def _refill_with_pauses(
 
 
 def _parse_body(buffer: bytes, position: int, end: int, header: BatchHeader) -> Record:
-    # Byte `position` is the attributes, unused since v2 was made. Deltas of one byte, by far the most common, are taken
-    # on the spot.
+    # Byte `position` is the attributes, unused since v2 was defined. Deltas of one byte, by far the most common,
+    # are read inline.
     position += 1
     try:
         if (raw := buffer[position]) < 0x80:
@@ -175,7 +175,7 @@ def _parse_bytes(buffer: bytes, position: int, end: int) -> tuple[bytes | None, 
 
 
 def read_short_varint(buffer: bytes, position: int) -> tuple[int, int]:
-    """As primitives.read_varint, quicker where it has one byte or two; IndexError where the bytes end."""
+    """Read a varint as primitives.read_varint, faster for one or two bytes; IndexError where the bytes end."""
     raw = buffer[position]
     if raw >= 0x80:
         second = buffer[position + 1]

@@ -1,11 +1,11 @@
-"""Which offset and which time each record of a batch has, for whoever needs no more of it.
+"""Offset and timestamp of each record of a batch, for code that needs no more.
 
-The walk is that of record.py, but it skips keys, values and headers where they lie: it holds one chunk, however large a
-record is, and costs a third. It is a stream of pauses, too: who must not work for long at a time stops at any of them.
-What a record says of itself behind its timestamp and offset is not looked at, and neither is the CRC.
+The iteration is that of record.py, but it skips keys, values and headers: it holds one chunk, however large a record
+is, and costs a third. It also yields pauses, at which the caller may let other work run. The rest of a record after its
+timestamp and offset is not checked, and neither is the CRC.
 
-`largest_timestamp` is for batches that are not compressed, and looks at even less: a length, a timestamp, and on to the
-next. It runs for nearly every batch that a client appends.
+`largest_timestamp` is for uncompressed batches, and reads even less: a length, a timestamp, and then the next record.
+It runs for nearly every batch that a client appends.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ _HEAD_BYTES: Final = 21  # at most: body length 5, attributes 1, timestamp delta
 
 
 def largest_timestamp(batch: Buffer, base_timestamp: int, count: int) -> int | None:
-    """The largest timestamp in ms of the batch's `count` records, which are not compressed; None where they are not
-    laid out as they should be. `batch` has nothing behind them, and `count` is not 0."""
+    """Return the largest timestamp in ms of the batch's `count` uncompressed records.
+    None if their layout is invalid. `batch` has nothing after them, and `count` is not 0.
+    """
     records = bytes(memoryview(batch)[HEADER_SIZE:])
-    position, largest = 0, _DELTA_MIN  # twice a delta, as where it is not negative
+    position, largest = 0, _DELTA_MIN  # twice a delta, as for one that is not negative
     try:
         for _ in range(count):
             length = records[position]
@@ -62,9 +63,9 @@ def largest_timestamp(batch: Buffer, base_timestamp: int, count: int) -> int | N
 def iter_times(
     batch: Buffer, *, max_bytes: int = DECOMPRESSED_BYTES_MAX, max_record_bytes: int = RECORD_BYTES_MAX
 ) -> Iterator[tuple[int, int] | None]:
-    """(offset, timestamp in ms) of every record of the batch at the start of `batch`; None before each new chunk.
+    """Yield (offset, timestamp in ms) of every record of the batch at the start of `batch`; None before each new chunk.
 
-    DecodeError on damage, as `record.iter_records`, where the records decompress to more than `max_bytes`, and for a
+    DecodeError on damage, as `record.iter_records`, if the records decompress to more than `max_bytes`, and for a
     record of more than `max_record_bytes`.
     """
     header, chunks = open_batch(batch, max_bytes, _PIECE_BYTES)
@@ -81,7 +82,7 @@ def _walk(header: BatchHeader, chunks: Iterator[bytes], max_record_bytes: int) -
             buffer, position = refill(buffer, position, _HEAD_BYTES, chunks), 0
         try:
             length, start = read_short_varint(buffer, position)
-            position = start + 1  # behind the attributes, which mean nothing
+            position = start + 1  # after the attributes, which are unused
             if (raw := buffer[position]) < 0x80:
                 timestamp_delta, position = (raw >> 1) ^ -(raw & 1), position + 1
             else:

@@ -1,7 +1,7 @@
-"""Batches as compaction leaves them: with some of their records, or with none.
+"""Batches after compaction: with some of their records, or with none.
 
-Either keeps offsets, leader epoch, producer id, epoch and base sequence, and the flags, so that what the batch says of
-its producer stays true. docs/formats/record-batch.md shows the bytes; KIP-98 has the empty batch, KIP-534 the horizon.
+Both keep offsets, leader epoch, producer id, epoch and base sequence, and the flags, so that the batch's data about its
+producer stay valid. docs/formats/record-batch.md shows the bytes; KIP-98 has the empty batch, KIP-534 the horizon.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _EMPTY_CLEARS: Final = ~(batches.COMPRESSION_MASK | batches.DELETE_HORIZON_MASK)
 
 
 def delete_horizon_of(header: BatchHeader) -> int:
-    """When what the batch keeps of the deleted may go (ms), NO_HORIZON if that was not settled yet."""
+    """Return the time (ms) when the batch's tombstones or marker may be removed, NO_HORIZON if it is not set yet."""
     return header.base_timestamp if header.has_delete_horizon else NO_HORIZON
 
 
 def empty_batch(header: BatchHeader) -> bytearray:
-    """The 61 bytes that are left of a batch whose producer is still to be known. It has no records and no codec."""
+    """Return the 61 bytes of an emptied batch whose producer state must stay. It has no records and no codec."""
     attributes = header.attributes & _EMPTY_CLEARS
     return encode_batch(
         header._replace(attributes=attributes, base_timestamp=batches.NO_TIMESTAMP, records_count=0), b""
@@ -32,9 +32,9 @@ def empty_batch(header: BatchHeader) -> bytearray:
 
 
 class Rewriting:
-    """A batch with some of the records of another, given one by one in order; at least one.
+    """A batch with some of the records of another, added one by one in order; at least one.
 
-    `delete_horizon_ms` is NO_HORIZON, or stands in for the base timestamp. Holds the records as they are compressed.
+    `delete_horizon_ms` is NO_HORIZON, or replaces the base timestamp. Holds the records in compressed form.
     """
 
     def __init__(self, header: BatchHeader, delete_horizon_ms: int) -> None:
@@ -43,18 +43,18 @@ class Rewriting:
         self._base_timestamp = delete_horizon_ms
         self._max_timestamp = batches.NO_TIMESTAMP
         self._records_count = 0
-        self._area = bytearray()  # what is not compressed yet
+        self._area = bytearray()  # records not compressed yet
         self._compressor: Compressor | None = new_compressor(header.compression)
         self._compressed: list[bytes] = []
         self._compressed_bytes = 0
 
     @property
     def size(self) -> int:
-        """How many bytes are held."""
+        """The number of bytes held."""
         return len(self._area) + self._compressed_bytes
 
     def add(self, offset: int, timestamp: int, tail: bytes) -> None:
-        """The next record: `tail` is all of it behind its offset, key to headers, as it lay in a batch."""
+        """Add the next record: `tail` is everything after its offset, key to headers, as in the original batch."""
         if not self._records_count and not self._has_horizon:
             self._base_timestamp = timestamp
         if timestamp > self._max_timestamp:
@@ -74,7 +74,7 @@ class Rewriting:
             area.clear()
 
     def seal(self) -> tuple[BatchHeader, bytearray]:
-        """The batch, and what its header says but for length and CRC."""
+        """Return the batch, and its header except length and CRC."""
         assert self._records_count, "a batch without records is an empty one"
         header = self._header
         records = self._area

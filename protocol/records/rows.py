@@ -1,8 +1,8 @@
-"""Records of a batch as rows: what compaction asks of each, and where the bytes lie that it would copy.
+"""Records of a batch as rows: the data that compaction needs of each, and the positions of the bytes to copy.
 
-The walk is that of record.py and holds no more: one chunk of what was decompressed, and one record. It goes piece by
-piece, so that who looks at millions of records pays for one step of a generator in a hundred; between two pieces, and
-before each chunk, it may be left alone. Headers of records are not looked at, and neither is the CRC.
+The iteration is that of record.py and holds no more: one decompressed chunk, and one record. It yields pieces of many
+records, so that reading millions of records takes one generator step for a hundred of them; between two pieces, and
+before each chunk, other work may run. Headers of records are not checked, and neither is the CRC.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from barnabas.protocol.records.compression import NONE, decompress_chunks
 from barnabas.protocol.records.record import RECORD_BYTES_MAX, read_short_varint
 
 Row = tuple[int, int, bytes | None, bool, int, int]
-"""(offset, timestamp in ms, key, whether there is a value, where the length of the key lies, where the record ends)."""
+"""(offset, timestamp in ms, key, whether there is a value, position of the key's length, end of the record)."""
 
 Piece = tuple[bytes, list[Row]]
-"""Rows, and the bytes that their places are in."""
+"""The bytes, and the rows with positions in them."""
 
 ROWS_MAX: Final = 128
 _NO_LIMIT: Final = 1 << 62  # of the whole batch: only one chunk of it is held at a time
@@ -30,10 +30,10 @@ _LENGTH_BYTES: Final = 5
 def row_pieces(
     batch: bytes, header: BatchHeader, *, max_record_bytes: int = RECORD_BYTES_MAX
 ) -> Iterator[Piece | None]:
-    """Every record of a batch, in order, some dozens to a piece; None before each new chunk is decompressed.
+    """Yield every record of a batch, in order, some dozens to a piece; None before each new chunk is decompressed.
 
-    `batch` is exactly one batch. DecodeError on damage, where a record is larger than `max_record_bytes`, and where
-    offsets do not rise within the batch's own.
+    `batch` is exactly one batch. DecodeError on damage, if a record is larger than `max_record_bytes`, and if
+    offsets do not increase within the batch's range.
     """
     if header.records_count < 0:
         raise DecodeError(f"batch at offset {header.base_offset}: {header.records_count} records")
@@ -66,7 +66,7 @@ def row_pieces(
 
 
 def _bytes_needed(buffer: bytes, position: int) -> int:
-    """How many bytes from `position` the next record takes, one more than there are where not even that is known."""
+    """Return the size of the next record from `position`, one more than the available bytes if it is unknown."""
     if len(buffer) - position >= _LENGTH_BYTES:
         length, start = read_short_varint(buffer, position)
         return start - position + length
@@ -82,7 +82,7 @@ def _parse_rows(
     header: BatchHeader,
     rows: list[Row],
 ) -> int:
-    """Add the records that lie whole in `buffer` from `position` on; returns where the first other one begins."""
+    """Add the records that are whole in `buffer` from `position` on; return the position of the first other one."""
     base_offset, base_timestamp, last_offset = header.base_offset, header.base_timestamp, header.last_offset
     has_append_time, append_time = header.timestamp_type == LOG_APPEND_TIME, header.max_timestamp
     size = len(buffer)
@@ -99,7 +99,7 @@ def _parse_rows(
         if end > size:
             return position
         try:
-            raw = buffer[start + 1]  # behind the attributes, which mean nothing
+            raw = buffer[start + 1]  # after the attributes, which are unused
             if raw < 0x80:
                 delta, at = (raw >> 1) ^ -(raw & 1), start + 2
             else:
@@ -113,7 +113,7 @@ def _parse_rows(
             value_size, at = read_short_varint(buffer, at)
         except IndexError:
             raise DecodeError(f"the record behind offset {offset} ends too early") from None
-        if key_size < -1 or value_size < -1 or at + max(value_size, 0) >= end:  # a count of headers comes behind
+        if key_size < -1 or value_size < -1 or at + max(value_size, 0) >= end:  # a count of headers follows
             raise DecodeError(f"the record behind offset {offset} has a key or a value beyond its end")
         if not offset < base_offset + offset_delta <= last_offset:
             raise DecodeError(f"batch at offset {base_offset}: offset {base_offset + offset_delta} behind {offset}")

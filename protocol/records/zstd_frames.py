@@ -1,6 +1,6 @@
-"""zstd frames, through Python's own library from 3.14 on, and through the package zstandard before.
+"""zstd frames, by Python's standard library from 3.14 on, and by the package zstandard before.
 
-Both are the same C library and give the same bytes. Data that end inside a frame give what they hold without complaint.
+Both use the same C library and produce the same bytes. Data that end inside a frame return their content without error.
 """
 
 from __future__ import annotations
@@ -12,37 +12,37 @@ from typing import Protocol
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import Buffer
 
-_CHUNK_BYTES = 1 << 16  # output handed out at a time
+_CHUNK_BYTES = 1 << 16  # output returned at a time
 _WINDOW_LOG_MAX = 27  # zstd's own default limit, what level 22 needs; reserved, not touched, until used
 
 
 class Stream(Protocol):
-    """Compresses a stream of pieces."""
+    """A compressor of a stream of pieces."""
 
     def compress(self, data: bytes, /) -> bytes:
-        """The next piece; returns what is ready."""
+        """Compress the next piece; return the output that is ready."""
 
     def flush(self) -> bytes:
-        """The rest. Nothing comes behind it."""
+        """Return the rest of the output. No piece may follow."""
 
 
 if sys.version_info >= (3, 14):
     LIBRARY = "compression.zstd"
 
     def frame_of(data: Buffer, level: int) -> bytes:
-        """`data` as one frame, which says how long they are."""
+        """Return `data` as one frame, which contains its length."""
         from compression import zstd
 
         return zstd.compress(data, level)
 
     def new_stream(level: int) -> Stream:
-        """A stream that becomes one frame."""
+        """Return a stream that becomes one frame."""
         from compression import zstd
 
         return zstd.ZstdCompressor(level)
 
     def read_frames(data: Buffer) -> Iterator[bytes]:
-        """What the frames in `data` hold, piece by piece; DecodeError if they are damaged."""
+        """Yield the content of the frames in `data`, in pieces; DecodeError if they are damaged."""
         from compression import zstd
 
         options = {zstd.DecompressionParameter.window_log_max: _WINDOW_LOG_MAX}
@@ -65,19 +65,19 @@ else:
     LIBRARY = "zstandard"
 
     def frame_of(data: Buffer, level: int) -> bytes:
-        """`data` as one frame, which says how long they are."""
+        """Return `data` as one frame, which contains its length."""
         import zstandard
 
         return zstandard.ZstdCompressor(level=level).compress(data)
 
     def new_stream(level: int) -> Stream:
-        """A stream that becomes one frame."""
+        """Return a stream that becomes one frame."""
         import zstandard
 
         return zstandard.ZstdCompressor(level=level).compressobj()
 
     def read_frames(data: Buffer) -> Iterator[bytes]:
-        """What the frames in `data` hold, piece by piece; DecodeError if they are damaged."""
+        """Yield the content of the frames in `data`, in pieces; DecodeError if they are damaged."""
         import zstandard
 
         decompressor = zstandard.ZstdDecompressor(max_window_size=1 << _WINDOW_LOG_MAX)

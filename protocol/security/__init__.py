@@ -1,4 +1,4 @@
-"""What both sides of a secured connection share: how login modules are written, and the formulas of SCRAM.
+"""The common part of both sides of a secured connection: the format of login modules, and the formulas of SCRAM.
 
-Pure: no sockets, no files, no clock. Nothing here is imported where no security is configured.
+Pure: no sockets, no files, no clock. Nothing here is imported if no security is configured.
 """

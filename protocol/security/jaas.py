@@ -1,16 +1,16 @@
-"""Login modules as Java's JAAS writes them: in `sasl.jaas.config`, and in the file that KAFKA_OPTS names.
+"""Login modules in the format of Java's JAAS: in `sasl.jaas.config`, and in the file that KAFKA_OPTS names.
 
     org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="secret";
 
 A value is a list of modules, as Kafka's JaasConfig reads it; a file has sections (`KafkaServer { … };`), each with such
-a list, as Java's ConfigFile reads it. Both cut the text up with a java.io.StreamTokenizer, whose rules are not those of
-a shell: a word has letters, digits and `. - _ $`, anything else stands in quotes, and so does what begins like a
+a list, as Java's ConfigFile reads it. Both split the text with a java.io.StreamTokenizer, whose rules are not those of
+a shell: a word has letters, digits and `. - _ $`, anything else is in quotes, and so does what begins like a
 number; a `/` begins a comment; in quotes `\\t \\n \\r \\b \\f \\v \\a` and octal numbers are escapes, and a quote that
 is not closed ends with its line. Kafka takes single quotes, too; a file has `${name}` in values for properties of
 Java's, and stars in words.
 
-Knows nothing of what a module means. Values are secrets, and in a text that is not understood any word may be one: no
-error quotes a word.
+Does not know the meaning of a module. Values are secrets, and in an invalid text any word may be one: no error quotes
+a word.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class LoginModule(NamedTuple):
 
 class _Token(NamedTuple):
     kind: str
-    """A quote, `word`, `number`, or the sign that it is."""
+    """A quote, `word`, `number`, or the sign itself."""
     text: str | None
-    """What a word or a quoted text says; nothing of anything else."""
+    """The text of a word or a quoted text; None for anything else."""
     line: int
     is_open: bool = False
     """Whether a quote is not closed."""
@@ -59,7 +59,7 @@ _END = _Token("end", None, 0)
 
 
 def parse_modules(text: str) -> list[LoginModule]:
-    """The value of `sasl.jaas.config`. ValueError with a sentence that has no value in it."""
+    """Return the modules of a `sasl.jaas.config` value. ValueError with a sentence without any value."""
     tokens = _Tokens(_tokens_of(text, _OF_VALUES), ('"', "'", "word"))
     modules: list[LoginModule] = []
     while not tokens.is_next("end"):
@@ -72,9 +72,9 @@ def parse_modules(text: str) -> list[LoginModule]:
 
 
 def parse_file(text: str, properties: Mapping[str, str] | None = None) -> dict[str, list[LoginModule]]:
-    """A JAAS file: the modules of each section by its name. ValueError likewise; it names the line.
+    """Return the modules of each section of a JAAS file, by its name. ValueError as above; it names the line.
 
-    properties: what `${name}` in a value stands for.
+    properties: the values of `${name}` in a value.
     """
     tokens = _Tokens(_tokens_of(text, _OF_FILES), ('"', "word"), is_file=True)
     sections: dict[str, list[LoginModule]] = {}
@@ -94,7 +94,7 @@ def parse_file(text: str, properties: Mapping[str, str] | None = None) -> dict[s
 
 
 def _module(name: str, tokens: _Tokens, of: str, properties: Mapping[str, str] | None = None) -> LoginModule:
-    """The rest of the module. properties: of a file, whose values have them."""
+    """Parse the rest of the module. properties: for the values of a file."""
     if not name:
         raise tokens.wrong(f"{of}the class of a login module is missing")
     flag = tokens.word(f"{of}{_ONE_FLAG}")
@@ -109,14 +109,14 @@ def _module(name: str, tokens: _Tokens, of: str, properties: Mapping[str, str] |
         value = tokens.word(f"{of}the value of option {count}")
         if properties is not None:
             value = _expanded(value, properties, tokens.where)
-        if key is not None:  # Kafka keeps an option without a name, too, which nobody asks for
+        if key is not None:  # Kafka stores an option without a name, too, which no code reads
             options[key] = value
     tokens.sign(";", f"{of}the ; at its end is missing")
     return LoginModule(name, flag.lower(), options)
 
 
 def _expanded(value: str, properties: Mapping[str, str], where: str) -> str:
-    """With what `${name}` stands for, as Java's PropertyExpander puts it in."""
+    """Return the value with `${name}` replaced, as in Java's PropertyExpander."""
     written, position = [], 0
     while (begin := value.find("${", position)) >= 0:
         written.append(value[position:begin])
@@ -148,7 +148,7 @@ def _property(name: str, properties: Mapping[str, str], where: str) -> str:
 
 
 class _Tokens:
-    """Those that are left. What is wrong is told without them."""
+    """The remaining tokens. Errors do not quote them."""
 
     def __init__(self, tokens: list[_Token], words: tuple[str, ...], *, is_file: bool = False) -> None:
         self._left = tokens[::-1]
@@ -159,7 +159,7 @@ class _Tokens:
 
     @property
     def where(self) -> str:
-        """Where the last token stands, in a file."""
+        """The line of the last token, in a file."""
         return f"line {self._line}: " if self._is_file else ""
 
     def wrong(self, sentence: str) -> ValueError:

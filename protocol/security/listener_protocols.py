@@ -1,4 +1,4 @@
-"""What listeners speak, by Kafka's names (SecurityProtocol): with TLS or without, with SASL or without."""
+"""The protocols of listeners, by Kafka's names (SecurityProtocol): with TLS or without, with SASL or without."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ SSL: Final = "SSL"
 SASL_PLAINTEXT: Final = "SASL_PLAINTEXT"
 SASL_SSL: Final = "SASL_SSL"
 PROTOCOLS: Final = (PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL)
-"""Each at its number in Kafka's records."""
+"""The index of each is its number in Kafka's records."""

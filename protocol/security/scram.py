@@ -5,7 +5,7 @@
     client  c=biws,r=<both nonces>,p=<proof>
     server  v=<signature>
 
-Knows no messages: each side reads and writes its own. What a server keeps of a password is a `ScramCredential`.
+Knows no messages: each side reads and writes its own. A server stores a `ScramCredential` instead of a password.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import hmac
 from typing import NamedTuple
 
 ITERATIONS_MIN, ITERATIONS_MAX = 4096, 16384
-"""What Apache Kafka lets a credential have."""
+"""The limits of a credential in Apache Kafka."""
 
 
 class ScramMechanism(NamedTuple):
-    """One of the two."""
+    """One of the two mechanisms."""
 
     name: str
     hash_name: str
     number: int
-    """As requests and records of credentials have it."""
+    """The number in requests and records of credentials."""
 
 
 SCRAM_SHA_256 = ScramMechanism("SCRAM-SHA-256", "sha256", 1)
@@ -33,7 +33,7 @@ MECHANISMS = (SCRAM_SHA_256, SCRAM_SHA_512)
 
 
 class ScramCredential(NamedTuple):
-    """What is kept of a user's password."""
+    """The stored data of a user's password."""
 
     salt: bytes
     stored_key: bytes
@@ -42,46 +42,46 @@ class ScramCredential(NamedTuple):
 
 
 def credential_of(mechanism: ScramMechanism, salted_password: bytes, salt: bytes, iterations: int) -> ScramCredential:
-    """From what the client of AlterUserScramCredentials sends in place of the password."""
+    """Return the credential from the salted password that a client of AlterUserScramCredentials sends."""
     stored_key = digest(mechanism, client_key(mechanism, salted_password))
     return ScramCredential(salt, stored_key, server_key(mechanism, salted_password), iterations)
 
 
 def salted(mechanism: ScramMechanism, password: str, salt: bytes, iterations: int) -> bytes:
-    """Hi() of RFC 5802. Takes milliseconds for thousands of iterations."""
+    """Return Hi() of RFC 5802. Takes milliseconds for thousands of iterations."""
     return hashlib.pbkdf2_hmac(mechanism.hash_name, password.encode(), salt, iterations)
 
 
 def client_key(mechanism: ScramMechanism, salted_password: bytes) -> bytes:
-    """What the proof hides; only who knows the password has it."""
+    """Return the client key, which the proof hides; only a client with the password can compute it."""
     return signature(mechanism, salted_password, b"Client Key")
 
 
 def server_key(mechanism: ScramMechanism, salted_password: bytes) -> bytes:
-    """What the server signs its last message with."""
+    """Return the server key, with which the server signs its last message."""
     return signature(mechanism, salted_password, b"Server Key")
 
 
 def signature(mechanism: ScramMechanism, key: bytes, data: bytes) -> bytes:
-    """HMAC() of RFC 5802."""
+    """Return HMAC() of RFC 5802."""
     return hmac.digest(key, data, mechanism.hash_name)
 
 
 def digest(mechanism: ScramMechanism, data: bytes) -> bytes:
-    """H() of RFC 5802."""
+    """Return H() of RFC 5802."""
     return hashlib.new(mechanism.hash_name, data).digest()
 
 
 def combined(one: bytes, other: bytes) -> bytes:
-    """XOR of two values of the same length: a proof from key and signature, or a key from proof and signature."""
+    """Return the XOR of two values of the same length: of key and signature, or of proof and signature."""
     return bytes(left ^ right for left, right in zip(one, other, strict=True))
 
 
 def escaped(name: str) -> str:
-    """A user's name as messages have it."""
+    """Return a user's name as it is written in messages."""
     return name.replace("=", "=3D").replace(",", "=2C")
 
 
 def unescaped(name: str) -> str:
-    """The name that `escaped` hid the commas and equals signs of."""
+    """Return the name that `escaped` was given."""
     return name.replace("=2C", ",").replace("=3D", "=")

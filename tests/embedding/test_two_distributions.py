@@ -19,7 +19,8 @@ assert crc32c(b"123456789") == 0xE3069283 and KEYS
 """,
     SPARK: """
 import sys
-from pyspark_barnabas import digest, exactly_once, options
+from pyspark_barnabas import exactly_once, options
+from pyspark_barnabas.rows import digest
 from pyspark_barnabas._barnabas.protocol import registry
 sink = options.sink({"kafka.bootstrap.servers": "127.0.0.1:9092", "topic": "orders"})
 assert sink.topic == "orders" and sink.connection.client() is not None

@@ -1,1 +1,1 @@
-"""Key stores and trust stores as Kafka names them: PEM, PKCS12, JKS, read, and handed to OpenSSL; and cipher names."""
+"""Key stores and trust stores with Kafka's types: PEM, PKCS12, JKS, read and loaded into OpenSSL; and cipher names."""

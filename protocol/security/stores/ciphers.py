@@ -1,7 +1,7 @@
 """ssl.cipher.suites: the names of IANA, as Java spells them, and those of OpenSSL.
 
 TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 is ECDHE-RSA-AES128-GCM-SHA256. The suites of TLS 1.3 have the same names in both.
-Pure: which suites there are, the context knows.
+Pure: whether a suite is available is known by the SSL context.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _SUITE = re.compile(
     r"|CHACHA20_POLY1305_SHA256)"
 )
 _SIGNALS = ("TLS_EMPTY_RENEGOTIATION_INFO_SCSV",)
-"""What Java lists among the suites, and is none."""
+"""Names that Java lists among the suites, but that are not suites."""
 
 
 def split_suites(names: list[str]) -> tuple[list[str], list[str]]:
-    """(those of TLS 1.3, those of TLS 1.2 as OpenSSL names them). ValueError for one that is unknown."""
+    """Return (suites of TLS 1.3, suites of TLS 1.2 with OpenSSL's names). ValueError for an unknown one."""
     newer, older = [], []
     for name in names:
         if name in TLS_1_3_SUITES:
@@ -30,7 +30,7 @@ def split_suites(names: list[str]) -> tuple[list[str], list[str]]:
 
 
 def openssl_name(name: str) -> str:
-    """A suite of TLS 1.2 as OpenSSL names it. ValueError."""
+    """Return OpenSSL's name of a TLS 1.2 suite. ValueError."""
     found = _SUITE.fullmatch(name)
     if found is None:
         raise ValueError(f"ssl.cipher.suites: {name} is unknown")

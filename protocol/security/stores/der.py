@@ -1,6 +1,6 @@
-"""DER, as far as it is needed to look into certificates and JKS key entries: elements in turn, object identifiers.
+"""DER, as far as it is needed to read certificates and JKS key entries: sequences of elements, object identifiers.
 
-Knows tags and lengths, not what an element is for. Whatever does not fit is a ValueError: nothing is read past the end.
+Knows tags and lengths, not the purpose of an element. Invalid data raise ValueError: nothing is read past the end.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _LENGTH_BYTES_MAX = 4
 
 
 class Element(NamedTuple):
-    """One element: its tag, what is in it, and all of it as it was encoded."""
+    """One element: its tag, its content, and its whole encoding."""
 
     tag: int
     content: bytes
@@ -21,7 +21,7 @@ class Element(NamedTuple):
 
 
 def elements(data: bytes) -> Iterator[Element]:
-    """The elements that stand one after the other in `data`."""
+    """Yield the consecutive elements in `data`."""
     position = 0
     while position < len(data):
         content_at, size = _header(data, position)
@@ -33,7 +33,7 @@ def elements(data: bytes) -> Iterator[Element]:
 
 
 def only(data: bytes, tag: int) -> bytes:
-    """The content of the one element that `data` is."""
+    """Return the content of the one element that `data` consists of."""
     found = list(elements(data))
     if len(found) != 1 or found[0].tag != tag:
         raise ValueError(f"one DER element with tag {tag:#x} was expected")
@@ -41,7 +41,7 @@ def only(data: bytes, tag: int) -> bytes:
 
 
 def object_identifier(content: bytes) -> str:
-    """An object identifier as people write it: 2.5.4.3."""
+    """Return the text form of an object identifier: 2.5.4.3."""
     numbers, number = [], 0
     for byte in content:
         number = number << 7 | byte & 0x7F
@@ -55,7 +55,7 @@ def object_identifier(content: bytes) -> str:
 
 
 def _header(data: bytes, position: int) -> tuple[int, int]:
-    """(where the content begins, its size)"""
+    """Return (start of the content, its size)."""
     if position + 2 > len(data):
         raise ValueError("a DER element has no length")
     first = data[position + 1]

@@ -1,7 +1,7 @@
-"""The two files of a store: the one that it is read from, and the one that OpenSSL takes a private key from.
+"""The files of a store: the one that it is read from, and the one from which OpenSSL loads a private key.
 
-Python's ssl takes a private key from a file only. It gets one in memory (memfd) where there is such a thing, otherwise
-one that only this process's user can read, which is gone at once.
+Python's ssl loads a private key only from a file. It gets one in memory (memfd) if the system has that, otherwise one
+that only this process's user can read, which is removed at once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DESCRIPTORS: Final = "/proc/self/fd"
 
 
 def read_file(path: str) -> bytes:
-    """The content of a store. OSError, also (EFBIG) for a file that is larger than a store can be."""
+    """Return the content of a store. OSError, also (EFBIG) for a file that is larger than a store can be."""
     with open(path, "rb") as file:
         data = file.read(STORE_BYTES_MAX + 1)
     if len(data) > STORE_BYTES_MAX:
@@ -30,22 +30,22 @@ def read_file(path: str) -> bytes:
 
 
 def state_of(path: str) -> object:
-    """What changes when the file is written, or another is put in its place. OSError."""
+    """Return a value that changes when the file is written or replaced by another. OSError."""
     found = os.stat(path)
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def load_identity(context: ssl.SSLContext, identity: Identity) -> None:
-    """Have the context show the certificates, and prove by the key that they are its own. ssl.SSLError, ValueError."""
+    """Load certificates and key into the context, to identify itself by them. ssl.SSLError, ValueError."""
     pem = identity.key_pem + "".join(pem_of(CERTIFICATE, each) for each in identity.chain)
     with _in_file(pem) as path:
-        # A password is never None: OpenSSL would ask whoever sits at the terminal.
+        # A password is never None: OpenSSL would prompt for it at the terminal.
         context.load_cert_chain(path, password=identity.key_password or "")
 
 
 @contextmanager
 def _in_file(text: str) -> Iterator[str]:
-    """A path that `text` can be read from, for nobody but this process where the system can do that."""
+    """Yield a path from which `text` can be read, only by this process if the system supports that."""
     if not hasattr(os, "memfd_create") or not os.path.isdir(_DESCRIPTORS):
         from tempfile import NamedTemporaryFile
 

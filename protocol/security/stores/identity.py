@@ -1,6 +1,6 @@
-"""What a store holds: a private key with its certificates, and the certificates that are trusted.
+"""The content of a store: a private key with its certificates, and trusted certificates.
 
-Neither shows its key to whoever prints it.
+Printing it never shows the key.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class StoreError(ValueError):
-    """A store cannot be used. str() is a sentence that names it and gives no secret away."""
+    """A store cannot be used. str() is a sentence that names it and contains no secret."""
 
 
 class Identity:
@@ -19,7 +19,7 @@ class Identity:
     __slots__ = ("chain", "key_password", "key_pem")
 
     def __init__(self, key_pem: str, key_password: str | None, chain: tuple[bytes, ...]) -> None:
-        """`key_pem`: encrypted with `key_password` where there is one. `chain`: certificates in DER."""
+        """Take `key_pem`: encrypted with `key_password` if there is one. `chain`: certificates in DER."""
         self.key_pem = key_pem
         self.key_password = key_password
         self.chain = chain
@@ -29,7 +29,7 @@ class Identity:
 
 
 class Store(NamedTuple):
-    """What was found in a store."""
+    """The content of a store."""
 
     identity: Identity | None = None
     trusted: tuple[bytes, ...] = ()
@@ -37,7 +37,7 @@ class Store(NamedTuple):
 
 
 def pem_of(label: str, der: bytes) -> str:
-    """DER as PEM."""
+    """Return DER as PEM."""
     text = b64encode(der).decode()
     lines = (text[at : at + 64] for at in range(0, len(text), 64))
     return "\n".join((f"-----BEGIN {label}-----", *lines, f"-----END {label}-----", ""))

@@ -1,10 +1,10 @@
-"""Java's own key stores (JKS): read, as far as a broker needs it.
+"""Reading Java's own key stores (JKS), as far as a broker needs it.
 
-The format has not changed since 1998 and is small, so it is read here: the libraries that do it are no longer kept or
-bring compilers and a second cryptography with them. Checked with the store's password are all bytes, and with the key's
-password the key. `keytool` has made PKCS #12 by default since Java 9, also in files named .jks: `is_jks` tells.
+The format has not changed since 1998 and is small, so it is read here: the libraries for it are unmaintained or
+need compilers and a second cryptography library. The store's password verifies all bytes, the key's password the key.
+`keytool` has created PKCS #12 by default since Java 9, also in files named .jks: `is_jks` detects the format.
 
-Pure. Whatever does not fit is a StoreError.
+Pure. Invalid data raise StoreError.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _INT, _SHORT, _LONG = Struct(">i"), Struct(">H"), Struct(">q")
 
 
 def is_jks(data: bytes) -> bool:
-    """Whether this is a store of Java's own formats."""
+    """Return whether this is a store of Java's own formats."""
     return data[:4] in (_MAGIC, _JCEKS_MAGIC)
 
 
 def read_jks(data: bytes, password: str | None, key_password: str | None, where: str) -> Store:
-    """What a store holds. Without a password nothing is checked and no key is looked into. StoreError."""
+    """Return the content of a store. Without a password nothing is verified and no key is read. StoreError."""
     if data[:4] == _JCEKS_MAGIC:
         raise StoreError(f"{where} is a JCEKS store: convert it to PKCS12, with keytool -importkeystore")
     if password is not None:
@@ -46,7 +46,7 @@ def read_jks(data: bytes, password: str | None, key_password: str | None, where:
 
 
 class _Reader:
-    """From the first byte to the last."""
+    """A reader from the first byte to the last."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -61,7 +61,7 @@ class _Reader:
         for _ in range(count):
             tag = self._number(_INT)
             self._bytes(_SHORT)  # the alias
-            self._number(_LONG)  # when it was made
+            self._number(_LONG)  # its creation time
             if tag == _KEY_ENTRY:
                 protected = self._bytes(_INT)
                 chain = tuple(self._certificate(version) for _ in range(self._number(_INT)))
@@ -97,7 +97,7 @@ class _Reader:
 
 
 def _unprotected(protected: bytes, password: str, where: str) -> bytes:
-    """The key in PKCS #8, of what Java's KeyProtector made of it: a stream of digests over it, and one of all."""
+    """Return the key in PKCS #8, decrypted from Java's KeyProtector: XOR with a stream of digests, and a checksum."""
     wrong = StoreError(f"{where}: the password of the key is wrong (ssl.key.password, else that of the store)")
     try:
         algorithm, content = elements(only(protected, SEQUENCE))

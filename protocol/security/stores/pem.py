@@ -1,7 +1,7 @@
 """Key and trust stores in PEM: certificates, and one private key, with anything between them.
 
-As Kafka reads them: text around the blocks is passed by, blanks may stand for line breaks (a value in a properties file
-is one line), and there is one key. Pure; encrypted keys stay encrypted, OpenSSL opens them.
+As in Kafka: text around the blocks is ignored, blanks may replace line breaks (a value in a properties file is one
+line), and there is one key. Pure; encrypted keys stay encrypted, OpenSSL decrypts them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Block(NamedTuple):
 
 
 def blocks(text: str, where: str) -> list[Block]:
-    """The blocks of a text. StoreError."""
+    """Return the blocks of a text. StoreError."""
     found = []
     for match in _BLOCK.finditer(text):
         label, headers, data = match.groups()
@@ -44,7 +44,7 @@ def blocks(text: str, where: str) -> list[Block]:
 
 
 def certificates(text: str, where: str) -> tuple[bytes, ...]:
-    """All certificates of a text, at least one. StoreError."""
+    """Return all certificates of a text, at least one. StoreError."""
     found = tuple(block.der for block in blocks(text, where) if block.label == CERTIFICATE)
     if not found:
         raise StoreError(f"{where}: there is no certificate in it")
@@ -52,7 +52,7 @@ def certificates(text: str, where: str) -> tuple[bytes, ...]:
 
 
 def identity(key_text: str, key_where: str, chain_text: str, chain_where: str, key_password: str | None) -> Identity:
-    """A private key with its certificates. StoreError."""
+    """Return a private key with its certificates. StoreError."""
     keys = [block for block in blocks(key_text, key_where) if block.label.endswith("PRIVATE KEY")]
     if len(keys) != 1:
         raise StoreError(f"{key_where}: one private key was expected, but there are {len(keys) or 'none'}")

@@ -1,7 +1,7 @@
-"""PKCS #12 stores, read with the library `cryptography`: the one module here that needs it.
+"""PKCS #12 stores, read with the library `cryptography`: the only module here that needs it.
 
-What keytool and openssl write. As Java does it, what is trusted by a store are its certificate entries and the first
-certificate of a key, not the certificates that only lead from it to its authority.
+Reads the files of keytool and openssl. As in Java, the trusted certificates of a store are its certificate entries and
+the first certificate of a key, not the intermediate certificates up to its authority.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _EXTRA = "pip install 'barnabas[secure]'"
 
 
 def read_pkcs12(data: bytes, password: str | None, key_password: str | None, where: str) -> Store:
-    """What a store holds. StoreError."""
+    """Return the content of a store. StoreError."""
     try:
         from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
         from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
@@ -42,7 +42,7 @@ def read_pkcs12(data: bytes, password: str | None, key_password: str | None, whe
 
 
 def _chain(own: Certificate, others: Sequence[Certificate]) -> list[Certificate]:
-    """A key's certificate, and those that lead from it to its authority."""
+    """Return a key's certificate, and the certificates up to its authority."""
     chain = [own]
     while True:
         issuer = next((each for each in others if each.subject == chain[-1].issuer and each not in chain), None)

@@ -1,4 +1,4 @@
-"""A store of any type, from its bytes."""
+"""Reading a store of any type, from its bytes."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from barnabas.protocol.security.stores import pem
 from barnabas.protocol.security.stores.identity import Store, StoreError
 
 KEY_STORE, TRUST_STORE = "ssl.keystore", "ssl.truststore"
-"""What the settings of a store begin with."""
+"""The prefixes of the settings of a store."""
 _PEM_BEGINS = b"-----BEGIN "
 
 
 def where_of(store: str, path: str) -> str:
-    """What sentences call a file of KEY_STORE or TRUST_STORE."""
+    """Return the name of a file of KEY_STORE or TRUST_STORE in messages."""
     return f"{store}.location: {path}"
 
 
 def read_store(
     data: bytes, kind: str, password: str | None, key_password: str | None, *, store: str, path: str
 ) -> Store:
-    """What is in it. `kind`: PEM, JKS or PKCS12; `store`: KEY_STORE or TRUST_STORE. StoreError."""
+    """Return the content of a store. `kind`: PEM, JKS or PKCS12; `store`: KEY_STORE or TRUST_STORE. StoreError."""
     where = where_of(store, path)
     if kind == "PEM":
         text = data.decode(errors="replace")
@@ -29,7 +29,7 @@ def read_store(
 
 
 def read_java_store(data: bytes, password: str | None, key_password: str | None, *, store: str, path: str) -> Store:
-    """One of type JKS or PKCS12: Java takes either for the other, so the bytes decide. StoreError."""
+    """Read a JKS or PKCS12 store: Java accepts either type for the other, so the bytes decide. StoreError."""
     from barnabas.protocol.security.stores.jks import is_jks, read_jks  # digests, and
     from barnabas.protocol.security.stores.pkcs12 import read_pkcs12  # more: nothing for a start with PEM
 
