@@ -1,8 +1,9 @@
 """Barnabas for Spark: an exactly-once sink, and sources that read what is committed.
 
-Where this package is installed, `format("barnabas")` works as it is: Spark looks through all modules whose names begin
-with `pyspark_` for a `DefaultSource`. It is made when it is asked for, so that what is pure can be imported without
-Spark. Importing it before there is a session makes Spark's workers run this program's Python (`own_python`).
+Where this package is installed, `format("barnabas")` works without a configuration: Spark searches all modules whose
+names begin with `pyspark_` for a `DefaultSource`. It is created at its first use, so that the pure modules can be
+imported without Spark. Importing this package before there is a session makes Spark's workers run this program's Python
+(`own_python`).
 """
 
 from __future__ import annotations

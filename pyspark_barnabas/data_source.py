@@ -1,8 +1,8 @@
-"""`format("barnabas")`: Spark's way in, to the sink and to the sources. It decides nothing but whose turn it is.
+"""`format("barnabas")`: Spark's entry point to the sink and to the sources. It only delegates.
 
-Spark makes one of these in a worker of its own for each thing that it wants, and pickles what it is given on to
-others: so nothing is connected, and nothing is imported, before it is asked for. What a release of Spark does not offer
-to Python is looked for by its name, never by a version: docs/spark-versions.md.
+Spark creates a separate instance in a worker for each operation, and pickles its settings and sends them to others:
+so nothing is connected, and nothing is imported, before it is needed. A feature that a release of Spark may not offer
+to Python is looked up by its name, never by a version: docs/spark-versions.md.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class BarnabasDataSource(DataSource):  # type: ignore[misc]  # because pyspark i
 
     @classmethod
     def name(cls) -> str:
-        """What stands in `format(…)`."""
+        """Return the name for `format(…)`."""
         return "barnabas"
 
     @sentence_alone
     def schema(self) -> Any:
-        """The columns that are read."""
+        """Return the columns that are read."""
         if self._is_a_directory():
             from pyspark_barnabas.source import segments
 
@@ -46,7 +46,7 @@ class BarnabasDataSource(DataSource):  # type: ignore[misc]  # because pyspark i
 
     @sentence_alone
     def reader(self, schema: Any) -> Any:
-        """Of `spark.read`."""
+        """Create the reader of `spark.read`."""
         if self._is_a_directory():
             from pyspark_barnabas.source.segments.reader import SegmentReader
 
@@ -57,7 +57,7 @@ class BarnabasDataSource(DataSource):  # type: ignore[misc]  # because pyspark i
 
     @sentence_alone
     def streamReader(self, schema: Any) -> Any:
-        """Of `spark.readStream`."""
+        """Create the reader of `spark.readStream`."""
         from pyspark_barnabas.source.readers.stream_reader import RefusingReader, StreamReader
 
         try:
@@ -68,22 +68,22 @@ class BarnabasDataSource(DataSource):  # type: ignore[misc]  # because pyspark i
             from pyspark_barnabas.source.readers.limited_stream_reader import LimitedStreamReader
 
             return LimitedStreamReader(self._options(), schema)
-        except UserError as error:  # Spark stops a reader that it does not have, and ends in a NameError of its own
+        except UserError as error:  # Spark stops a reader that does not exist, and fails with a NameError
             return RefusingReader(error)
 
     @sentence_alone
     def writer(self, schema: Any, overwrite: bool) -> Any:
-        """Of `df.write`."""
+        """Create the writer of `df.write`."""
         from pyspark_barnabas.spark_sink.batch_writer import new_batch_writer
 
         return new_batch_writer(self._options(), schema, overwrite)
 
     @sentence_alone
     def streamWriter(self, schema: Any, overwrite: bool) -> Any:
-        """Of `df.writeStream`. `overwrite` is true in complete mode, where every batch is written like any other."""
+        """Create the writer of `df.writeStream`. `overwrite` is true in complete mode, and has no effect here."""
         from pyspark_barnabas.spark_sink.stream_writer import StreamWriter
 
-        keep_what_is_loaded()  # two processes are asked for this with every batch: who plans, and who commits
+        keep_what_is_loaded()  # two processes call this with every batch: the one that plans, and the one that commits
         return StreamWriter(self._options(), schema)
 
     def _options(self) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""Every option of the sink and the sources: its name, what it is when it is not given, and what it does.
+"""Every option of the sink and the sources: its name, its default, and what it does.
 
-The one truth about what is known: `options` refuses what is not in here, and docs/pipeline.md's table is written from
-it. Names are Spark's and its stock connector's own words; those with `kafka.` in front are Kafka's.
+The single source of the known options: `options` refuses any other, and docs/pipeline.md's table is generated from
+it. Names are Spark's and its stock connector's; those with `kafka.` in front are Kafka's.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Option(NamedTuple):
-    """A row of the table. `default` as people read it; "" where there is none, and the option may be left out."""
+    """A row of the table. `default` as people read it; "" if there is none, and the option may be omitted."""
 
     name: str
     default: str
@@ -137,7 +137,7 @@ SEGMENTS = (
     Option("splitBytes", "67108864", "about how many bytes of a log a task reads"),
 )
 
-# What the stock connector's users have in their programs, and means nothing here, or what is so anyway.
+# Options that users of the stock connector have in their programs, and that have no effect here or are always so.
 WITHOUT_EFFECT = (
     Option("kafka.acks", "all", "nothing else is offered"),
     Option("kafka.enable.idempotence", "true", "nothing else is offered"),
@@ -165,12 +165,12 @@ SECTIONS: tuple[tuple[str, tuple[Option, ...]], ...] = (
 
 
 def known() -> dict[str, Option]:
-    """All options by their lower-cased names, as Spark hands them over."""
+    """Return all options by their lower-cased names, as Spark passes them."""
     return {option.name.lower(): option for _, section in SECTIONS for option in section}
 
 
 def as_markdown() -> str:
-    """The table for docs/pipeline.md."""
+    """Return the table for docs/pipeline.md."""
     lines: list[str] = []
     for title, section in SECTIONS:
         lines += [f"**{title}**", "", "| option | default | what it does |", "|---|---|---|"]

@@ -1,7 +1,7 @@
-"""Options in Kafka's and Spark's words, read once and refused with a sentence.
+"""Options with the names of Kafka and Spark, parsed once; errors are sentences.
 
-Spark hands them over with lower-cased names; here they are asked for as people write them. An option that nobody knows
-is refused and never passed over: a prefix with a slip in its name would be a sink without its past.
+Spark passes them with lower-cased names; here they are looked up in their usual spelling. An unknown option is refused
+and never ignored: a prefix with a typo in its name would be a sink without its past.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
 _KAFKA = "kafka."
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
-_LONGEST_NAME = 249  # of a topic; the prefix is part of the ledger's
+_LONGEST_NAME = 249  # of a topic; the prefix is part of the ledger's name
 _REQUIRED_VALUES = {
     "kafka.acks": (("all", "-1"), "a record that not every replica has could be lost"),
     "kafka.enable.idempotence": (("true",), "a record that is sent again could be there twice"),
@@ -45,11 +45,11 @@ _INSTEAD = {
 
 
 class OptionError(UserError, ValueError):
-    """An option is missing, not known, or has a value that means nothing; the message is a sentence for people."""
+    """An option is missing, unknown, or has an invalid value; the message is a sentence for people."""
 
 
 def check_names(options: Mapping[str, str]) -> None:
-    """OptionError for an option that nobody knows, or one whose only possible value is another."""
+    """Raise OptionError for an unknown option, or one whose only possible value is another."""
     known = option_table.known()
     for name, value in options.items():
         key = name.lower()
@@ -63,7 +63,7 @@ def check_names(options: Mapping[str, str]) -> None:
 
 
 def connection(options: Mapping[str, str]) -> ConnectionSettings:
-    """How the cluster is reached."""
+    """Return how the cluster is reached."""
     servers = text(options, "kafka.bootstrap.servers")
     if servers is None:
         raise OptionError('no broker is named: set kafka.bootstrap.servers, as in "127.0.0.1:9092"')
@@ -81,7 +81,7 @@ def connection(options: Mapping[str, str]) -> ConnectionSettings:
 
 
 def _security(options: Mapping[str, str]) -> SecuritySettings | None:
-    """None, and nothing imported, where connections are plain."""
+    """Return the security settings; None, with nothing imported, if connections are plain."""
     if (text(options, "kafka.security.protocol") or "PLAINTEXT").upper() == "PLAINTEXT":
         return None
     from barnabas.client.security.properties import is_security_key, security_of
@@ -95,7 +95,7 @@ def _security(options: Mapping[str, str]) -> SecuritySettings | None:
 
 
 def sink(options: Mapping[str, str], *, default_prefix: str | None = None) -> SinkSettings:
-    """The sink's settings. default_prefix: None for the query's id, which only the tasks know."""
+    """Return the sink's settings. default_prefix: None for the query's id, which only the tasks know."""
     check_names(options)
     if text(options, "path") is not None:
         raise OptionError("a topic is written, and not a path: give save() or start() none, and set the option topic")
@@ -122,19 +122,19 @@ def sink(options: Mapping[str, str], *, default_prefix: str | None = None) -> Si
 
 
 def stream_sink(options: Mapping[str, str]) -> SinkSettings:
-    """A stream's; OptionError for what only a batch write has."""
+    """Return a stream's settings; raise OptionError for an option that only a batch write has."""
     if text(options, "idempotencyKey") is not None:
         raise OptionError("idempotencyKey is for `write`: a stream knows by its checkpoint what it wrote. Leave it out")
     return sink(options)
 
 
 def text(options: Mapping[str, str], option: str) -> str | None:
-    """What an option says, without the blanks around it; None if it was not given, or is empty."""
+    """Return the value of an option, without the blanks around it; None if it was not given, or is empty."""
     return (_given(options, option) or "").strip() or None
 
 
 def name(options: Mapping[str, str], option: str, *, longest: int = _LONGEST_NAME) -> str | None:
-    """A name that can be part of a topic's; None if it was not given."""
+    """Return a name that can be part of a topic's name; None if it was not given."""
     value = text(options, option)
     if value is not None and (not _NAME.fullmatch(value) or len(value) > longest or value in (".", "..")):
         raise OptionError(f"{option} is {value!r}: a name has 1 to {longest} letters, digits, dots, dashes and _")
@@ -144,7 +144,7 @@ def name(options: Mapping[str, str], option: str, *, longest: int = _LONGEST_NAM
 def integer(
     options: Mapping[str, str], option: str, default: int, *, at_least: int = 0, at_most: int = 2**63 - 1
 ) -> int:
-    """A whole number within bounds."""
+    """Return a whole number within bounds."""
     value = text(options, option)
     if value is None:
         return default
@@ -154,7 +154,7 @@ def integer(
 
 
 def boolean(options: Mapping[str, str], option: str, default: bool) -> bool:
-    """true or false, in any case."""
+    """Return true or false, written in any case."""
     value = (text(options, option) or str(default)).lower()
     if value not in ("true", "false"):
         raise OptionError(f"{option} is {value!r}, and should be true or false")
@@ -162,7 +162,7 @@ def boolean(options: Mapping[str, str], option: str, default: bool) -> bool:
 
 
 def one_of(options: Mapping[str, str], option: str, allowed: Sequence[str], default: str) -> str:
-    """One of some words, in any case."""
+    """Return one of some words, written in any case."""
     value = (text(options, option) or default).lower()
     if value not in allowed:
         raise OptionError(f"{option} is {value!r}, and should be one of {', '.join(allowed)}")
@@ -170,7 +170,7 @@ def one_of(options: Mapping[str, str], option: str, allowed: Sequence[str], defa
 
 
 def json_object(options: Mapping[str, str], option: str) -> dict[str, Any] | None:
-    """A JSON object; None if the option was not given."""
+    """Return a JSON object; None if the option was not given."""
     value = text(options, option)
     if value is None:
         return None
@@ -188,7 +188,7 @@ def _given(options: Mapping[str, str], option: str) -> str | None:
 
 
 def _timeout_ms(options: Mapping[str, str]) -> int | None:
-    """None where it is not given: as long as the brokers allow."""
+    """Return the transaction timeout; None if it is not given: as long as the brokers allow."""
     name = "kafka.transaction.timeout.ms"
     return None if text(options, name) is None else integer(options, name, 0, at_least=1, at_most=2**31 - 1)
 
@@ -199,7 +199,7 @@ def _group(options: Mapping[str, str]) -> str | None:
 
 
 def _creation(options: Mapping[str, str]) -> tuple[bool, int | None]:
-    """Whether topics may be created, and with how many partitions."""
+    """Return whether topics may be created, and with how many partitions."""
     creates = boolean(options, "createTopics", True)
     partitions = integer(options, "newTopicPartitions", 0, at_least=1, at_most=2**31 - 1) or None
     if partitions and not creates:
@@ -208,7 +208,7 @@ def _creation(options: Mapping[str, str]) -> tuple[bool, int | None]:
 
 
 def _unknown(option: str, known: Mapping[str, option_table.Option]) -> str:
-    """With the names that are nearest; with those of its family where none is near."""
+    """Return the error for an unknown option, with the nearest names; with those of its family if none is near."""
     near = nearest(option, known, 3)
     if near:
         return f"the option {option} is not known: did you mean {' or '.join(known[each].name for each in near)}?"

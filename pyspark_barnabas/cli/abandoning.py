@@ -1,8 +1,8 @@
-"""`ledger abandon`: ends the transactions of a query that is dead, as the next run of it would.
+"""`ledger abandon`: ends the transactions of a dead query, as the next run of it would.
 
-It takes the token and registers in the ledger as a run does, so that whoever still lives under the prefix can decide
-nothing any more. Only then it looks at what is decided: that is committed; everything else that is open is aborted.
-Safe to be cut off anywhere, and to be called again.
+It takes the token and registers in the ledger as a run does, so that any run that is still alive under the prefix can
+no longer decide anything. Only then does it look at the decisions: the transactions of decided batches are committed,
+all other open ones are aborted. Safe to interrupt at any point, and to call again.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _LOOK_AGAIN_MS = 50
 def abandon(
     client: Client, settings: SinkSettings, *, quiet_ms: int, fence_living: bool, say: Callable[[str], None]
 ) -> None:
-    """End what is open under settings.prefix. `say` gets a sentence for each thing that was done.
+    """End the open transactions under settings.prefix. `say` gets a sentence for each thing that was done.
 
-    SinkFailed where a run seems alive, where another run takes over meanwhile, and, after everything is done, where
-    part of a decided batch is lost.
+    Raise SinkFailed if a run seems alive, if another run takes over meanwhile, and, after all is done, if part of
+    a decided batch is lost.
     """
     ledger = WholeLedger(client, settings.prefix or "")
     seen = ledger.look()
@@ -53,7 +53,7 @@ def abandon(
 
 
 def refuse_if_alive(client: Client, ledger: WholeLedger, seen: Look, quiet_ms: int) -> None:
-    """SinkFailed where the second look shows a sign of life."""
+    """Raise SinkFailed if the second look shows a sign of life."""
     client.clock.sleep(_SECOND_LOOK_MS / 1000)
     signs = signs_of_life(seen, ledger.look(), quiet_ms)
     if signs:
@@ -64,9 +64,9 @@ def refuse_if_alive(client: Client, ledger: WholeLedger, seen: Look, quiet_ms: i
 
 
 class Takeover:
-    """The token of a sink, taken and registered, and what may be done by whoever holds it.
+    """The token of a sink, taken and registered, and the operations that its holder may do.
 
-    is_long: much is written in its transactions, so that they are to stay open for as long as the broker allows.
+    is_long: much is written in its transactions, so they stay open for as long as the broker allows.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Takeover:
         say(f"took over {self._prefix} with the token {self._token}: whatever run had it before decides nothing more")
 
     def end_what_is_open(self) -> Plan:
-        """Commit what is decided, abort the rest; the plan says what was lost before."""
+        """Commit what is decided and abort the rest; the returned plan contains what was lost before."""
         todo = plan(self.look())
         if todo.commit:
             self._commit(todo)
@@ -108,14 +108,14 @@ class Takeover:
         return todo
 
     def look(self) -> Look:
-        """What there is, as long as nobody took over from us: what was listed is then of earlier runs."""
+        """Return the current state, with transactions of earlier runs. Raise SinkFailed if a run took over from us."""
         seen = self._ledger.look(is_driver=True)
         if seen.driver is None or (seen.driver.producer_id, seen.driver.producer_epoch) != self._token:
             raise self._overtaken()
         return seen
 
     def settle(self, decision: Decided, rows: Iterable[NewBatch] = ()) -> None:
-        """Write that all of a batch is committed, in one transaction with rows that were not."""
+        """Write that all of a batch is committed, in one transaction with the rows that were missing."""
         self._write(Settled(decision.query_id, decision.batch_id, self._run_id, self._token, self._sequence), rows)
 
     def _initialise(self, timeout_ms: int) -> Initialised:
@@ -132,7 +132,7 @@ class Takeover:
             raise SinkFailed(f"{counted(len(refused), 'transaction')} could not be committed, {name}: {error}")
 
     def _plan_once_all_is_ended(self) -> Plan:
-        """Looks until no transaction is just being ended."""
+        """Look until no transaction is being ended; return the plan."""
         deadline = self._client.deadline()
         while True:
             todo = plan(self.look())
@@ -167,7 +167,7 @@ class Takeover:
         self._sequence += 1
 
     def _is_timed_out(self, took_ms: int) -> bool:
-        """Whether it was the timeout that ended our transaction: it was over, and no run registered after us."""
+        """Return whether the timeout ended our transaction: it had expired, and no run registered after us."""
         holder = self._ledger.look().ledger.holder()
         return took_ms >= self._timeout_ms and holder is not None and holder.run == self._token
 
@@ -183,7 +183,7 @@ class Takeover:
 
 
 def _say_what_is_not_well(todo: Plan, say: Callable[[str], None]) -> None:
-    """SinkFailed where rows are missing."""
+    """Report lost and forgotten batches; raise SinkFailed if rows are missing."""
     for each in todo.forgotten:
         say(
             f"what became of the transactions of batch {each.batch_id} is forgotten: it is almost certainly finished."

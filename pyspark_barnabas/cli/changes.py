@@ -1,4 +1,4 @@
-"""What happened between two looks at a sink: a line for each. Pure."""
+"""The changes between two looks at a sink: a line for each. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyspark_barnabas.cli.words import batch_line, duration, run_line, transacti
 
 
 def changes(before: Look, after: Look) -> list[str]:
-    """What is new, in the order in which it comes about: runs, transactions begun, decisions, ends."""
+    """Return what is new, in the order in which it happens: runs, transactions begun, decisions, ends."""
     return [*_runs(before, after), *_begun(before, after), *_batches(before, after), *_ended(before, after)]
 
 

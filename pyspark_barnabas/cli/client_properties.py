@@ -1,6 +1,6 @@
-"""The file of --command-config: a client.properties of Kafka's, which says how connections are secured.
+"""The file of --command-config: a client.properties file of Kafka, which configures how connections are secured.
 
-Variables in values are resolved by Kafka's configuration providers, as Java's clients do it.
+Variables in values are resolved by Kafka's configuration providers, as the Java clients do it.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class ClientProperties(NamedTuple):
-    """What the file says. bootstrap: its bootstrap.servers, None where it has none."""
+    """The contents of the file. bootstrap: its bootstrap.servers, None if it has none."""
 
     security: SecuritySettings | None = None
     bootstrap: str | None = None
 
 
 def read(path: str) -> ClientProperties:
-    """What the file says. ValueError in one sentence, without a value that is secret."""
+    """Read the file. Raise ValueError with one sentence that contains no secret value."""
     from barnabas.client.security.client_properties import read_properties
     from barnabas.client.security.properties import security_of
 

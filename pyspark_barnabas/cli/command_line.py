@@ -1,4 +1,4 @@
-"""What may be said to `python -m pyspark_barnabas`, and how it ends: 0 done, 1 refused or failed, 2 a usage error.
+"""The command line of `python -m pyspark_barnabas`, and its exit status: 0 done, 1 refused or failed, 2 a usage error.
 
 A failure is one sentence on stderr. Ctrl-C ends `watch`, which is no failure.
 """
@@ -32,14 +32,14 @@ _FAILURE, _INTERRUPTED = 1, 130
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """A parser that reports an error in one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{_PROGRAM}: {message} (see {self.prog} --help)\n")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit status."""
+    """Run the command and return the exit status."""
     parser = build_parser()
     options = parser.parse_args(arguments)
     try:
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """All of it."""
+    """Return the parser of all commands."""
     top = _Parser(prog=_PROGRAM, description="Look at what an exactly-once sink did, and end what a dead one left.")
     top_commands = top.add_subparsers(required=True, metavar="COMMAND")
     ledger = top_commands.add_parser("ledger", help="a sink's ledger")

@@ -1,9 +1,10 @@
-"""What is kept of a ledger that is read as a whole, so that it fits into memory however long it is. Pure.
+"""The records that are stored of a ledger that is read as a whole, so that it fits into memory at any length. Pure.
 
 A batch that was decided and is not finished is the last one of its query: a batch is only decided when the one before
-it is settled. It need not be the last of the ledger, as another query may come after it, or any number of starts. So of
-each query the last two decisions are kept (the one before tells where the source was), and the word that the last one
-is settled. Of a finished query without source offsets, as a batch write is, nothing is kept: there may be many of them.
+it is settled. It need not be the last of the ledger, as another query may come after it, or any number of starts. So
+the last two decisions of each query are stored (the one before contains the source offsets), and the record that the
+last one is settled. Nothing is stored of a finished query without source offsets, such as a batch write: there may be
+many of them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Kept:
         self._of_query: dict[str, list[StoredRecord]] = {}
 
     def add(self, stored: StoredRecord) -> None:
-        """The next record."""
+        """Add the next record."""
         self._end.append(stored)
         record = stored.record
         own = self._of_query.get(record.query_id, [])
@@ -43,7 +44,7 @@ class Kept:
             del self._of_query[record.query_id]
 
     def records(self) -> tuple[StoredRecord, ...]:
-        """What is kept, oldest first."""
+        """Return the stored records, oldest first."""
         kept = [*self._end, *self._newest, *(each for own in self._of_query.values() for each in own)]
         return tuple(sorted({each.offset: each for each in kept}.values(), key=lambda each: each.offset))
 

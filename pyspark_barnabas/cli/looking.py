@@ -1,8 +1,8 @@
-"""Looks at a sink: its ledger, its transactions, and whom they hold back. Changes nothing, and makes no topic.
+"""Looks at a sink: its ledger, its transactions, and the readers that they block. Changes nothing, creates no topic.
 
 The order is that of the commit protocol (`pyspark_barnabas.commit`): open transactions are listed before the driver is
-looked at, so that none of them can be of a run after that driver's; and the ledger is read last, so that a decision
-about what was listed is not missed.
+described, so that none of them can be of a run after that driver's; and the ledger is read last, so that a decision
+about a listed transaction is not missed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _OFFSETS_MIN = 400
 
 
 class _LedgerEnds(NamedTuple):
-    """Where a ledger begins, up to where its committed records can be read, and where it ends."""
+    """The first offset of a ledger, its last stable offset, and its end offset."""
 
     earliest: int
     stable: int
@@ -48,7 +48,7 @@ class _LedgerEnds(NamedTuple):
 
 
 class _Records(NamedTuple):
-    """What was read of a ledger, and whether it is all of it."""
+    """The records that were read of a ledger, and whether they are all of it."""
 
     records: tuple[StoredRecord, ...]
     is_whole: bool
@@ -58,12 +58,12 @@ _Read = Callable[[TopicPartition, _LedgerEnds], _Records]
 
 
 def look(client: Client, prefix: str, last: int) -> Look:
-    """What there is now, with at least the last so many batches. SinkFailed where there is no such sink."""
+    """Return the current state, with at least the last `last` batches. Raise SinkFailed if there is no such sink."""
     return _look(client, prefix, lambda where, ends: _read_end(client, where, ends, last))
 
 
 class WholeLedger:
-    """Looks that know all of the ledger: the first one reads it from its beginning, the others what is new."""
+    """Looks that know all of the ledger: the first one reads it from its beginning, the others only what is new."""
 
     def __init__(self, client: Client, prefix: str) -> None:
         self._client = client
@@ -72,9 +72,9 @@ class WholeLedger:
         self._position = -1
 
     def look(self, *, is_driver: bool = False) -> Look:
-        """What there is now, with all decisions that are not finished. SinkFailed where there is no such sink.
+        """Return the current state, with all unfinished decisions. Raise SinkFailed if there is no such sink.
 
-        is_driver: the caller holds the token, so that nothing can be open in the ledger: it is read to its very end.
+        is_driver: the caller holds the token, so nothing can be open in the ledger, and it is read to its end offset.
         """
         return _look(self._client, self._prefix, lambda where, ends: self._read(where, ends, is_driver=is_driver))
 
@@ -83,7 +83,7 @@ class WholeLedger:
         end = max(start, ends.end if is_driver else ends.stable)
         for each in iter_between(self._client, where, start, end):
             self._kept.add(_stored(each))
-            self._position = each.offset + 1  # whatever comes now, it is not added twice
+            self._position = each.offset + 1  # even if reading fails after this, the record is not added twice
         self._position = end
         return _Records(self._kept.records(), is_whole=False)
 
@@ -133,13 +133,13 @@ def _refuse_if_missing(client: Client, topic: str, prefix: str) -> None:
 
 
 def _prefixes(client: Client) -> Iterable[str]:
-    """Those that have a ledger."""
+    """Yield the prefixes that have a ledger."""
     topics = client.refresh(None, client.deadline()).topics
     return (prefix for topic in topics if (prefix := prefix_of(topic)) is not None)
 
 
 def _listed(client: Client, prefix: str) -> tuple[TransactionInfo, ...]:
-    """The open transactions of the sink's tasks and of its driver."""
+    """Return the open transactions of the sink's tasks and of its driver."""
     tasks = {name: parse_task_id(name) for name in list_ids(client, prefix, OPEN_STATES)}
     own = sorted(name for name, task in tasks.items() if task is not None and task.prefix == prefix)
     states = find_transactions(client, [driver_id(prefix), *own]).values()
@@ -158,7 +158,7 @@ def _ledger_ends(client: Client, where: TopicPartition) -> _LedgerEnds:
 
 
 def _read_end(client: Client, where: TopicPartition, ends: _LedgerEnds, last: int) -> _Records:
-    """The last so many decisions, however far back they are: starts of a query decide nothing."""
+    """Return the last `last` decisions, however far back they are: starts of a query decide nothing."""
     found: list[StoredRecord] = []
     start, size = ends.stable, max(_OFFSETS_MIN, _OFFSETS_A_BATCH * last)
     while start > ends.earliest and sum(isinstance(each.record, Decided) for each in found) < last:
@@ -175,7 +175,7 @@ def _stored(record: Record) -> StoredRecord:
 def _partitions(
     client: Client, listed: Iterable[TransactionInfo]
 ) -> tuple[Mapping[str, tuple[Hold, ...]] | None, frozenset[Written]]:
-    """Whom the transactions hold back, and how far their producers are. (None, nothing) where one may not ask."""
+    """Return the readers that the transactions block, and the producers' positions; (None, nothing) if unauthorized."""
     transactions = list(listed)
     try:
         places = sorted(_existing(client, {place for each in transactions for place in each.partitions}))
@@ -195,12 +195,12 @@ def _partitions(
     written = frozenset(
         Written(each.place, each.producer_id, each.last_sequence) for each in producers if each.producer_id in own
     )
-    # Topics that one may not describe are left out of what is told of a transaction.
+    # Topics that the client may not describe are omitted from the description of a transaction.
     is_hidden = any(each.state == ONGOING and not each.partitions for each in transactions)
     return None if is_hidden else holds, written
 
 
 def _existing(client: Client, wanted: set[TopicPartition]) -> set[TopicPartition]:
-    """Those that were not deleted under the transaction."""
+    """Return the partitions of topics that were not deleted under the transaction."""
     topics = client.refresh({topic for topic, _ in wanted}, client.deadline()).topics if wanted else {}
     return {(name, number) for name, number in wanted if name in topics and number in topics[name].partitions}

@@ -1,9 +1,9 @@
-"""What the log still has of a decided batch of which a transaction was aborted, and whether that is all of it. Pure.
+"""The rows of a decided batch with an aborted transaction that the log still has, and whether they are complete. Pure.
 
 The rows of an aborted transaction stay in the log, where consumers do not see them, until retention or compaction
-removes them. A producer id and epoch stand for exactly one transaction, as every task begins by getting an epoch of its
-own; whether it counts is what its marker says. That nothing is missing is proven by the ledger: count and digest of
-what is visible and what was aborted have to be together those of the decision.
+removes them. A producer id and epoch stand for exactly one transaction, as every task begins by getting a new epoch;
+its marker says whether the transaction counts. The ledger proves that nothing is missing: the count and digest of the
+visible and the aborted rows together have to be those of the decision.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Producer = tuple[int, int]
 
 @dataclass(slots=True)
 class Rows:
-    """Some rows of a partition. first, last: where their batches are."""
+    """Some rows of a partition. first, last: the offsets of their batches."""
 
     count: int = 0
     digest: int = 0
@@ -29,7 +29,7 @@ class Rows:
     last: int = -1
 
     def add(self, other: Rows) -> None:
-        """With those, wherever they are: markers come in another order than the rows that they end."""
+        """Add the other rows, in any order: markers come in another order than the rows that they end."""
         self.count += other.count
         self.digest = (self.digest + other.digest) % MODULUS
         self.first = other.first if self.first < 0 else min(self.first, other.first)
@@ -38,7 +38,7 @@ class Rows:
 
 @dataclass(slots=True)
 class PartitionRows:
-    """What a partition has of the batch: what consumers see, what was aborted, and what is not ended."""
+    """The rows that a partition has of the batch: visible to consumers, aborted, and not ended."""
 
     visible: Rows = field(default_factory=Rows)
     aborted: Rows = field(default_factory=Rows)
@@ -46,11 +46,11 @@ class PartitionRows:
     unended: dict[Producer, Rows] = field(default_factory=dict)
 
     def data(self, producer: Producer, rows: Rows) -> None:
-        """A batch of records of one of the batch's transactions."""
+        """Add a batch of records of one of the batch's transactions."""
         self.unended.setdefault(producer, Rows()).add(rows)
 
     def marker(self, producer_id: int, *, is_commit: bool) -> None:
-        """The next marker of a producer ends what it has open here. Its epoch may be one more than the rows'."""
+        """End what the producer has open here, by its next marker. Its epoch may be one higher than the rows' epoch."""
         for producer in [each for each in self.unended if each[0] == producer_id]:
             rows = self.unended.pop(producer)
             (self.visible if is_commit else self.aborted).add(rows)
@@ -62,12 +62,12 @@ Found = dict[TopicPartition, PartitionRows]
 
 
 def producers_of(decision: Decided) -> frozenset[Producer]:
-    """Those that wrote the batch."""
+    """Return the producers that wrote the batch."""
     return frozenset((each.producer_id, each.producer_epoch) for each in decision.transactions)
 
 
 def why_not(decision: Decided, found: Found) -> str:
-    """Why the batch cannot be written again from the log; empty if it can, or if nothing of it is missing."""
+    """Return why the batch cannot be written again from the log; empty if it can, or if none of it is missing."""
     count = sum(each.visible.count + each.aborted.count for each in found.values())
     digest = sum(each.visible.digest + each.aborted.digest for each in found.values()) % MODULUS
     if any(each.unended for each in found.values()):
@@ -84,17 +84,17 @@ def why_not(decision: Decided, found: Found) -> str:
 
 
 def missing(found: Found) -> int:
-    """How many rows consumers do not see."""
+    """Return how many rows consumers do not see."""
     return sum(each.aborted.count for each in found.values())
 
 
 def visible(found: Found) -> int:
-    """How many rows consumers see."""
+    """Return how many rows consumers see."""
     return sum(each.visible.count for each in found.values())
 
 
 def describe(decision: Decided, decided_ms: int, ledger: Ledger, found: Found) -> list[str]:
-    """What `recover` prints of a batch before it says what may be done."""
+    """Return the lines that `recover` prints of a batch before it says what may be done."""
     lines = [
         f"batch {decision.batch_id} of query {decision.query_id}: {counted(decision.rows, 'row')},"
         f" digest {decision.digest:016x}, decided {moment(decided_ms)} by {decision.run}"
@@ -111,7 +111,7 @@ def describe(decision: Decided, decided_ms: int, ledger: Ledger, found: Found) -
 
 
 def source_ranges(decision: Decided, ledger: Ledger) -> list[str]:
-    """From which source offsets the batch was made, as far as the ledger tells; the end is not part of it."""
+    """Return the source offsets from which the batch was made, as far as the ledger has them; the end is exclusive."""
     before = [each for each in ledger.decided(decision.query_id) if each.batch_id == decision.batch_id - 1]
     starts: dict[TopicPartition, int] = {
         (each.topic, each.partition): each.offset for one in before for each in one.offsets

@@ -1,8 +1,8 @@
-"""What was seen of a sink at one moment, and what follows from it: runs, batches, open transactions. Pure.
+"""The state of a sink at one moment, and what follows from it: runs, batches, open transactions. Pure.
 
 A batch is `finished` when all its transactions are committed; `decided` while one of them is still open, or being
-committed; `lost` when one was aborted. It is `unknown` where coordinators have forgotten its transactions, which they
-do a week after their end: then it was almost certainly finished. What is not decided has no line: its transactions are.
+committed; `lost` when one was aborted. It is `unknown` if coordinators have forgotten its transactions, which they
+do a week after their end: then it was almost certainly finished. An undecided batch has no line: its transactions do.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pyspark_barnabas.commit.standing import Standing, View, standing
 
 
 class StoredRecord(NamedTuple):
-    """A record of the ledger, where it is and since when."""
+    """A record of the ledger, with its offset and timestamp."""
 
     offset: int
     timestamp_ms: int
@@ -39,12 +39,12 @@ class Written(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What was seen. The order in which it is looked at is that of the protocol: see `looking`.
+    """One look at a sink. It is taken in the order of the protocol: see `looking`.
 
     records: the ledger's end, oldest first; is_whole: all of it. stable_offset, end_offset: up to where committed
     records of the ledger can be read, and its end. listed: the open transactions under the prefix, the driver's too.
-    described: the ids of all decisions that the ledger does not prove finished. driver: looked at after the list.
-    holds: by transactional id; None where it is not allowed to ask.
+    described: the ids of all decisions that the ledger does not prove finished. driver: described after the list.
+    holds: by transactional id; None if the client is not authorized to read them.
     """
 
     prefix: str
@@ -62,12 +62,12 @@ class Look:
 
     @property
     def ledger(self) -> Ledger:
-        """The records as the protocol asks about them."""
+        """The records, as the protocol queries them."""
         return Ledger(tuple(each.record for each in self.records))
 
 
 class BatchState(Enum):
-    """What became of a decided batch."""
+    """The state of a decided batch."""
 
     FINISHED = "finished"
     DECIDED = "decided"
@@ -86,7 +86,7 @@ class BatchLine(NamedTuple):
 
 
 class RunLine(NamedTuple):
-    """A run that took the token. batches: the first and the last it decided of what was read; None for none.
+    """A run that took the token. batches: the first and the last that it decided among those read; None for none.
 
     taken_over_by: the token of the run after it; None for the one that holds the token as far as the ledger knows.
     """
@@ -98,7 +98,7 @@ class RunLine(NamedTuple):
 
 
 class OpenTransaction(NamedTuple):
-    """A transaction that is not ended, and the decided batch it belongs to; None where no batch has it."""
+    """A transaction that is not ended, and the decided batch that it belongs to; None if it is of no decided batch."""
 
     info: TransactionInfo
     decision: Decided | None
@@ -110,12 +110,12 @@ class OpenTransaction(NamedTuple):
 
     @property
     def is_of_the_driver(self) -> bool:
-        """Whether it is the one that decides."""
+        """Whether it is the driver's transaction, which decides."""
         return parse_task_id(self.info.transactional_id) is None
 
 
 def batches(look: Look) -> list[BatchLine]:
-    """The decided batches, oldest first."""
+    """Return the decided batches, oldest first."""
     ledger = look.ledger
     found = []
     for offset_and_record in look.records:
@@ -145,7 +145,7 @@ def _is_being_committed(look: Look, transaction: PreparedTransaction) -> bool:
 
 
 def runs(look: Look) -> list[RunLine]:
-    """The runs, oldest first."""
+    """Return the runs, oldest first."""
     taken = [each for each in look.records if isinstance(each.record, Run)]
     found = []
     for index, stored in enumerate(taken):
@@ -158,7 +158,7 @@ def runs(look: Look) -> list[RunLine]:
 
 
 def newer_token(look: Look) -> RunToken | None:
-    """The token that the coordinator knows and the ledger does not: of a run that has not registered."""
+    """Return the token that the coordinator knows and the ledger does not: of a run that has not registered."""
     holder = look.ledger.holder()
     if look.driver is None:
         return None
@@ -167,7 +167,7 @@ def newer_token(look: Look) -> RunToken | None:
 
 
 def open_transactions(look: Look) -> list[OpenTransaction]:
-    """What is open under the prefix, the oldest first."""
+    """Return the open transactions under the prefix, the oldest first."""
     ledger = look.ledger
     unsettled = [each for each in ledger.records if isinstance(each, Decided) and not ledger.is_settled(each)]
     found = []

@@ -1,9 +1,9 @@
 """`ledger abandon`: whether a run seems alive, and what is done with each transaction under the prefix. Pure.
 
-A broker does not know whether a producer lives. What can be seen: when a transaction began, when the ledger was written
-to, and whether anything moves between two looks, rows included. The time of rows says nothing, as they may bring their
-own. A run that is silent for longer may live all the same, in a batch whose rows take long to compute; to be fenced
-costs it a restart, and no row.
+A broker does not know whether a producer is alive. What can be seen: when a transaction began, when the ledger was
+written to, and whether anything changes between two looks, rows included. The timestamps of rows say nothing, as rows
+may bring their own. A run that is silent for longer may still be alive, in a batch whose rows take long to compute;
+if it is fenced, it needs a restart, and no row is lost.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from pyspark_barnabas.commit.sweeping import choose
 
 
 class Plan(NamedTuple):
-    """What is done once the token is taken: commit what is decided, abort what is not.
+    """The steps once the token is taken: commit what is decided, abort what is not.
 
-    settled: decisions of which everything is committed now. lost: what was aborted though decided. is_ending: whether a
-    transaction is just being committed, so that it is better to look again. forgotten: the last decision, where nobody
-    knows what became of its transactions.
+    settled: decisions of which everything is committed now. lost: transactions that were aborted though decided.
+    is_ending: whether a transaction is being committed, which needs another look. forgotten: the last decision, if
+    no coordinator knows the outcome of its transactions.
     """
 
     commit: tuple[PreparedTransaction, ...]
@@ -37,7 +37,7 @@ class Plan(NamedTuple):
 
 
 def signs_of_life(first: Look, second: Look, quiet_ms: int) -> list[str]:
-    """Why a run seems alive; nothing where none does. What `abandon` and `recover` wrote and left open is no sign, nor
+    """Return why a run seems alive; empty if none does. What `abandon` and `recover` wrote or left open is no sign, nor
     is what a run did that began behind a lost batch: it can only fail, however often it is started again."""
     found = []
     rescues = {each.record.run for each in second.records if is_rescue(each.record.run_id)}
@@ -67,7 +67,7 @@ def signs_of_life(first: Look, second: Look, quiet_ms: int) -> list[str]:
 
 
 def _hopeless(look: Look) -> set[RunToken]:
-    """Runs of a query that began behind a batch of it that is lost: none of them decides anything before `recover`."""
+    """Return runs of a query that began behind a lost batch of it: none of them decides anything before `recover`."""
     lost = {each.decision for each in batches(look) if each.state is BatchState.LOST}
     queries, found = set[str](), set[RunToken]()
     for record in (each.record for each in look.records):
@@ -81,7 +81,7 @@ def _hopeless(look: Look) -> set[RunToken]:
 
 
 def _is_silent(each: TransactionInfo, silent: set[RunToken], hopeless: set[RunToken]) -> bool:
-    """Whether a transaction is of the token of one of these, or of a task of one without hope."""
+    """Return whether a transaction is of the token of a silent run, or of a task of a hopeless one."""
     task = parse_task_id(each.transactional_id)
     return task.run in hopeless if task is not None else _token(each) in silent
 
@@ -91,7 +91,7 @@ def _token(of: TransactionInfo | View) -> RunToken:
 
 
 def plan(look: Look) -> Plan:
-    """What is to be done, from a look that was taken by whoever holds the token now."""
+    """Return what has to be done, from a look that was taken by the current holder of the token."""
     unsettled = [each for each in batches(look) if not look.ledger.is_settled(each.decision)]
     listed = [each.transactional_id for each in look.listed]
     last = batches(look)[-1:]

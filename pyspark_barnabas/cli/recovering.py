@@ -1,7 +1,8 @@
-"""`recover`: writes the rows of a decided batch again that were aborted by a timeout, once.
+"""`recover`: writes the rows of a decided batch again, once, that were aborted by a timeout.
 
-The copy and the ledger's word that the batch is finished stand in one transaction of the driver, taken over as a run
-does: both count or neither. So it may be cut off anywhere and called again, and the query's next run goes on behind it.
+The copy and the ledger's record that the batch is finished are in one transaction of the driver, taken over as a run
+does: both count or neither. So it may be interrupted at any point and called again, and the query's next run continues
+after it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _Failed = dict[str, str]  # why a batch cannot be written again
 
 
 def show_losses(client: Client, settings: SinkSettings, topics: Sequence[str], say: Callable[[str], None]) -> None:
-    """Say which rows are missing. SinkFailed at the end, where some cannot be written again from the log."""
+    """Report which rows are missing. Raise SinkFailed at the end if some cannot be written again from the log."""
     seen = WholeLedger(client, settings.prefix or "").look()
     lost = _lost(seen)
     if not lost:
@@ -50,7 +51,7 @@ def recover(
     fence_living: bool,
     say: Callable[[str], None],
 ) -> None:
-    """End what is open, then write again what is lost. SinkFailed at the end, with each batch that could not be."""
+    """End what is open, then write the lost rows again. Raise SinkFailed at the end with each batch that failed."""
     ledger = WholeLedger(client, settings.prefix or "")
     seen = ledger.look()
     if not _lost(seen):
@@ -58,10 +59,10 @@ def recover(
         return
     if not fence_living:
         refuse_if_alive(client, ledger, seen, quiet_ms)
-    with settings.connection.client() as reading:  # one that waits for nothing that is written
+    with settings.connection.client() as reading:  # a separate client, which does not wait for anything that is written
         failed: _Failed = {}
         while any(_name(line) not in failed for line in _lost(seen)):
-            # A token for each batch, as its producer begins to count its records anew.
+            # A token for each batch, as its producer starts with sequence number 0.
             takeover = Takeover(client, settings, ledger, seen, say, is_long=True)
             takeover.end_what_is_open()
             seen = takeover.look()
@@ -87,9 +88,9 @@ def settle(
     fence_living: bool,
     say: Callable[[str], None],
 ) -> None:
-    """Tell the ledger that a lost batch, named by query and id, is finished: its missing rows were made by hand.
+    """Write into the ledger that a lost batch, given by query and id, is finished: its missing rows were made by hand.
 
-    SinkFailed where it is not lost, and where the log still has all of it.
+    Raise SinkFailed if it is not lost, and if the log still has all of it.
     """
     ledger = WholeLedger(client, settings.prefix or "")
     seen = ledger.look()
@@ -119,7 +120,7 @@ def _the_lost(seen: Look, batch: tuple[str, int]) -> BatchLine:
 
 
 def _lost(seen: Look) -> list[BatchLine]:
-    """Batches of which a transaction was aborted; the last one also where nobody knows what became of it."""
+    """Return batches with an aborted transaction; the last one also if no coordinator knows its outcome."""
     found = batches(seen)
     return [
         each
@@ -131,7 +132,7 @@ def _lost(seen: Look) -> list[BatchLine]:
 def _account(
     client: Client, seen: Look, line: BatchLine, topics: Iterable[str], say: Callable[[str], None], failed: _Failed
 ) -> Found | None:
-    """What there is of the batch; None, and an entry in `failed`, where it cannot be written again from that."""
+    """Return the batch's rows in the log; None, with an entry in `failed`, if they do not suffice to write it again."""
     found = scan(client, topics, producers_of(line.decision))
     for sentence in describe(line.decision, line.decided_ms, seen.ledger, found):
         say(sentence)

@@ -23,7 +23,7 @@ _FETCH_BYTES = 4 << 20
 
 
 def scan(client: Client, topics: Iterable[str], producers: frozenset[Producer]) -> Found:
-    """What each partition of the topics has of the producers' transactions, from its beginning to its end."""
+    """Return the rows of the producers' transactions in each partition of the topics, from its beginning to its end."""
     found: Found = {}
     for place, start, end in _ranges(client, topics):
         rows = PartitionRows()
@@ -39,9 +39,9 @@ def scan(client: Client, topics: Iterable[str], producers: frozenset[Producer]) 
 
 
 def aborted_batches(client: Client, found: Found) -> Iterator[NewBatch]:
-    """The batches of what was aborted, to be sent again as they are: records, order, timestamps and compression.
+    """Yield the aborted batches, to be sent again as they are: records, order, timestamps and compression.
 
-    SinkFailed at the end of a partition where they are not what was found: what came before must not count then.
+    Raise SinkFailed at the end of a partition if they are not what was found: what came before must not count then.
     """
     for place, rows in sorted(found.items()):
         if not rows.aborted.count:

@@ -1,4 +1,4 @@
-"""`ledger watch`: a line for each thing that happens under a prefix."""
+"""`ledger watch`: a line for each event under a prefix."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LAST = 10
 
 
 def watch(client: Client, prefix: str, interval_ms: int, say: Callable[[str], None]) -> None:
-    """Look again and again, until KeyboardInterrupt. Brokers that are away once it looked are told once."""
+    """Look repeatedly, until KeyboardInterrupt. If brokers become unreachable after the first look, report it once."""
     before, is_away = look(client, prefix, _LAST), False
     while True:
         client.clock.sleep(interval_ms / 1000)

@@ -1,4 +1,4 @@
-"""A look at a sink in words for people, and as JSON for programs. Pure."""
+"""A look at a sink as text for people, and as JSON for programs. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyspark_barnabas.cli.picture import open_transactions as open_ones
 
 
 def report(look: Look, last: int) -> list[str]:
-    """What `ledger show` prints, with the last so many batches."""
+    """Return the lines that `ledger show` prints, with the last `last` batches."""
     decided, open_now = batches(look), open_ones(look)
     how_far = "" if look.is_whole else f", of which the last {len(look.records)} records were read"
     lines = [f"ledger {look.topic}, up to offset {look.end_offset}{how_far}", ""]
@@ -37,7 +37,7 @@ def report(look: Look, last: int) -> list[str]:
 
 
 def run_line(line: RunLine) -> str:
-    """A run, and who took over from it."""
+    """Describe a run, and the run that took over from it."""
     run = line.run
     decided = "no batch" if line.batches is None else _range(*line.batches)
     after = "holds the token" if line.taken_over_by is None else f"fenced by {line.taken_over_by}"
@@ -45,7 +45,7 @@ def run_line(line: RunLine) -> str:
 
 
 def batch_line(line: BatchLine) -> str:
-    """A batch."""
+    """Describe a batch."""
     each = line.decision
     text = f"{each.batch_id}  {line.state.value}  {counted(each.rows, 'row')}, "
     text += "atomic" if each.is_atomic else counted(len(each.transactions), "transaction")
@@ -59,7 +59,7 @@ def batch_line(line: BatchLine) -> str:
 
 
 def transaction_line(each: OpenTransaction, now_ms: int) -> str:
-    """A transaction with its age, its end, and what may be done about it."""
+    """Describe a transaction with its age, its end, and what may be done about it."""
     info = each.info
     text = f"{info.transactional_id}  {info.state} for {duration(now_ms - info.start_timestamp_ms)}"
     text += f", producer {info.producer_id}, epoch {info.producer_epoch}: "
@@ -79,7 +79,7 @@ def transaction_line(each: OpenTransaction, now_ms: int) -> str:
 
 
 def hold_line(hold: Hold) -> str:
-    """What it does to readers in one partition."""
+    """Describe how a transaction blocks readers in one partition."""
     place = f"{hold.topic}-{hold.partition}"
     if not hold.held_back:
         return f"{place}: nobody waits"
@@ -87,7 +87,7 @@ def hold_line(hold: Hold) -> str:
 
 
 def facts(look: Look, last: int) -> dict[str, Any]:
-    """What `ledger show --json` prints."""
+    """Return what `ledger show --json` prints."""
     return {
         "prefix": look.prefix,
         "ledger": look.topic,
@@ -143,12 +143,12 @@ def _transaction_facts(each: OpenTransaction, look: Look) -> dict[str, Any]:
 
 
 def moment(ms: int) -> str:
-    """UTC, to the second."""
+    """Format a time in UTC, to the second."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(ms / 1000))
 
 
 def duration(ms: int) -> str:
-    """`412 ms`, `48 s`, `3 min 12 s`, `2 h 5 min`."""
+    """Format a duration: `412 ms`, `48 s`, `3 min 12 s`, `2 h 5 min`."""
     if ms < 1000:
         return f"{max(0, ms)} ms"
     minutes, seconds = divmod(ms // 1000, 60)
@@ -157,7 +157,7 @@ def duration(ms: int) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """`1 row`, `2 rows`."""
+    """Format a count with its noun: `1 row`, `2 rows`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 

@@ -1,1 +1,1 @@
-"""How a cluster is reached, and the clients of this process."""
+"""The connection to a cluster, and the clients of this process."""

@@ -1,4 +1,4 @@
-"""One client for each cluster and thread of this process: Spark keeps its Python workers, so connections last, too."""
+"""One client for each cluster and thread of this process: Spark reuses its Python workers, so connections last, too."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _kept = threading.local()
 
 
 def new_client(connection: ConnectionSettings) -> Client:
-    """A client of one's own. UserError where there can be none: a store is not there, or the password does not fit."""
+    """Create a separate client. Raise UserError if that fails: a store does not exist, or its password is wrong."""
     try:
         return connection.client()
     except ValueError as error:
@@ -21,7 +21,7 @@ def new_client(connection: ConnectionSettings) -> Client:
 
 
 def client_for(connection: ConnectionSettings) -> Client:
-    """The client that this thread has for these settings; a process that was forked makes its own. UserError."""
+    """Return this thread's client for these settings; a forked process creates its own. Raise UserError likewise."""
     clients: dict[tuple[int, ConnectionSettings], Client] = _kept.__dict__.setdefault("clients", {})
     found = clients.get((os.getpid(), connection))
     if found is None:
@@ -30,6 +30,6 @@ def client_for(connection: ConnectionSettings) -> Client:
 
 
 def close_clients() -> None:
-    """Close what this thread keeps, and begin anew with the next call."""
+    """Close the clients of this thread; the next call creates new ones."""
     for client in _kept.__dict__.pop("clients", {}).values():
         client.close()

@@ -1,6 +1,6 @@
-"""How the cluster is reached: what a task, the driver and a source need in order to open a client of their own.
+"""How the cluster is reached: the settings with which a task, the driver and a source open a separate client.
 
-Settings travel to other processes (they are pickled); connections never do.
+Settings are sent to other processes (they are pickled); connections never are.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionSettings:
-    """Where the brokers are, and how long one call may take, with everything that is tried again inside of it.
+    """The brokers' addresses, and how long one call may take, with all its retries.
 
     bootstrap_servers: host:port, several separated by commas. request_timeout_ms: how long one call to a broker may
-    take, its retries included. security: TLS and SASL; stores are read where a client is made, by their paths.
+    take, its retries included. security: TLS and SASL; stores are read where a client is created, by their paths.
     """
 
     bootstrap_servers: str
@@ -28,9 +28,9 @@ class ConnectionSettings:
     security: SecuritySettings | None = None
 
     def client(self) -> Client:
-        """A client of one's own; nothing is connected before it is used. ValueError if the addresses are none.
+        """Create a separate client, which connects at its first use. Raise ValueError if the addresses are invalid.
 
-        SettingsError, which is one, for a store that cannot be read here.
+        Raise SettingsError, a ValueError, for a store that cannot be read here.
         """
         return Client(
             self.bootstrap_servers,

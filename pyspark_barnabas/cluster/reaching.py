@@ -1,6 +1,6 @@
-"""The first contact with a cluster: where nobody answers, a warning says so within seconds, and an error at the end.
+"""The first contact with a cluster: if no broker answers, a warning comes within seconds, and an error at the end.
 
-Later on a cluster that does not answer is one that is away for a while, and is waited for without a word.
+Later on, a cluster that does not answer is considered away for a while: requests are retried without a warning.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from pyspark_barnabas.cluster.connection import ConnectionSettings
 from pyspark_barnabas.telling.own_log import own_log
 
-_FIRST_ATTEMPT_MS = 3_000  # an address from which nothing comes back is told of after so long
+_FIRST_ATTEMPT_MS = 3_000  # an address that does not answer is reported after this time
 
 _SECURITY = frozenset(
     {ErrorCode.SASL_AUTHENTICATION_FAILED, ErrorCode.UNSUPPORTED_SASL_MECHANISM, ErrorCode.ILLEGAL_SASL_STATE}
@@ -18,9 +18,9 @@ _SECURITY = frozenset(
 
 
 def reach(client: Client, connection: ConnectionSettings, *, timeout_ms: int, option: str) -> None:
-    """Return once any broker answers; at once where one did before. KafkaError when none does in time.
+    """Return once any broker answers; at once if one did before. Raise KafkaError if none does in time.
 
-    option: what the user sets timeout_ms with.
+    option: the option that sets timeout_ms.
     """
     if client.cluster.brokers:
         return
@@ -41,7 +41,7 @@ def reach(client: Client, connection: ConnectionSettings, *, timeout_ms: int, op
 
 
 def advice(code: ErrorCode, connection: ConnectionSettings) -> str | None:
-    """What to change where a cluster could not be reached; None for an error that is about something else."""
+    """Return what to change if a cluster could not be reached; None for an error that has another cause."""
     if code in (ErrorCode.NETWORK_EXCEPTION, ErrorCode.REQUEST_TIMED_OUT):
         return (
             f"See that a broker runs and is reached at {connection.bootstrap_servers} (kafka.bootstrap.servers, and"

@@ -1,7 +1,7 @@
 """abort(): what is done when Spark says that a batch failed, which it also says after a commit() that decided it.
 
 The driver's id has to be described *before* the ledger is read. While its transaction is open, the request that ends it
-may still be on its way, and the batch decided after all; once it is not open, the ledger has the last word. In doubt
+may still be on its way, and the batch decided after all; once it is not open, the ledger is authoritative. In doubt
 everything is left as it is: the next run sweeps what was not decided.
 """
 
@@ -16,11 +16,11 @@ from pyspark_barnabas.commit.standing import View
 from pyspark_barnabas.commit.states import Act, Call, Do, State, on
 from pyspark_barnabas.commit.steps import AbortOurs, AbortStep, Done
 
-_UNDECIDED = ("Ongoing", "PrepareCommit", "PrepareEpochFence")  # what PrepareAbort is in comes to nothing
+_UNDECIDED = ("Ongoing", "PrepareCommit", "PrepareEpochFence")  # a transaction in PrepareAbort decides nothing
 
 
 def decide_abort(batch: Batch, driver: View | None, ledger: Ledger, messages: Iterable[Message | None]) -> AbortStep:
-    """What abort() does. `messages` has None for a task that sent none."""
+    """Return what abort() does. `messages` has None for a task that sent none."""
     is_fenced = driver is None or (driver.producer_id, driver.producer_epoch) != batch.run
     state, _ = first_look(batch, ledger, is_fenced=is_fenced)
     if state is State.NEW and driver is not None and driver.state in _UNDECIDED and not batch.is_atomic:

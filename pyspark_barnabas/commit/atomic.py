@@ -1,8 +1,8 @@
 """Atomic mode: all tasks write in the driver's transaction, as one producer, and so no two of them in one partition.
 
 A producer numbers its records in each partition. Two tasks that both write in one would use the same numbers, and the
-broker would take the second one's records for a repetition of the first one's, and drop them. So what two tasks wrote
-to is never decided.
+broker would treat the second one's records as duplicates of the first one's, and drop them. So a batch is never decided
+if two of its tasks wrote to one partition.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pyspark_barnabas.commit.messages import Message, Prepared, WrittenPartition
 
 
 def describe_overlap(messages: Iterable[Message]) -> str:
-    """The sentence that refuses a batch in which two tasks wrote in one partition; empty if none did."""
+    """Return the sentence that refuses a batch in which two tasks wrote in one partition; empty if none did."""
     writers: dict[tuple[str, int], int] = {}
     for message in messages:
         for topic, partition, _ in message.written if isinstance(message, Prepared) else ():
@@ -29,7 +29,7 @@ def describe_overlap(messages: Iterable[Message]) -> str:
 
 
 def go_on(before: Iterable[WrittenPartition], prepared: Iterable[Prepared]) -> tuple[WrittenPartition, ...]:
-    """Where the run's producer goes on in each partition after a batch: what stood in the ledger, and what is new."""
+    """Return the run's next sequence numbers by partition after a batch: those in the ledger, and the new ones."""
     all_of = {(each.topic, each.partition): each for each in before}
     all_of |= {(each.topic, each.partition): each for task in prepared for each in task.written}
     return tuple(sorted(all_of.values()))

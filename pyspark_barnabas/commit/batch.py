@@ -1,4 +1,4 @@
-"""One batch as a caller sees it: whose it is, and what the ledger says of it before any transaction is looked at."""
+"""One batch from a caller's view: its sink and run, and what the ledger has of it before transactions are described."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pyspark_barnabas.commit.states import State
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch, the run that asks about it, and how the query is set up.
+    """A batch, the run that handles it, and how the query is set up.
 
-    run_id, run: Spark's name of the run, and its token, as `opening` found it or as the messages tell it.
-    checkpoint_hash: SHA-256 of the checkpoint's offsets of this batch; None where the caller cannot see them (a task on
-    another machine), or where there are none (a batch write).
-    first_batch: which batch an empty ledger may begin with, and one that is behind may go on with: the batches before
-    it had another sink.
-    is_stream: a batch write is not followed by another batch, so that its ledger has to say when it is settled.
+    run_id, run: Spark's name of the run, and its token, as `opening` found it or as the messages contain it.
+    checkpoint_hash: SHA-256 of the checkpoint's offsets of this batch; None if the caller cannot see them (a task on
+    another machine), or if there are none (a batch write).
+    first_batch: the batch with which an empty ledger may begin, and with which one that is behind may continue: the
+    batches before it had another sink.
+    is_stream: a batch write is not followed by another batch, so its ledger has to record when it is settled.
     """
 
     sink: Sink
@@ -32,7 +32,7 @@ class Batch:
 
 
 def first_look(batch: Batch, ledger: Ledger, *, is_fenced: bool = False) -> tuple[State, str]:
-    """NEW, DECIDED, CONTRADICTED or FENCED, with the sentence for the last two."""
+    """Return NEW, DECIDED, CONTRADICTED or FENCED, with the sentence for the last two."""
     if is_fenced:
         return State.FENCED, fenced(batch)
     record = ledger.of(batch.sink.query_id, batch.batch_id)
@@ -66,7 +66,7 @@ def _undecided(batch: Batch, ledger: Ledger) -> tuple[State, str]:
 
 
 def fenced(batch: Batch) -> str:
-    """The sentence of a run that another one took over from."""
+    """Return the sentence of a run from which another one took over."""
     return (
         f"another run took over the sink {batch.sink.prefix!r} while run {batch.run} was at batch {batch.batch_id}:"
         " this run stops, and what it had not decided is thrown away. If two queries were started, stop one; two that"
@@ -76,7 +76,7 @@ def fenced(batch: Batch) -> str:
 
 
 def describe_loss(batch: Batch, record: Decided, transactional_id: str, became: str) -> str:
-    """The sentence for a decided batch that cannot be made visible any more."""
+    """Return the sentence for a decided batch that can no longer be made visible."""
     return (
         f"{_name(batch)} was decided by run {record.run} ({record.rows} rows), but its transaction {transactional_id!r}"
         f" is {became}: part of the batch is missing from its topics. Nothing more is written. This happens when"

@@ -1,11 +1,11 @@
 """commit(): one step after the other, from what has been seen so far, until Done or Fail.
 
-The front end fills in a `CommitView`, asks `next_step`, takes the step, writes down what it saw, and asks again. A call
-that was cut off begins with an empty view: nothing of the answers depends on how often it was asked before.
+The front end fills in a `CommitView`, calls `next_step`, takes the step, records what it saw, and calls again. A call
+that was interrupted begins with an empty view: no answer depends on how often it was requested before.
 
-Order: what was left decided and open is committed first, another query's or this one's batch before, so that at any
-time only the newest decision of the ledger can be unsettled; then this batch is decided, rolled forward, settled where
-it is a batch write, and what nobody will ever decide is swept.
+Order: transactions that were left decided and open are committed first, of another query or of this one's batch before,
+so that at any time only the newest decision of the ledger can be unsettled; then this batch is decided, rolled forward,
+settled if it is a batch write, and transactions that will never be decided are swept.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _DIGESTS = 1 << 64
 
 @dataclass(frozen=True, slots=True)
 class CommitView:
-    """What commit() has seen. Replace fields as more is seen (dataclasses.replace).
+    """The state that commit() has seen. Replace fields as more is seen (dataclasses.replace).
 
-    ledger: read to its end, committed records only, by whoever holds the run token.
-    described: what was said of every id that a Describe named, None where nobody knows it. Emptied by a RollForward.
-    listed: the ids that ListTasks found; `driver` is what was said of the driver's id after that.
-    is_fenced: a request as the run token was refused with PRODUCER_FENCED, INVALID_PRODUCER_EPOCH or their like.
+    ledger: read to its end, committed records only, by the holder of the run token.
+    described: the description of every id that a Describe named, None for an unknown id. Emptied by a RollForward.
+    listed: the ids that ListTasks found; `driver` is the description of the driver's id after that.
+    is_fenced: a request with the run token was refused with PRODUCER_FENCED, INVALID_PRODUCER_EPOCH or similar.
     """
 
     ledger: Ledger
@@ -55,7 +55,7 @@ class CommitView:
 
 
 def next_step(batch: Batch, view: CommitView) -> CommitStep:
-    """What commit() does next."""
+    """Return what commit() does next."""
     state, sentence = first_look(batch, view.ledger, is_fenced=view.is_fenced)
     if state in (State.NEW, State.DECIDED):
         step = _leftovers(batch, view)
@@ -63,7 +63,7 @@ def next_step(batch: Batch, view: CommitView) -> CommitStep:
             return step
         state, sentence = _look_closer(batch, view, state)
     if state in (State.BROKEN, State.LOST):
-        # A run that was overtaken sees what its successors did after; it must not take that for a loss.
+        # A run that was fenced sees what its successors did after it; it must not treat that as a loss.
         if batch.sink.driver_id not in view.described:
             return Describe((batch.sink.driver_id,))
         if not _is_driver(batch, view.described[batch.sink.driver_id]):
@@ -86,7 +86,7 @@ def next_step(batch: Batch, view: CommitView) -> CommitStep:
 
 
 def _look_closer(batch: Batch, view: CommitView, state: State) -> tuple[State, str]:
-    """From NEW and DECIDED on, by what is known of the transactions."""
+    """Refine NEW or DECIDED by the known state of the transactions."""
     if state is State.NEW:
         sentence = _lost_before(batch, view)
         if sentence:
@@ -115,8 +115,8 @@ def _look_closer(batch: Batch, view: CommitView, state: State) -> tuple[State, s
 
 
 def _leftovers(batch: Batch, view: CommitView) -> CommitStep | None:
-    """What the decision before this batch's still needs: its end, and of another query's a word of that for whoever
-    repeats it when its ids have long expired. What became of that one otherwise is its query's to tell."""
+    """Return the next step for the decision before this batch's: ending it, and recording the end of another query's
+    decision, as its batch may be repeated after its ids have expired. Its own query reports any other outcome of it."""
     newest = _unsettled_before(batch, view)
     if newest is None:
         return None
@@ -131,11 +131,11 @@ def _leftovers(batch: Batch, view: CommitView) -> CommitStep | None:
 
 
 def _unsettled_before(batch: Batch, view: CommitView) -> Decided | None:
-    """The newest decision, unless it is this batch's own or the ledger proves that it is committed.
+    """Return the newest decision, unless it is this batch's own or the ledger proves that it is committed.
 
-    One of the same query is that of the batch before. Spark lets no batch go on that it has not seen committed, but
-    a function of foreachBatch that catches our exception, or a `commits` file written by hand, does: the decision
-    about this batch would then say that all of that one is committed, and the sweep would abort what is open of it.
+    One of the same query is that of the batch before. Spark does not continue after a batch that it has not seen
+    committed, but a function of foreachBatch that catches our exception, or a `commits` file written by hand, does: the
+    decision about this batch would then imply that all of that one is committed, and the sweep would abort its rest.
     """
     newest = view.ledger.newest()
     if newest is None or view.ledger.is_settled(newest):
@@ -145,8 +145,8 @@ def _unsettled_before(batch: Batch, view: CommitView) -> Decided | None:
 
 
 def _lost_before(batch: Batch, view: CommitView) -> str:
-    """A sentence if the query's batch before was decided and then aborted. Ids that are not known any more are those of
-    a query that stood still for days after it, and tell nothing."""
+    """Return a sentence if the query's batch before was decided and then aborted. Ids that coordinators have forgotten
+    are those of a query that was stopped for days after it, and prove nothing."""
     record = _unsettled_before(batch, view)
     if record is None or record.query_id != batch.sink.query_id:
         return ""
@@ -163,7 +163,7 @@ def _settle(batch: Batch, view: CommitView, record: Decided) -> CommitStep:
 
 
 def _roll_forward(transactions: tuple[PreparedTransaction, ...], view: CommitView) -> CommitStep | None:
-    """Describe, or commit what is open; None when nothing is."""
+    """Return Describe, or a commit of what is open; None if nothing is."""
     if not _are_described(transactions, view):
         return Describe(_ids(transactions))
     still_open = tuple(each for each in transactions if _standing(each, view) is Standing.OPEN)
@@ -208,7 +208,7 @@ def _decision(batch: Batch, view: CommitView) -> Decided:
 
 
 def _stranger(batch: Batch, messages: Iterable[Message]) -> str:
-    """A sentence if a task's message does not belong to an undecided batch of this run."""
+    """Return a sentence if a task's message does not belong to an undecided batch of this run."""
     for each in messages:
         if (each.query_id, each.run, each.batch_id) != (batch.sink.query_id, batch.run, batch.batch_id):
             return (
@@ -233,7 +233,7 @@ def _not_ours(batch: Batch, transaction: PreparedTransaction, became: Standing) 
 
 
 def _prepared(batch: Batch, view: CommitView) -> tuple[PreparedTransaction, ...]:
-    """The transactions of the tasks, each once: in atomic mode they share one."""
+    """Return the transactions of the tasks, each once: in atomic mode they share one."""
     each_once = dict.fromkeys(
         each.transaction for each in view.messages if isinstance(each, Prepared) and each.transaction
     )

@@ -1,16 +1,16 @@
 """The ledger's records, and their bytes: docs/formats/ledger.md.
 
-`Run` shows the tasks of a run which token it has (`opening`). `Decided` is the commit point of a batch: it is there,
+`Run` shows the tasks of a run which token it has (`opening`). `Decided` is the commit point of a batch: it exists,
 committed, or the batch never happened. `Settled` says that all transactions of a batch are committed: of a batch write,
-and of the last batch of a query that another one goes on after; elsewhere the next batch says so.
+and of the last batch of a query that is followed by another query; otherwise the next batch says so.
 
-Whoever writes one is a process of its own, often a fresh one, and yet the same producer as the one before: so every
+A record is written by a separate process, often a new one, and yet by the same producer as the one before: so every
 record has its `sequence`, the number under which it is produced on the ledger's partition. A run's first record is its
-`Run`, and has 0; `Ledger.next_sequence` tells what comes next. No record of a run is ever aborted and the run goes on,
-so nothing is counted that readers do not see.
+`Run`, and has 0; `Ledger.next_sequence` returns the next one. If a record of a run is aborted, the run ends, so there
+are no counted records that readers do not see.
 
-Versioned JSON, as people read it with any consumer, years later. What is not understood is refused, never guessed: a
-ledger misread writes a batch twice.
+Versioned JSON, so that people can read it with any consumer, years later. A record that is not understood is refused,
+never guessed: a ledger misread writes a batch twice.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ VERSION = 1
 
 
 class LedgerDamaged(ValueError):
-    """A record of the ledger cannot be read; the message says why, and what to do."""
+    """A record of the ledger that cannot be read; the message has the reason, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class SourceOffset:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run holds the token, and whoever had it before decides nothing any more: all they decided stands before this.
+    """A run holds the token, and the holder before it decides nothing any more: its decisions are before this record.
 
-    run_id: Spark's own name of the run, new with every start of a query, which all its tasks know.
+    run_id: Spark's name of the run, new with every start of a query, which all its tasks know.
     """
 
     query_id: str
@@ -52,15 +52,15 @@ class Run:
 
     @property
     def sequence(self) -> int:
-        """The first record of its producer."""
+        """The sequence of its producer's first record."""
         return 0
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A batch counts. In atomic mode its records stand in the transaction of this record, and there are no others.
+    """A batch counts. In atomic mode its rows are in the transaction of this record, and there are no others.
 
-    written: in atomic mode, every partition that the run wrote so far, and the sequence number it goes on with there.
+    written: in atomic mode, every partition that the run wrote so far, and its next sequence number there.
     """
 
     query_id: str
@@ -79,7 +79,7 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Every transaction of a batch that was decided is committed. The run is the one that says so, of any query."""
+    """Every transaction of a decided batch is committed. The run is the one that wrote this, of any query."""
 
     query_id: str
     batch_id: int
@@ -95,50 +95,50 @@ _KINDS: dict[type[LedgerRecord], str] = {Run: "run", Decided: "decided", Settled
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What was read of the ledger, oldest first: all of it, or its end.
+    """The records that were read of the ledger, oldest first: all of it, or its end.
 
-    An end is enough where `reaches` says so: whoever reads it backwards stops there, or at the ledger's beginning.
+    An end is enough if `reaches` says so: a backward read stops there, or at the ledger's beginning.
     """
 
     records: tuple[LedgerRecord, ...] = ()
 
     def reaches(self, query_id: str, batch_id: int) -> bool:
-        """Whether this end has all that can be asked about a batch: the record of any batch of the query from two
-        before it on. A batch that no record comes before is known to be new only at the ledger's beginning."""
+        """Return whether this end has all that is needed about a batch: the record of any batch of the query from two
+        before it on. A batch without an earlier record is known to be new only at the ledger's beginning."""
         return any(each.batch_id <= batch_id - 2 for each in self.decided(query_id))
 
     def holder(self) -> LedgerRecord | None:
-        """The newest record of all: its run is the last that is known to hold the token."""
+        """Return the newest record of all: its run is the last that is known to hold the token."""
         return self.records[-1] if self.records else None
 
     def of_run(self, run: RunToken) -> tuple[LedgerRecord, ...]:
-        """What a run wrote, oldest first."""
+        """Return the records that a run wrote, oldest first."""
         return tuple(each for each in self.records if each.run == run)
 
     def next_sequence(self, run: RunToken) -> int:
-        """Under which sequence number the run's next record is produced on the ledger's partition."""
+        """Return the sequence number under which the run's next record is produced on the ledger's partition."""
         own = self.of_run(run)
         return own[-1].sequence + 1 if own else 0
 
     def written(self, run: RunToken) -> tuple[WrittenPartition, ...]:
-        """In atomic mode: where the run's producer goes on, in each partition it wrote; elsewhere it begins at 0."""
+        """Return, in atomic mode, the run's next sequence number in each partition that it wrote; it is 0 elsewhere."""
         decided = [each for each in self.of_run(run) if isinstance(each, Decided)]
         return decided[-1].written if decided else ()
 
     def decided(self, query_id: str) -> tuple[Decided, ...]:
-        """What was decided of a query, oldest first."""
+        """Return the decisions of a query, oldest first."""
         return tuple(each for each in self.records if isinstance(each, Decided) and each.query_id == query_id)
 
     def of(self, query_id: str, batch_id: int) -> Decided | None:
-        """The decision about a batch."""
+        """Return the decision about a batch; None if there is none."""
         return next((each for each in self.decided(query_id) if each.batch_id == batch_id), None)
 
     def newest(self) -> Decided | None:
-        """The last decision about any batch of any query under the prefix."""
+        """Return the last decision about any batch of any query under the prefix."""
         return next((each for each in reversed(self.records) if isinstance(each, Decided)), None)
 
     def is_settled(self, decision: Decided) -> bool:
-        """Whether the ledger itself proves that all is committed."""
+        """Return whether the ledger itself proves that all is committed."""
         if decision.is_atomic or not decision.transactions:
             return True
         if any(each.batch_id > decision.batch_id for each in self.decided(decision.query_id)):
@@ -150,12 +150,12 @@ class Ledger:
 
 
 def encode_key(record: LedgerRecord) -> bytes:
-    """The record's key: the query's id, so that a reader may pick one out."""
+    """Return the record's key: the query's id, so that a reader can select one query."""
     return record.query_id.encode()
 
 
 def encode_value(record: LedgerRecord) -> bytes:
-    """The record's value; equal records have equal bytes."""
+    """Return the record's value; equal records have equal bytes."""
     fields: dict[str, Any] = {"version": VERSION, "kind": _KINDS[type(record)], "query": record.query_id}
     if not isinstance(record, Run):
         fields |= {"batch": record.batch_id}
@@ -176,7 +176,7 @@ def encode_value(record: LedgerRecord) -> bytes:
 
 
 def decode_value(value: bytes | None) -> LedgerRecord:
-    """The record that a value stands for. LedgerDamaged unless it is, to the letter, one that encode_value makes."""
+    """Decode a record's value. Raise LedgerDamaged unless it is exactly what encode_value makes."""
     try:
         fields = json.loads(value or b"")
         if not isinstance(fields, dict):

@@ -1,4 +1,4 @@
-"""What a task tells the driver: that its rows are prepared, or that there was nothing left to do."""
+"""The message of a task to the driver: its rows are prepared, or there was nothing left to do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyspark_barnabas.commit.identity import RunToken
 
 @dataclass(frozen=True, slots=True)
 class PreparedTransaction:
-    """A task's open transaction, all of whose records are acknowledged: whoever knows this may end it."""
+    """A task's open transaction, all of whose records are acknowledged: any client that knows this may end it."""
 
     transactional_id: str
     producer_id: int
@@ -19,7 +19,7 @@ class PreparedTransaction:
 
 
 class WrittenPartition(NamedTuple):
-    """A partition that a task wrote, and the sequence number its producer goes on with there."""
+    """A partition that a task wrote, and its producer's next sequence number there."""
 
     topic: str
     partition: int
@@ -30,9 +30,9 @@ class WrittenPartition(NamedTuple):
 class Prepared:
     """A task wrote its rows. One without rows began no transaction, as an empty one could not be committed.
 
-    rows, digest: how many, and their order-independent 64-bit hash: the sums over the tasks stand in the ledger.
+    rows, digest: how many, and their order-independent 64-bit hash: the sums over the tasks are in the ledger.
     written: each partition that has rows of the task; needed in atomic mode, where all tasks are one producer.
-    sent_bytes, began_ms, prepared_ms: for the log; the moments are of the clock where the task ran.
+    sent_bytes, began_ms, prepared_ms: for the log; the times are from the clock of the task's machine.
     """
 
     query_id: str
@@ -64,7 +64,7 @@ Message = Prepared | Skipped
 
 
 class Author(NamedTuple):
-    """Whose messages they are: how commit() and abort(), which Spark tells neither, learn it."""
+    """The query and run of the messages: commit() and abort() learn them here, as Spark gives them neither."""
 
     query_id: str
     run_id: str
@@ -72,9 +72,9 @@ class Author(NamedTuple):
 
 
 def author(messages: Iterable[Message | None]) -> Author | None:
-    """Who wrote the messages, by the first there is; None when no task got as far as one.
+    """Return the author of the messages, from the first that there is; None if no task sent one.
 
-    That all have the same author is looked at by `committing`, which refuses a batch where they have not.
+    `committing` checks that all have the same author, and refuses a batch if they do not.
     """
     first = next((each for each in messages if each is not None), None)
     return None if first is None else Author(first.query_id, first.run_id, first.run)

@@ -1,34 +1,35 @@
 """How a run gets its token: a task takes it, and shows it to all the others through the ledger.
 
-Nothing of ours runs in Spark's driver before the tasks do, so the tasks see to it among themselves, each at its
-beginning. A task knows Spark's id of the run. It fills in an `OpeningView`, asks `next_step`, takes the step, writes
-down what it saw, and asks again, until UseToken or Fail.
+Nothing of ours runs in Spark's driver before the tasks do, so the tasks do it among themselves, each at its
+beginning. A task knows Spark's id of the run. It fills in an `OpeningView`, calls `next_step`, takes the step, records
+what it saw, and calls again, until UseToken or Fail.
 
               own run's record is the newest                    UseToken
     ReadLedger ──┬─ none of the own run's, and one is elected   TakeToken ─► ReadLedger ─► Register ─► ReadLedger
                  ├─ none of the own run's                       Wait ─► ReadLedger; once patience is over, TakeToken
                  └─ the own run's, and others after it          Fail: another run took over
 
-Elected is the task at partition 0; where it died, Spark's next attempt at it. Whoever has waited for it too long (it
-has no core yet) takes the token, too. So two tasks of a run may come to take it one after the other. Who took it later
-fences the other, whose Register is refused, and who then uses what the later one registers. If the earlier one had
-registered already, the run's token is worth nothing any more: its commit() fails as fenced, nothing was decided, and
+The task at partition 0 is elected; if it died, Spark's next attempt at it. A task that has waited for it too long (it
+has no core yet) takes the token, too. So two tasks of a run may take it one after the other. The later one
+fences the other, whose Register is refused, and which then uses the token that the later one registers. If the earlier
+one had registered already, the run's token is invalid: its commit() fails as fenced, nothing was decided, and
 the next start is clean.
 
-Invariants, explored in tests/support/commit_model: a task decides what to do with its rows from a ledger in which its
-own run's record stands; what other runs ever decide stands before that, since Register is refused to whoever does not
-hold the token any more. So a run that opens late, even one that is older than the one it takes over from, goes on from
-all that was decided. And a run id has one record of kind `run`, as long as the ledger that is read reaches back to it.
+Invariants, explored in tests/support/commit_model: a task decides what to do with its rows from a ledger that contains
+its own run's record; all decisions of other runs are before that record, since Register is refused to a task that does
+not hold the token any more. So a run that opens late, even one that is older than the one it takes over from, continues
+from all that was decided. And a run id has one record of kind `run`, as long as the ledger that is read reaches back to
+it.
 
 For a front end:
-* TakeToken is InitProducerId as "<prefix>.driver", asked for until it is answered (CONCURRENT_TRANSACTIONS: again).
-  Then nothing that any earlier driver wrote is open any more.
-* ReadLedger reads committed records up to the high watermark as it stands now, waiting for the last stable offset to
-  reach it, where `taken` is set; and only up to the last stable offset otherwise, as a dead driver's transaction may be
-  open there.
-* The ledger's transactions are spoken in the older protocol (EndTxn up to v4), which leaves the token's epoch alone.
+* TakeToken is InitProducerId as "<prefix>.driver", retried until it is answered (CONCURRENT_TRANSACTIONS: retry).
+Then nothing that any earlier driver wrote is open any more.
+* ReadLedger reads committed records up to the current high watermark, waiting for the last stable offset to
+reach it, if `taken` is set; and only up to the last stable offset otherwise, as a dead driver's transaction may be
+open there.
+* The ledger's transactions use the older protocol (EndTxn up to v4), which does not change the token's epoch.
 * A record is produced alone in its batch, and its base sequence is its `sequence`: the producer's epoch, and so the
-  numbers, go on from batch to batch of the run, across processes. See `ledger`.
+numbers, continue from batch to batch of the run, across processes. See `ledger`.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ from pyspark_barnabas.commit.ledger import Ledger, Run
 from pyspark_barnabas.commit.steps import Fail, OpeningStep, ReadLedger, Register, TakeToken, UseToken, Wait
 
 PATIENCE_MS = 5_000
-"""How long the run's record is waited for before another task takes the token."""
+"""How long a task waits for the run's record before it takes the token itself."""
 _APART_MS, _RANKS = 500, 20
-"""The others do not lose their patience all at once, but one after the other, by their partition."""
+"""The other tasks do not lose their patience all at once, but one after the other, by their partition."""
 POLL_MS = 50
 
 
@@ -57,11 +58,11 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class OpeningView:
-    """What the task has seen. Replace fields as more is seen (dataclasses.replace).
+    """The state that the task has seen. Replace fields as more is seen (dataclasses.replace).
 
-    ledger: None until it is read; to be forgotten (None again) after every step but ReadLedger.
-    taken: what InitProducerId gave to this very task. is_registered: its Register was answered well.
-    is_fenced: its Register was refused with PRODUCER_FENCED, INVALID_PRODUCER_EPOCH or their like.
+    ledger: None until it is read; to be reset to None after every step but ReadLedger.
+    taken: the token that InitProducerId returned to this very task. is_registered: its Register succeeded.
+    is_fenced: its Register was refused with PRODUCER_FENCED, INVALID_PRODUCER_EPOCH or similar.
     waited_ms: since the task began.
     """
 
@@ -73,7 +74,7 @@ class OpeningView:
 
 
 def next_step(opening: Opening, view: OpeningView) -> OpeningStep:
-    """What the task does next about its run's token."""
+    """Return what the task does next about its run's token."""
     if view.ledger is None:
         return ReadLedger()
     holder = view.ledger.holder()
@@ -82,7 +83,7 @@ def next_step(opening: Opening, view: OpeningView) -> OpeningStep:
     if any(each.run_id == opening.run_id for each in view.ledger.records):
         return Fail(_overtaken(opening))
     is_patient = view.waited_ms < patience_ms(opening)
-    if view.is_registered or view.is_fenced:  # our record, or that of whoever fenced us, is on its way
+    if view.is_registered or view.is_fenced:  # our record, or that of the task that fenced us, is on its way
         return Wait(POLL_MS) if is_patient else Fail(_overtaken(opening))
     if view.taken is not None:
         return Register(Run(opening.sink.query_id, opening.run_id, view.taken))
@@ -92,7 +93,7 @@ def next_step(opening: Opening, view: OpeningView) -> OpeningStep:
 
 
 def patience_ms(opening: Opening) -> int:
-    """How long a task waits for others, before it takes the token or gives up."""
+    """Return how long a task waits for others, before it takes the token or fails."""
     return PATIENCE_MS + _APART_MS * (opening.partition % _RANKS)
 
 

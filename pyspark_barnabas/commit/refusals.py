@@ -1,4 +1,4 @@
-"""What cannot be exact, each with the sentence that refuses it. Asked before a query starts, and again by its tasks."""
+"""Reasons for which a query cannot be exact, with a sentence each. Checked before a query starts, and by its tasks."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ MICRO_BATCH_TRIGGERS = frozenset({"processingTime", "once", "availableNow"})
 
 @dataclass(frozen=True, slots=True)
 class QuerySettings:
-    """What decides whether a query can be exact.
+    """The settings that decide whether a query can be exact.
 
     trigger: as DataStreamWriter.trigger names it. output_mode: append, complete or update. is_data_source: whether it
     goes through the Python data source, and not through foreachBatch. broker_max_timeout_ms: the broker's
-    transaction.max.timeout.ms; None if it is not known, or where two-phase commits need no timeout.
+    transaction.max.timeout.ms; None if it is not known, or if two-phase commits need no timeout.
     """
 
     prefix: str
@@ -29,7 +29,7 @@ class QuerySettings:
 
 
 def refuse(settings: QuerySettings) -> list[str]:
-    """Why the query would be weaker than exactly once: a sentence for each reason, none if it would not."""
+    """Return why the query would be weaker than exactly once: a sentence for each reason, none if it would not."""
     return [sentence for is_so, sentence in _reasons(settings) if is_so]
 
 

@@ -1,8 +1,8 @@
-"""How a prepared transaction stands, from what DescribeTransactions says of its id.
+"""The state of a prepared transaction, from the answer of DescribeTransactions about its id.
 
-Under the newer protocol (KIP-890) a transaction's end raises the epoch, and at the last epoch it gives a new producer
+Under the newer protocol (KIP-890) a transaction's end raises the epoch, and at the last epoch it returns a new producer
 id: so an ended transaction may be shown under the epoch after its own, or as epoch 0 of another producer. An id that
-moved on any further is of no use: whoever moved it on may have aborted what was there.
+has changed further proves nothing: the client that changed it may have aborted the transaction.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from pyspark_barnabas.commit.messages import PreparedTransaction
 
-LAST_USED_EPOCH = 32766  # 32767 only ever stands in markers
+LAST_USED_EPOCH = 32766  # 32767 is only found in markers
 
 
 class View(NamedTuple):
-    """What a coordinator says of a transactional id."""
+    """A coordinator's description of a transactional id."""
 
     state: str
     producer_id: int
@@ -24,7 +24,7 @@ class View(NamedTuple):
 
 
 class Standing(Enum):
-    """What became of a transaction that somebody prepared."""
+    """The state of a transaction that a task prepared."""
 
     OPEN = "open, and exactly as it was prepared"
     COMMITTED = "committed, or about to be"
@@ -42,7 +42,7 @@ _ENDED = {
 
 
 def standing(transaction: PreparedTransaction, view: View | None) -> Standing:
-    """How the transaction stands; `view` is None where no coordinator knows the id."""
+    """Return the state of the transaction; `view` is None if no coordinator knows the id."""
     if view is None:
         return Standing.UNKNOWN
     is_same_producer = view.producer_id == transaction.producer_id

@@ -1,4 +1,4 @@
-"""The states of a batch, as what is seen of it tells, and what each caller does in each of them.
+"""The states of a batch, derived from what can be seen of it, and what each caller does in each of them.
 
               all transactions are        the ledger has the         every transaction
               open, and ours              batch, committed           is committed
@@ -7,15 +7,15 @@
      └──────────► Broken ◄──────┘             point            └──────► Lost
            one is not ours any more                  one was aborted: its timeout, or an operator
 
-Left of the commit point nothing is visible and everything may be thrown away; right of it nothing may, whoever asks,
-however often. Nothing of this is kept: the state is worked out anew from the ledger and the coordinators by whoever
-asks, so that a retry, another process and the run after a crash see the same.
+Left of the commit point nothing is visible and everything may be thrown away; right of it nothing may, by any caller
+and at any time. None of this is stored: each caller derives the state again from the ledger and the coordinators, so
+that a retry, another process and the run after a crash see the same.
 
-Besides: Contradicted, where the ledger and the checkpoint tell different stories; Fenced, where another run took over;
-Pending, where the transaction that decides is open or its end is not known, so that the batch may be decided yet.
+Besides: Contradicted, if the ledger and the checkpoint contradict each other; Fenced, if another run took over;
+Pending, if the transaction that decides is open or its end is not known, so that the batch may still be decided.
 
 Answers: `Do` (the step), `Refuse` (a failure with a sentence). The table is total; a test compares its keys. No caller
-sees every state, as a task looks at no transaction; the answers are safe for whoever would.
+sees every state, as a task describes no transaction; the answers are safe for any caller.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 
 class State(Enum):
-    """What is known of a batch."""
+    """The known state of a batch."""
 
     NEW = "not decided, its transactions not looked at yet"
     PREPARED = "not decided; every transaction is open and as its task left it"
@@ -39,7 +39,7 @@ class State(Enum):
 
 
 class Call(Enum):
-    """Who asks."""
+    """The caller."""
 
     WRITE = "a task is about to write its rows"
     COMMIT = "the driver commits the batch: for the first time, or again after a failure"
@@ -47,7 +47,7 @@ class Call(Enum):
 
 
 class Act(Enum):
-    """What is done."""
+    """The next step."""
 
     PRODUCE = "write the rows in a transaction of one's own"
     SKIP_AND_DRAIN = "read the rows and write nothing"
@@ -60,7 +60,7 @@ class Act(Enum):
 
 
 class Do(NamedTuple):
-    """This step is taken."""
+    """Take this step."""
 
     act: Act
 
@@ -81,10 +81,10 @@ _ROWS: dict[State, tuple[Answer, Answer, Answer]] = {
     State.NEW:          (_PRODUCE,  _DESCRIBE, _ABORT),
     State.PREPARED:     (_PRODUCE,  _DECIDE,   _ABORT),
     State.BROKEN:       (_PRODUCE,  _FAIL,     _ABORT),
-    State.PENDING:      (_PRODUCE,  _FAIL,     _LEAVE),  # only the call that asked for its end can wait for it
+    State.PENDING:      (_PRODUCE,  _FAIL,     _LEAVE),  # only the call that requested its end can wait for it
     State.DECIDED:      (_SKIP,     _ROLL,     _LEAVE),
     State.VISIBLE:      (_SKIP,     _FINISH,   _LEAVE),
-    State.LOST:         (_SKIP,     _FAIL,     _LEAVE),  # a task cannot mend it; commit() tells it
+    State.LOST:         (_SKIP,     _FAIL,     _LEAVE),  # a task cannot repair it; commit() reports it
     State.CONTRADICTED: (_FAIL,     _FAIL,     _LEAVE),
     State.FENCED:       (_FAIL,     _FAIL,     _LEAVE),
 }  # fmt: skip
@@ -95,5 +95,5 @@ TABLE: dict[tuple[State, Call], Answer] = {
 
 
 def on(state: State, call: Call) -> Answer:
-    """What `call` leads to in `state`."""
+    """Return the answer to `call` in `state`."""
     return TABLE[state, call]

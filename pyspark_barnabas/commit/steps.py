@@ -1,4 +1,4 @@
-"""What a front end has to do next. Each step is safe to take twice, and to be cut off in the middle of."""
+"""The steps that a front end has to take. Each is safe to take twice, and to be interrupted in the middle."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class ReadLedger:
 
 @dataclass(frozen=True, slots=True)
 class TakeToken:
-    """InitProducerId with this id: what it gives is the run's token, if it can be registered."""
+    """Call InitProducerId with this id: the result is the run's token, if it can be registered."""
 
     transactional_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """In one transaction as the token: the record, EndTxn(commit)."""
+    """In one transaction with the token: the record, EndTxn(commit)."""
 
     record: Run
 
@@ -37,16 +37,16 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class UseToken:
-    """The run has this token; the task goes on, with the ledger that was read last."""
+    """The run has this token; the task continues with the ledger that was read last."""
 
     run: RunToken
 
 
 @dataclass(frozen=True, slots=True)
 class Produce:
-    """InitProducerId with this id (again on CONCURRENT_TRANSACTIONS), write the rows, wait for every acknowledgement,
+    """InitProducerId with this id (retry on CONCURRENT_TRANSACTIONS), write the rows, wait for all acknowledgements,
     and do not end the transaction. In atomic mode `known` is the producer that all tasks share: no InitProducerId, and
-    its sequence numbers go on as `written` says; in a partition that is not in there they begin at 0."""
+    its sequence numbers continue from `written`; in a partition that is not in there they begin at 0."""
 
     transactional_id: str
     known: RunToken | None = None
@@ -60,18 +60,18 @@ class SkipAndDrain:
 
 @dataclass(frozen=True, slots=True)
 class Describe:
-    """DescribeTransactions; an id nobody knows is a fact, too."""
+    """DescribeTransactions; that an id is unknown is a result, too."""
 
     transactional_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Decide:
-    """In one transaction of the driver, as the run token: the record, TxnOffsetCommit of the offsets, EndTxn(commit).
+    """In one transaction of the driver, with the run token: the record, TxnOffsetCommit of the offsets, EndTxn(commit).
 
-    The record is produced with `record.sequence` as its base sequence. In atomic mode the transaction is the one that
-    the tasks wrote in. Its end is asked for until it is answered; then the ledger is read again, to the high watermark.
-    With a fencing answer, look on with `is_fenced`.
+    The record is produced with `record.sequence` as its base sequence. In atomic mode the transaction is that in which
+    the tasks wrote. Its end is retried until it is answered; then the ledger is read again, to the high watermark.
+    With a fencing answer, continue with `is_fenced`.
     """
 
     record: LedgerRecord
@@ -80,7 +80,7 @@ class Decide:
 
 @dataclass(frozen=True, slots=True)
 class RollForward:
-    """EndTxn(commit) for each, in parallel, again until it is done; then forget what was described."""
+    """EndTxn(commit) for each, in parallel, retried until it succeeds; then discard the descriptions."""
 
     transactions: tuple[PreparedTransaction, ...]
 
@@ -99,8 +99,8 @@ class ListTasks:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """InitProducerId of each: its open transaction is aborted, and whoever still writes in it is fenced. Then all is
-    done; what could not be swept now is swept after another batch."""
+    """InitProducerId of each: its open transaction is aborted, and a task still writing in it is fenced. Then all is
+    done; transactions that could not be swept now are swept after another batch."""
 
     transactional_ids: tuple[str, ...]
 

@@ -1,11 +1,11 @@
-"""Which transactions nobody will ever decide: those of older runs, and the losing attempts of this one.
+"""Transactions that will never be decided: those of older runs, and the losing attempts of this one.
 
-How an older run is known from a newer one: not by its token, whose numbers may go down. The ids are listed first, and
-the driver's id is described after that. Where it still is this run's, no newer run had begun when the list was made, so
-that every other run in it is an older one. And an older run decides nothing any more: its first try is fenced.
+A token does not show which of two runs is older, as its numbers may go down. The ids are listed first, and
+the driver's id is described after that. If it still is this run's, no newer run had begun when the list was made, so
+every other run in it is an older one. And an older run decides nothing any more: its first attempt is fenced.
 
 No id of a decision that the ledger does not prove settled is ever chosen, whatever else is known of it. That of an
-older decision may be: what is open under it now is the transaction of a later attempt that took the id over and lost.
+older decision may be: the open transaction under it is that of a later attempt that reused the id and lost.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pyspark_barnabas.commit.ledger import Decided, Ledger
 
 
 def choose(sink: Sink, listed: Iterable[str], ledger: Ledger) -> tuple[str, ...]:
-    """Those of the listed ids, all with an open transaction, that are to be aborted. To be called between two batches
+    """Return the listed ids, all with an open transaction, that have to be aborted. To be called between two batches
     of this run, by the run that still was the driver after they were listed."""
     decided = {
         each.transactional_id

@@ -1,10 +1,10 @@
 """write(): whether a task writes its rows, and under which transactional id.
 
-An id belongs to the process that made it, which runs one task at a time, and nobody else takes it to write: so a task
-that sleeps, of whatever attempt at the task or at its stage, holds up only what is its own. A process uses an id again
-only when the ledger shows two later batches of the run than the one it was decided in. One would be too soon, as a run
-that was overtaken between the end of its commit and Spark's own record of it would move on ids that its successor still
-has to look at. So a run needs about two ids for each process; an id that was not decided is left to the sweep.
+An id belongs to the process that made it, which runs one task at a time, and no other process writes with it: so a task
+that sleeps, of any attempt at the task or at its stage, blocks only its own transaction. A process uses an id again
+only when the ledger shows two later batches of the run than the one it was decided in. One would be too soon: a run
+that was fenced between the end of its commit and Spark's own record of it would change ids that its successor still
+has to describe. So a run needs about two ids for each process; an id that was not decided is left to the sweep.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pyspark_barnabas.commit.steps import Fail, Produce, SkipAndDrain, WriteStep
 
 
 class OwnId(NamedTuple):
-    """A transactional id that this very process made for this run, and the batch that it used it in last."""
+    """A transactional id that this process made for this run, and the batch in which it last used it."""
 
     transactional_id: str
     batch_id: int
@@ -35,10 +35,10 @@ def decide_write(
     task_attempt: int,
     own_ids: Iterable[OwnId] = (),
 ) -> WriteStep:
-    """What a task does with its rows.
+    """Return what a task does with its rows.
 
     attempt_number counts the attempts at this partition in this batch, from 0; task_attempt is unique in the
-    application. own_ids: those of this process under this prefix and run, at this cluster; none is fine.
+    application. own_ids: those of this process under this prefix and run, at this cluster; there may be none.
     """
     state, sentence = first_look(batch, ledger)
     answer = on(state, Call.WRITE)
@@ -63,7 +63,7 @@ def _share(batch: Batch, ledger: Ledger, partition: int, attempt_number: int) ->
 
 
 def _is_free(own: OwnId, batch: Batch, ledger: Ledger) -> bool:
-    """Whether the id's last transaction was decided, by this run, at least two batches ago."""
+    """Return whether the id's last transaction was decided, by this run, at least two batches ago."""
     if own.batch_id > batch.batch_id - 2:
         return False
     record = ledger.of(batch.sink.query_id, own.batch_id)

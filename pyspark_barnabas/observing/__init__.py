@@ -1,1 +1,1 @@
-"""Whether a query did what it should: the audit, and how far it is behind."""
+"""The audit of a query's results, and how far a query is behind."""

@@ -1,10 +1,10 @@
-"""`audit(…)`: whether every record of a source became exactly one right record of a target, of topics of one's own.
+"""`audit(…)`: whether every record of a source became exactly one correct record of a target; for a user's own topics.
 
-It asks nobody who took part: what is committed in the target is counted against the source, key by key. How far the
-source counts is what the sink's ledger says; without a ledger, all of it. Nothing is known of what a query computes but
-the function that says it again.
+It does not rely on the query: the committed records of the target are compared with the source, key by key. The sink's
+ledger says how far the source counts; without a ledger, all of it counts. The audit knows of the query's computation
+only the function that repeats it.
 
-Of a key's records only their number and the sum of their digests are kept, and of the ledger the newest offsets, so
+Of a key's records only their number and the sum of their digests are stored, and of the ledger the newest offsets, so
 that memory does not grow with a key's records. Records whose key is null count together.
 """
 
@@ -22,13 +22,13 @@ from pyspark_barnabas.sink.ledger.topic import ledger_topic
 from pyspark_barnabas.telling.user_errors import UserError
 
 KINDS = ("lost", "duplicated", "altered", "of no record")
-_PLACES = 5  # how many are named of a record that is there more than once
+_PLACES = 5  # how many places are shown of a record that is there more than once
 _CONTENT = ("key", "value")
 _ENDS = "topic string, partition int, end bigint, at bigint, damage string"
 
 
 class AuditFailed(UserError):
-    """It cannot be told, and why."""
+    """An audit that has no result; the message has the reason."""
 
 
 class Finding(NamedTuple):
@@ -47,8 +47,8 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class AuditReport:
-    """What was found. expected, found: records, of the source as they should be, and of the target. counts: how many
-    keys of each of KINDS are not right; `findings` are the first of them.
+    """The result of an audit. expected, found: records, of the source as they should be, and of the target. counts: how
+    many keys of each of KINDS are not right; `findings` are the first of them.
     """
 
     expected: int
@@ -58,7 +58,7 @@ class AuditReport:
 
     @property
     def is_right(self) -> bool:
-        """Nothing is lost, duplicated, altered, or there without a reason."""
+        """Whether nothing is lost, duplicated, altered, or of no record."""
         return not any(self.counts.values())
 
     def __str__(self) -> str:
@@ -83,9 +83,9 @@ def audit(
     query first, or let it run out of records.
 
     options: how the cluster is reached, kafka.bootstrap.servers and more. source, target: topics, separated by commas.
-    key: a column, or SQL, that names a record; target_key: in the target, where it is another one. expected: from the
-    records of the source to those that should be in the target, which keep the columns that `key` reads; they are the
-    same if it is not given. prefix: the sink's transactionalIdPrefix: then records count up to the last decided batch.
+    key: a column, or SQL, that identifies a record; target_key: in the target, if it is another one. expected: a
+    function from the records of the source to those that should be in the target, with the columns that `key` reads;
+    without it they are the same. prefix: the sink's transactionalIdPrefix: records count up to the last decided batch.
     """
     records = _read(spark, options, source)
     if prefix is not None:
@@ -112,7 +112,7 @@ def _read(spark: SparkSession, options: Mapping[str, str], topics: str) -> DataF
 
 
 def _ends(ledger: DataFrame, source: str, prefix: str) -> list[tuple[str, int, int]]:
-    """Where the last decided batches end in the source, by partition."""
+    """Return where the last decided batches end in the source, by partition."""
     topics = {each.strip() for each in source.split(",")}
     rows: list[Any] = ledger.select("offset", "value").mapInArrow(newest_ends, _ENDS).collect()
     for row in rows:
@@ -129,7 +129,7 @@ def _ends(ledger: DataFrame, source: str, prefix: str) -> list[tuple[str, int, i
 
 
 def newest_ends(batches: Iterator[Any]) -> Iterator[Any]:
-    """In a task, of a part of the ledger: a row for each partition with its newest end, or one for what is damaged."""
+    """Read a part of the ledger in a task: yield a row for each partition with its newest end, or one for damage."""
     import pyarrow
 
     ends: dict[tuple[str, int], tuple[int, int, str | None]] = {}
@@ -159,9 +159,9 @@ def _name(key: str | Column) -> Column:
 
 
 def _by_key(rows: DataFrame, name: Column, content: list[str], count: str, hashes: str) -> DataFrame:
-    """For each key how many records there are, and the sum of their digests, which is the same in any order."""
+    """Return the number of records of each key, and the sum of their digests, which is the same in any order."""
     parts = [part for each in content for part in (F.col(each).isNull(), F.col(each).cast("binary"))]
-    digest = F.xxhash64(*parts).cast("decimal(20,0)")  # which leaves nulls out; sums of longs would overflow
+    digest = F.xxhash64(*parts).cast("decimal(20,0)")  # ignores nulls; sums of longs would overflow
     named = rows.select(name.alias("id"), digest.alias("digest"))
     return named.groupBy("id").agg(F.count("*").alias(count), F.sum("digest").alias(hashes))
 
@@ -196,7 +196,7 @@ def _report(joined: DataFrame, places: DataFrame, shown: int) -> AuditReport:
 
 
 def _first_places(places: DataFrame, keys: list[str | None]) -> dict[str | None, list[tuple[str, int, int]]]:
-    """Where the first records of these keys are. The target is read again: only now is it known which are named."""
+    """Return where the first records of these keys are. The target is read again: the keys are known only now."""
     if not keys:
         return {}
     is_one = F.col("id").isin([key for key in keys if key is not None])

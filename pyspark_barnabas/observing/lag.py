@@ -1,9 +1,9 @@
-"""How far a query is behind its topics, out of what Spark reports of a batch: for its listeners, and for dashboards.
+"""How far a query is behind its topics, from Spark's progress report of a batch: for its listeners and for dashboards.
 
 Spark's stock Kafka source has these figures in the `metrics` of its progress, under the same names. A source in Python
-can report none; its offsets are in the progress all the same. Pure; it knows nothing of the broker, so that it says
-what was true when the batch was planned, and nothing where Spark says nothing: before Spark 4.2 a progress has no
-`latestOffset` of a source in Python.
+cannot report any; its offsets are in the progress all the same. Pure; it does not contact the broker, so the figures
+are those of the time when the batch was planned, and there are none if Spark reports none: before Spark 4.2 a progress
+has no `latestOffset` of a source in Python.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class OffsetsBehind(NamedTuple):
 
 
 def offsets_behind(progress: Any) -> list[OffsetsBehind | None]:
-    """One for each of a progress's `sources`, in their order; None of a source that reports no offsets of topics.
+    """Return one entry for each of a progress's `sources`, in order; None if a source reports no offsets of topics.
 
-    progress: what a StreamingQueryListener is given, or a query's `lastProgress`.
+    progress: the progress that a StreamingQueryListener gets, or a query's `lastProgress`.
     """
     told = json.loads(progress.json) if hasattr(progress, "json") else progress
     return [_behind(source) for source in told["sources"]]
@@ -38,7 +38,7 @@ def _behind(source: Mapping[str, Any]) -> OffsetsBehind | None:
         end, latest = from_json(source["endOffset"]), from_json(source["latestOffset"])
     except (OffsetsError, KeyError):
         return None
-    # Where a partition begins that is in no batch yet, only the broker knows: it counts from its first batch on.
+    # Only the broker knows where a partition begins that is in no batch yet: it counts from its first batch on.
     behind = [max(0, offset - end[partition]) for partition, offset in latest.items() if partition in end]
     if not behind:
         return None

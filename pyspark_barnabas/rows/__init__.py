@@ -1,1 +1,1 @@
-"""Rows as bytes: Arrow columns as Kafka's records, and the hash that the ledger keeps."""
+"""Rows as bytes: Arrow columns as Kafka's records, and the hash that is stored in the ledger."""

@@ -1,6 +1,6 @@
-"""The hash of rows that the ledger keeps: 64 bits, the same in whatever order the rows come. Pure.
+"""The hash of rows that is stored in the ledger: 64 bits, the same in any order of the rows. Pure.
 
-It is over what is committed, so that anybody can work it out again from the topics (docs/formats/ledger.md):
+It is computed from what is committed, so that it can be recomputed from the topics (docs/formats/ledger.md):
 
     tail    the record from its key's length to its end, as in a batch that is not compressed (`encoded_columns`)
     words   the tail, filled up with zeros to whole words of 8 bytes, little-endian; each word w becomes w ^ (w >> 32)
@@ -8,7 +8,7 @@ It is over what is committed, so that anybody can work it out again from the top
     hash    finish(p + seed(topic)); seed is BLAKE2b of the topic's name, 8 bytes, little-endian
     digest  the sum of the hashes of all rows                                                            modulo 2^64
 
-Partition, offset and timestamp are not in it: the broker may set them. It tells loss, doubles and damage; it is no
+Partition, offset and timestamp are not in it: the broker may set them. It detects loss, duplicates and damage; it is no
 signature.
 """
 
@@ -27,13 +27,13 @@ MODULUS = 1 << 64
 _MIX = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 _LAST_SHIFT = 31
 _SLICE_BYTES = 1 << 20
-_SLICE_WORDS = 1 << 18  # what such a slice takes at most, with its filling
+_SLICE_WORDS = 1 << 18  # the size of such a slice at most, with its padding
 _R_INVERSE = pow(R, -1, MODULUS)
 
 
 @lru_cache(maxsize=1024)
 def seed(topic: str) -> int:
-    """What a topic's name adds to its rows' hashes."""
+    """Return the number that a topic's name adds to its rows' hashes."""
     return int.from_bytes(blake2b(topic.encode(), digest_size=8).digest(), "little")
 
 
@@ -41,7 +41,7 @@ def seed(topic: str) -> int:
 
 
 def tail(key: bytes | None, value: bytes | None, headers: Sequence[tuple[str, bytes | None]] = ()) -> bytes:
-    """The tail of one record."""
+    """Return the tail of one record."""
     out = bytearray()
     for content in (key, value):
         _write(out, content)
@@ -53,7 +53,7 @@ def tail(key: bytes | None, value: bytes | None, headers: Sequence[tuple[str, by
 
 
 def row_hash(topic: str, tail: bytes) -> int:
-    """The hash of one row."""
+    """Return the hash of one row."""
     padded = tail + bytes(-len(tail) % 8)
     words = struct.unpack(f"<{len(padded) // 8}Q", padded)
     power, p = 1, seed(topic)
@@ -74,15 +74,15 @@ def _write(out: bytearray, content: bytes | None) -> None:
 
 
 def digest(tails: Any, seeds: Any) -> int:
-    """The sum of the hashes of all rows.
+    """Return the sum of the hashes of all rows.
 
-    tails: a BinaryArray, as `columns.tails` makes it. seeds: of each row's topic (numpy uint64), or one for all.
+    tails: a BinaryArray, made by `encoded_columns.tails`. seeds: of each row's topic (numpy uint64), or one for all.
     """
     return int(row_hashes(tails, seeds).sum()) % MODULUS
 
 
 def row_hashes(tails: Any, seeds: Any) -> Any:
-    """The hash of each row, as numpy uint64."""
+    """Return the hash of each row, as numpy uint64."""
     import numpy as np
 
     from pyspark_barnabas.rows.encoded_columns import views
@@ -103,7 +103,7 @@ def row_hashes(tails: Any, seeds: Any) -> Any:
 
 
 def _polynomials(tails: Any) -> Any:
-    """Of each row the polynomial of its words: all words times ascending powers, summed, and shifted back."""
+    """Return the polynomial of each row's words: all words times ascending powers, summed, and shifted back."""
     import numpy as np
 
     from pyspark_barnabas.rows.encoded_columns import binary_array, join, offsets_of, views

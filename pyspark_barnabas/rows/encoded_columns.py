@@ -1,11 +1,11 @@
 """Arrow columns to the bytes of Kafka's records, a whole column at a time: varints, lengths, headers, Murmur2. Pure.
 
-What a record holds behind its offset, from the key's length to its last header, is called its *tail* here. It does not
-depend on where the record comes to stand, so it is built once: for the batch that is sent, and for its hash (`digest`).
+The part of a record behind its offset, from the key's length to its last header, is called its *tail* here. It does not
+depend on the record's position, so it is built once: for the batch that is sent, and for its hash (`digest`).
 
     tail: keyLength varint | key | valueLength varint | value | headers count varint | (nameLength name length value)*
 
-Lengths are zigzag varints, -1 for null. Needs pyarrow and numpy; `rows` does the same without numpy, row by row.
+Lengths are zigzag varints, -1 for null. Needs pyarrow and numpy; `plain_rows` does the same without numpy, row by row.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Headers(NamedTuple):
 
 
 def varints(numbers: Any) -> Any:
-    """A BinaryArray of zigzag varints, one for each int64 of a numpy array."""
+    """Return a BinaryArray of zigzag varints, one for each int64 of a numpy array."""
     zigzag = (numbers << 1 ^ numbers >> 63).astype(np.uint64)
     least, most = (int(zigzag.min()), int(zigzag.max())) if len(zigzag) else (0, 0)
     width = _width(most)
@@ -62,7 +62,7 @@ def _varints_of_one_width(zigzag: Any, width: int) -> Any:
 
 
 def join(*parts: Any) -> Any:
-    """Each row's bytes one after the other, null counting as nothing; bytes stand for the same in every row.
+    """Concatenate each row's bytes, null counting as empty; a bytes argument is the same in every row.
 
     At least one part is an array.
     """
@@ -71,17 +71,17 @@ def join(*parts: Any) -> Any:
 
 
 def as_binary(column: Any) -> Any:
-    """Text or bytes of any Arrow width as a BinaryArray."""
+    """Return text or bytes of any Arrow width as a BinaryArray."""
     return column if column.type.equals(pa.binary()) else column.cast(pa.binary())
 
 
 def lengths(column: Any) -> Any:
-    """The length of each row's bytes as int64, -1 for null."""
+    """Return the length of each row's bytes as int64, -1 for null."""
     return pc.binary_length(column).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def sized(column: Any | None) -> list[Any]:
-    """The parts that write a column with its lengths in front; None is a column of nulls."""
+    """Return the parts that write a column with its lengths in front; None is a column of nulls."""
     if column is None:
         return [NULL_LENGTH]
     sizes = lengths(column)
@@ -92,7 +92,7 @@ def sized(column: Any | None) -> list[Any]:
 def tails(
     key: Any | None, value: Any, headers: Headers | None = None, fixed: tuple[tuple[str, bytes], ...] = ()
 ) -> Any:
-    """The tail of each row as a BinaryArray. `fixed` are headers that every row has behind its own."""
+    """Return the tail of each row as a BinaryArray. `fixed` are headers that every row has behind its own."""
     last = b"".join(_header(name, content) for name, content in fixed)
     if headers is None:
         return join(*sized(key), *sized(value), _varint(len(fixed)) + last)
@@ -100,7 +100,7 @@ def tails(
 
 
 def read_headers(column: Any) -> Headers:
-    """Headers from a column of lists of (key, value); null is no header. ValueError for a header without a name."""
+    """Read headers from a column of lists of (key, value); null is no header. Raise ValueError if a name is missing."""
     counts = pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     flat = column.flatten()
     names, values = as_binary(pc.struct_field(flat, 0)), as_binary(pc.struct_field(flat, 1))
@@ -114,7 +114,7 @@ def read_headers(column: Any) -> Headers:
 
 
 def murmur2(keys: Any) -> Any:
-    """Kafka's hash of each key, as numpy uint32; of a null whatever."""
+    """Return Kafka's hash of each key, as numpy uint32; of a null any value."""
     offsets, data = views(keys)
     sizes = (offsets[1:] - offsets[:-1]).astype(np.int64)
     starts = offsets[:-1].astype(np.int64) - int(offsets[0])
@@ -144,19 +144,19 @@ def murmur2(keys: Any) -> Any:
 
 
 def offsets_of(sizes: Any, kind: Any = np.int32) -> Any:
-    """Where each of these sizes begins, and where the last one ends."""
+    """Return where each of these sizes begins, and where the last one ends."""
     offsets = np.zeros(len(sizes) + 1, kind)
     np.cumsum(sizes, out=offsets[1:])
     return offsets
 
 
 def binary_array(offsets: Any, data: Any) -> Any:
-    """A BinaryArray over int32 offsets and bytes, without a copy."""
+    """Return a BinaryArray over int32 offsets and bytes, without a copy."""
     return pa.Array.from_buffers(pa.binary(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
 def views(column: Any) -> tuple[Any, Any]:
-    """A BinaryArray's offsets, with one more than it has rows, and the data they point into. No copy."""
+    """Return a BinaryArray's offsets, one more than it has rows, and the data they point into. No copy."""
     _, offsets, data = column.buffers()
     bounds = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
     return bounds, np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)

@@ -1,7 +1,7 @@
-"""What the driver's log says of a query: its first line, a line for each batch, and a warning for each recovery.
+"""The driver's log of a query: its first line, a line for each batch, and a warning for each recovery.
 
-The sentences are pure. Which batch is a run's first is read from the ledger, as Spark may commit each batch in another
-process. The timeout is what the coordinator says of the transactions themselves, not what was asked for.
+The sentences are pure. The first batch of a run is found in the ledger, as Spark may commit each batch in another
+process. The timeout is the one that the coordinator reports for the transactions, not the requested one.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _NAMED = 3
 
 
 def is_first(batch: Batch, ledger: Ledger, decision: Decided) -> bool:
-    """Whether it is the first batch of its run that has a transaction, before it is decided."""
+    """Return whether it is the first batch of its run that has a transaction, before it is decided."""
     before = [each for each in ledger.of_run(batch.run) if isinstance(each, Decided)]
     return _has_transaction(decision) and not any(_has_transaction(each) for each in before)
 
 
 def describe_query(batch: Batch, topic: str, timeouts_ms: Mapping[str, int]) -> str:
-    """The first line: names, and what becomes of open transactions where nobody ends them."""
+    """Return the first line: names, and what happens to open transactions if no client ends them."""
     prefix = batch.sink.prefix
     shortest_ms = min(timeouts_ms.values(), default=0)
     end_it = (
@@ -46,7 +46,7 @@ def describe_query(batch: Batch, topic: str, timeouts_ms: Mapping[str, int]) -> 
 
 
 def describe_batch(batch: Batch, messages: Sequence[Message], began_ms: int, ended_ms: int) -> str:
-    """The line of a batch that was committed. began_ms: when commit() was called."""
+    """Return the line of a batch that was committed. began_ms: when commit() was called."""
     prepared = [each for each in messages if isinstance(each, Prepared)]
     name = f"batch {batch.batch_id} of query {batch.sink.query_id}"
     if not prepared:
@@ -64,7 +64,7 @@ def describe_batch(batch: Batch, messages: Sequence[Message], began_ms: int, end
 
 
 def describe_recovery(batch: Batch, ledger: Ledger, transactions: Sequence[PreparedTransaction]) -> str:
-    """The warning about a batch that an earlier run decided and did not finish; empty if it is this run's own."""
+    """Return the warning about a batch that an earlier run decided and did not finish; empty if it is this run's."""
     record = next((each for each in _decisions(ledger) if transactions[0] in each.transactions), None)
     if record is None or record.run == batch.run:
         return ""
@@ -75,7 +75,7 @@ def describe_recovery(batch: Batch, ledger: Ledger, transactions: Sequence[Prepa
 
 
 def describe_sweep(batch: Batch, ids: Iterable[str]) -> str:
-    """The warning about transactions that earlier runs left and nobody decided; empty if there are none."""
+    """Return the warning about transactions of earlier runs that were never decided; empty if there are none."""
     tasks = {each: parse_task_id(each) for each in ids}
     left = [name for name, task in tasks.items() if task is not None and task.run != batch.run]
     if not left:

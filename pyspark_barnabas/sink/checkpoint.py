@@ -1,12 +1,12 @@
-"""What a checkpoint says of a query and of a batch: its id, how far its sources are read, and a hash of just that.
+"""The contents of a checkpoint: the query's id, how far a batch read its sources, and a hash of just that.
 
 Spark writes <checkpoint>/offsets/<batch> before the tasks of the batch begin: a line with the version, one with
 metadata as JSON, and one for each source, `-` where a source has no data; in version 2 behind the source's name and a
 colon. Offsets by topic, {"orders": {"0": 18004}}, are those of Kafka's source and of ours; of other sources nothing is
 known but the hash.
 
-The metadata holds the time at which the batch began, and a batch that is repeated keeps it. What is hashed are the
-lines of the sources alone.
+The metadata holds the time at which the batch began, and a batch that is repeated keeps it. Only the lines of the
+sources are hashed.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class CheckpointUnseen(UserError, ValueError):
 
 
 def read_checkpoint(location: str, batch_id: int) -> CheckpointOffsets:
-    """The offsets of a batch in the checkpoint at `location` (a path or a URI). CheckpointUnseen if there are none."""
+    """Return the offsets of a batch in the checkpoint at `location` (path or URI). Raise CheckpointUnseen if none."""
     return parse_offsets(_read(location, f"offsets/{batch_id}").decode(), f"offsets/{batch_id} in {location}")
 
 
 def read_query_id(location: str) -> str:
-    """The id of the query that the checkpoint belongs to. CheckpointUnseen if it does not say."""
+    """Return the id of the query that the checkpoint belongs to. Raise CheckpointUnseen if it has none."""
     try:
         found = json.loads(_read(location, "metadata"))["id"]
     except (KeyError, TypeError, ValueError) as error:
@@ -58,7 +58,7 @@ def read_query_id(location: str) -> str:
 
 
 def parse_offsets(text: str, where: str = "the checkpoint") -> CheckpointOffsets:
-    """What a file in <checkpoint>/offsets says. Pure."""
+    """Parse a file of <checkpoint>/offsets. Pure."""
     version, *lines = text.rstrip("\n").split("\n")
     if version not in _VERSIONS or len(lines) < 2:
         raise _damaged(where, f"it begins with {version[:40]!r}, and {' or '.join(_VERSIONS)} is known")
@@ -73,7 +73,7 @@ def parse_offsets(text: str, where: str = "the checkpoint") -> CheckpointOffsets
         except ValueError as error:
             raise _damaged(where, "a source's line is no JSON") from error
         for topic, partition, offset in _topic_offsets(found):
-            # Two sources may read one partition: the group gets what both have read.
+            # Two sources may read one partition: the group's offset is the one that both have read.
             offsets[topic, partition] = min(offset, offsets.get((topic, partition), offset))
     return CheckpointOffsets(
         sha256("\n".join(sources).encode()).hexdigest(),
@@ -82,7 +82,7 @@ def parse_offsets(text: str, where: str = "the checkpoint") -> CheckpointOffsets
 
 
 def _topic_offsets(found: Any) -> list[tuple[str, int, int]]:
-    """(topic, partition, offset) where that is what a source counts; nothing otherwise."""
+    """Return (topic, partition, offset) if the source counts those; nothing otherwise."""
     if not isinstance(found, dict):
         return []
     rows = []

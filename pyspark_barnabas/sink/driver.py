@@ -1,7 +1,7 @@
-"""commit() and abort(): take the steps that `pyspark_barnabas.commit` asks for, until it says that all is done.
+"""commit() and abort(): take the steps that `pyspark_barnabas.commit` returns, until all is done.
 
-Nothing is remembered from call to call but what the ledger says: a call that was cut off anywhere may be made again,
-by this process or another, and comes to the same.
+Nothing but the ledger is remembered from call to call: a call that was interrupted at any point may be repeated,
+by this process or another, with the same result.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from pyspark_barnabas.sink.transaction.driver_transaction import Fenced, write_r
 from pyspark_barnabas.telling.own_log import own_log
 
 _REFUSALS_MAX = 5
-"""How often the coordinators may refuse to end what they say is open, before it is reported."""
+"""How often the coordinators may refuse to end transactions that they report as open, before it is an error."""
 _SWEEP_TIMEOUT_MS = 5_000
 
 
@@ -49,7 +49,7 @@ def commit(
     checkpoint: CheckpointOffsets | None = None,
     is_stream: bool = True,
 ) -> None:
-    """Make the batch visible, once, whoever tried before; SinkFailed says why not, and what to do."""
+    """Make the batch visible, once, whatever was tried before; raise SinkFailed with the reason and what to do."""
     known = author(messages)
     if known is None:
         raise SinkFailed(f"batch {batch_id} of query {query_id} came without a message of any task: restart the query")
@@ -77,10 +77,10 @@ def abort(
     checkpoint: CheckpointOffsets | None = None,
     is_stream: bool = True,
 ) -> None:
-    """Throw the batch away, unless it was decided or may be yet. `messages` has None for a task that sent none."""
+    """Discard the batch, unless it was decided or may be yet. `messages` has None for a task that sent none."""
     known = author(messages)
     if known is None:
-        return  # no task got as far as an open transaction that anybody knows of
+        return  # no task opened a transaction that is known here
     prefix, client = settings.prefix_of(query_id), client_for(settings.connection)
     batch = _batch(settings, batch_id, known, checkpoint, is_stream=is_stream)
     timeout_ms = settings.abort_timeout_ms
@@ -111,7 +111,7 @@ class _Committing:
         self._timeouts_ms: dict[str, int] = {}
 
     def go_on(self, view: CommitView) -> None:
-        """One step after the other."""
+        """Take one step after the other."""
         while True:
             match next_step(self._batch, view):
                 case Done():
@@ -165,12 +165,12 @@ class _Committing:
         return replace(view, ledger=self._access.read(waits=True))
 
     def _timeouts_of(self, record: Decided) -> dict[str, int]:
-        """How long the batch's transactions may stay open, as their coordinators say."""
+        """Return how long the batch's transactions may stay open, as their coordinators report it."""
         own = {each.transactional_id for each in record.transactions} or {self._batch.sink.driver_id}
         return {name: ms for name, ms in self._timeouts_ms.items() if name in own}
 
     def _roll_forward(self, transactions: tuple[PreparedTransaction, ...]) -> None:
-        """Commit each. A refusal is reported only when it comes again and again: the next look says what it means."""
+        """Commit each. A refusal is only reported if it repeats: the next description shows what it means."""
         deadline = self._client.deadline(self._settings.delivery_timeout_ms)
         refused = end_all(self._client, identities(transactions), commit=True, deadline=deadline)
         if not refused:
@@ -187,7 +187,7 @@ class _Committing:
         deadline = self._client.deadline(_SWEEP_TIMEOUT_MS)
         for each in ids:
             if deadline.is_over:
-                return  # what is left is swept after another batch
+                return  # the rest is swept after another batch
             with suppress(KafkaError):
                 fence(self._client, each, deadline)
 

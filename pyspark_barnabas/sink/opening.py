@@ -1,4 +1,4 @@
-"""How a task comes to its run's token: takes the steps that `pyspark_barnabas.commit.opening` asks for."""
+"""How a task gets its run's token: takes the steps that `pyspark_barnabas.commit.opening` returns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DECISION_TIMEOUT_MS = 60_000
 
 
 def open_run(client: Client, settings: SinkSettings, task: TaskFacts, access: LedgerAccess) -> tuple[RunToken, Ledger]:
-    """The run's token, and the ledger in which it stands. SinkFailed where another run took over."""
+    """Return the run's token, and the ledger that contains it. Raise SinkFailed if another run took over."""
     opening = Opening(Sink(settings.prefix_of(task.query_id), task.query_id), task.run_id, task.partition)
     view, began = OpeningView(), client.clock.monotonic()
     while True:
@@ -50,8 +50,8 @@ def _take_token(client: Client, settings: SinkSettings, transactional_id: str) -
     deadline = client.deadline(settings.delivery_timeout_ms)
     at_most_ms = None
     if not settings.is_atomic:
-        # It is open for as long as the decision takes; what is left open keeps lag tools waiting.
-        # Offsets, record and end are each tried for that long.
+        # It is open for as long as the decision takes; a transaction left open blocks tools that measure lag.
+        # Offsets, record and end are each retried for that long.
         at_most_ms = max(_DECISION_TIMEOUT_MS, 3 * settings.delivery_timeout_ms)
 
     def begin(timeout_ms: int) -> Initialised:

@@ -1,4 +1,4 @@
-"""What a broker's refusal means for the sink, and what to do about it. Pure."""
+"""What a broker's error means for the sink, and what to do about it. Pure."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _TRANSACTION_GONE = frozenset(
 
 
 def explain(error: KafkaError, settings: SinkSettings, prefix: str, doing: str) -> SinkFailed:
-    """The failure that `error` is, while `doing` something ("writing rows")."""
+    """Return the failure for `error`, which occurred while `doing` something ("writing rows")."""
     advice = _advice(error.code, settings, prefix)
     return SinkFailed(f"{doing} failed: {str(error).rstrip('.')}. {advice}")
 
 
 def _advice(code: ErrorCode, settings: SinkSettings, prefix: str) -> str:
-    """What to do about it. Everything that ends here leaves the batch undecided, or decided and safe."""
+    """Return what to do about it. Any such error leaves the batch undecided, or decided and safe."""
     match code:
         case ErrorCode.NETWORK_EXCEPTION | ErrorCode.REQUEST_TIMED_OUT:
             return (

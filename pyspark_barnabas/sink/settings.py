@@ -1,4 +1,4 @@
-"""What the sink's options say, and what a task knows of itself: values that travel between processes."""
+"""The sink's options, and a task's facts: values that are sent between processes."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _ABORT_TIMEOUT_MS = 10_000
 class SinkSettings:
     """The sink's options, parsed.
 
-    topic: where rows without a `topic` of their own go; None where every row has to name its own.
-    prefix: what the sink's transactional ids and its ledger begin with; None for "spark-<query id>".
-    transaction_timeout_ms: how long a transaction may stay open where two-phase commits are not to be had; None for as
+    topic: the topic of rows without a `topic` of their own; None if every row has to have one.
+    prefix: the beginning of the sink's transactional ids and its ledger's name; None for "spark-<query id>".
+    transaction_timeout_ms: how long a transaction may stay open if two-phase commits are not available; None for as
     long as the brokers allow.
     compression: none, gzip, snappy, lz4 or zstd. batch_bytes: the aim for one record batch (batch.size).
     max_request_bytes: the largest record batch that is sent (max.request.size).
-    delivery_timeout_ms: how long a record is tried to be delivered (delivery.timeout.ms).
-    group_id: the consumer group that the source's offsets are committed for; None for the prefix, "" for none.
-    first_batch: the batch that the ledger may go on with, where those before it had another sink.
-    two_phase: KIP-939 where the broker offers it (auto), always (on), never (off).
+    delivery_timeout_ms: how long the delivery of a record is tried (delivery.timeout.ms).
+    group_id: the consumer group for which the source's offsets are committed; None for the prefix, "" for none.
+    first_batch: the batch with which the ledger may continue, if those before it had another sink.
+    two_phase: KIP-939 if the broker offers it (auto), always (on), never (off).
     batch_header: the name of a header that every record gets, with the batch's id in decimal; None for none.
-    max_in_flight: how many requests a task has under way to one broker.
-    creates_topics: whether a topic that is missing may be made; new_topic_partitions: with how many partitions, None
-    for as many as the broker gives it by itself.
+    max_in_flight: how many requests a task has in flight to one broker.
+    creates_topics: whether a missing topic may be created; new_topic_partitions: with how many partitions, None
+    for the broker's default.
     """
 
     connection: ConnectionSettings
@@ -53,20 +53,20 @@ class SinkSettings:
 
     @property
     def abort_timeout_ms(self) -> int:
-        """How long the driver tries to abort: whatever is left open is found by the next run."""
+        """How long the driver tries to abort: transactions that are left open are found by the next run."""
         return min(_ABORT_TIMEOUT_MS, self.delivery_timeout_ms)
 
     def prefix_of(self, query_id: str) -> str:
-        """The prefix that this query's ids and ledger have."""
+        """Return the prefix of this query's ids and ledger."""
         return self.prefix if self.prefix is not None else f"spark-{query_id.replace(':', '-')}"
 
 
 @dataclass(frozen=True, slots=True)
 class TaskFacts:
-    """What a task knows of itself, from Spark's TaskContext.
+    """A task's facts, from Spark's TaskContext.
 
-    query_id: the query's, which Spark keeps in the checkpoint; `batch_query_id` makes one for a batch write.
-    run_id: of this start of the query; a batch write makes one up. batch_id: 0 for a batch write.
+    query_id: the query's, which Spark stores in the checkpoint; `batch_query_id` makes one for a batch write.
+    run_id: of this start of the query; a batch write generates one. batch_id: 0 for a batch write.
     """
 
     query_id: str

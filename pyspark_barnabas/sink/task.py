@@ -1,10 +1,10 @@
 """write(): a task's rows into an open transaction, which it leaves open for the driver.
 
-The task finds its run's token, asks `pyspark_barnabas.commit.writing` what to do with its rows, and does it. A
+The task finds its run's token, lets `pyspark_barnabas.commit.writing` decide what to do with its rows, and does it. A
 transaction begins with the first row, as an empty one could not be committed.
 
 Invariants: Prepared is returned only when every record is acknowledged; memory does not grow with the rows; a task that
-fails aborts what it began, as nobody will hear of it.
+fails aborts the transaction that it began, as no other process knows of it.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _ABORT_TIMEOUT_MS = 2_000
 
 
 def write(settings: SinkSettings, task: TaskFacts, batches: Iterator[Any]) -> Message:
-    """Write the rows of `batches` (pyarrow.RecordBatch), or read them only where the batch was decided before.
+    """Write the rows of `batches` (pyarrow.RecordBatch), or only read them if the batch was decided before.
 
-    Returns when every record is acknowledged; the transaction stays open for the driver to end. SinkFailed otherwise.
+    Return when all records are acknowledged; the transaction stays open for the driver. Raise SinkFailed otherwise.
     """
     client = client_for(settings.connection)
     prefix = settings.prefix_of(task.query_id)
@@ -150,12 +150,12 @@ def _encoder(client: Client, settings: SinkSettings, task: TaskFacts, topics: To
 
 
 def _named(settings: SinkSettings) -> list[str]:
-    """The topic that the sink names, asked for together with the ledger, while Spark makes the rows."""
+    """Return the sink's topic, which is requested together with the ledger, while Spark makes the rows."""
     return [] if settings.topic is None else [settings.topic]
 
 
 def encoder_class() -> type[Encoder] | type[PlainEncoder]:
-    """Column by column where there is numpy, row by row where there is none."""
+    """Return the column encoder if numpy is installed, and the row encoder otherwise."""
     if find_spec("numpy") is None:
         from pyspark_barnabas.sink.encoding.plain_rows import PlainEncoder
 
@@ -166,7 +166,7 @@ def encoder_class() -> type[Encoder] | type[PlainEncoder]:
 
 
 def _give_up(client: Client, settings: SinkSettings, transaction: TaskTransaction) -> None:
-    """Let readers go on; a refusal does not matter, as what is not decided is swept later."""
+    """Release blocked readers; a refusal does not matter, as an undecided transaction is swept later."""
     transaction.close()
     own: ProducerIdentity | None = transaction.identity
     if own is not None and transaction.is_own:

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def schema(options: Mapping[str, str]) -> Any:
-    """The columns, as a StructType."""
+    """Return the columns, as a StructType."""
     from pyspark_barnabas.source.row_schema import row_schema
 
     return row_schema(options)

@@ -1,6 +1,6 @@
-"""What a source's driver asks the cluster: which partitions there are, and which offsets they have.
+"""The requests of a source's driver to the cluster: which partitions exist, and which offsets they have.
 
-Every function asks until it is answered or the client's timeout is over. Nothing is remembered but by the client.
+Every function retries until it is answered or the client's timeout expires. Nothing is cached except by the client.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NOT_THERE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
 def find_partitions(client: Client, subscription: Subscription) -> set[TopicPartition]:
-    """The partitions that the subscription means and that are there now."""
+    """Return the partitions of the subscription that exist now."""
     names = _names(subscription)
     deadline = client.deadline()
 
@@ -36,7 +36,7 @@ def find_partitions(client: Client, subscription: Subscription) -> set[TopicPart
 
 
 def require_all(client: Client, subscription: Subscription, found: Collection[TopicPartition]) -> None:
-    """SourceError unless everything that the subscription names is there, with what may have been meant."""
+    """Raise SourceError unless everything that the subscription names exists, with suggestions for the names."""
     if isinstance(subscription, Named):
         missing = set(subscription.topics) - {topic for topic, _ in found}
         if missing:
@@ -49,7 +49,7 @@ def require_all(client: Client, subscription: Subscription, found: Collection[To
 
 
 def no_topic(name: str, there: Collection[str]) -> str:
-    """`no topic 'ordrs' (did you mean orders?)`."""
+    """Return `no topic 'ordrs' (did you mean orders?)`."""
     meant = did_you_mean(name, there, "")
     return f"no topic {name!r}{f' ({meant})' if meant else ''}"
 
@@ -57,7 +57,7 @@ def no_topic(name: str, there: Collection[str]) -> str:
 def find_offsets(
     client: Client, bound: Bound, partitions: Collection[TopicPartition], *, isolation: int, side: str
 ) -> Offsets:
-    """The offsets that a bound means. side: `starting` or `ending`, for the sentence of a SourceError."""
+    """Return the offsets that a bound means. side: `starting` or `ending`, for the sentence of a SourceError."""
     if isinstance(bound, ByTime):
         moments = bound.moments if bound.moments is not None else dict.fromkeys(partitions, bound.for_all)
         _check_complete(moments, partitions, f"{side}OffsetsByTimestamp")
@@ -69,12 +69,12 @@ def find_offsets(
 
 
 def earliest(client: Client, partitions: Iterable[TopicPartition]) -> Offsets:
-    """The first offsets that there are."""
+    """Return the first offsets that exist."""
     return _look_up(client, dict.fromkeys(partitions, EARLIEST), 0)
 
 
 def latest(client: Client, partitions: Iterable[TopicPartition], *, isolation: int) -> Offsets:
-    """The ends of what may be read: for read_committed, where the first open transaction begins."""
+    """Return the ends of what may be read: for read_committed, where the first open transaction begins."""
     return _look_up(client, dict.fromkeys(partitions, LATEST), isolation)
 
 
@@ -87,7 +87,7 @@ def latest_since(
     retries: int,
     retry_interval_ms: int,
 ) -> Offsets:
-    """As `latest`, asked again up to `retries` times where an end is below what is `known` to have been there.
+    """Return the same as `latest`; retry up to `retries` times if an end is below the `known` offset.
 
     A broker that has just become the leader may for a moment not know how far its followers have come (KAFKA-7703).
     """

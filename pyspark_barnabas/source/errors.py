@@ -1,4 +1,4 @@
-"""What a source fails with, in sentences for people."""
+"""The errors of a source, in sentences for people."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LOG = logging.getLogger("pyspark_barnabas.source")
 
 
 class SourceError(UserError):
-    """Something cannot be read, and why."""
+    """A source cannot read something; the message has the reason."""
 
 
 class DataLoss(SourceError):
@@ -38,7 +38,7 @@ class DataLoss(SourceError):
 
 
 def lose(losses: list[str], *, fail: bool) -> None:
-    """DataLoss if anything is lost and the query is to fail with it; else a line in the log for each."""
+    """Raise DataLoss if anything is lost and the query has to fail then; otherwise log a line for each loss."""
     if losses and fail:
         raise DataLoss(losses)
     for loss in losses:
@@ -47,7 +47,7 @@ def lose(losses: list[str], *, fail: bool) -> None:
 
 @contextmanager
 def explaining(doing: str, connection: ConnectionSettings) -> Iterator[None]:
-    """A broker's error, while `doing` something, becomes a SourceError that says what to change."""
+    """Turn a broker's error, while `doing` something, into a SourceError that says what to change."""
     try:
         yield
     except KafkaError as error:

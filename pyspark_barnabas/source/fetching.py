@@ -1,13 +1,13 @@
 """One range of offsets, fetched: the batches of the wire, answer by answer, while the next answer is on its way.
 
-Theory of operation: an answer's batch headers say where to go on, so the next request is sent before the records are
-handed out; what comes of it waits in the kernel's buffer. Each request asks for about what is left of the range, judged
+Theory of operation: an answer's batch headers contain the next offset, so the next request is sent before the records
+are yielded; its answer waits in the kernel's buffer. Each request is for about the rest of the range, estimated
 by the bytes per offset so far. Reading ends when the next offset is not below the end of the range, which control
-batches, aborted transactions and offsets that compaction removed move it to as well.
+batches, aborted transactions and offsets that compaction removed advance it to as well.
 
-Errors that pass are tried again, with the leader asked for anew, until nothing has come for the whole patience. Three
-things end a range early: offsets that are gone, a partition that is gone, and an end that does not come. The caller is
-shown by a KafkaError (OFFSET_OUT_OF_RANGE, or one of GONE) and by Unfinished.
+Retriable errors are retried, with the leader looked up again, until nothing has come for the whole patience. Three
+conditions end a range early: offsets that are gone, a partition that is gone, and an end that does not come. The caller
+gets a KafkaError (OFFSET_OUT_OF_RANGE, or one of GONE) or Unfinished.
 
 Memory: one answer and one in the kernel, whatever the size of the range.
 """
@@ -33,9 +33,9 @@ from pyspark_barnabas.source.ranges import OffsetRange
 
 _FIRST_BYTES = 1 << 20
 _LEAST_BYTES = 1 << 16
-_MOST_BYTES = 64 << 20  # for a batch that does not come whole otherwise
+_MOST_BYTES = 64 << 20  # for a batch that is not complete otherwise
 _WAIT_MS = 500
-_GONE_AFTER_MS = 5_000  # a topic that was just made is not known everywhere
+_GONE_AFTER_MS = 5_000  # a topic that was just created is not known to all brokers
 
 GONE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
@@ -48,9 +48,9 @@ class Unfinished(SourceError):
 
 
 class Answer(NamedTuple):
-    """Whole batches with their headers, the first of which may begin before `start`, from where on they were asked for.
+    """Whole batches with their headers, the first of which may begin before `start`, the requested offset.
 
-    aborted: the transactions among them that were aborted; None where that was not asked for.
+    aborted: the transactions among them that were aborted; None if they were not requested.
     """
 
     start: int
@@ -59,9 +59,9 @@ class Answer(NamedTuple):
 
 
 class Fetcher:
-    """Fetches one range. `position` is the next offset; whoever sets it goes on from there.
+    """Fetches one range. `position` is the next offset; a caller that sets it continues from there.
 
-    isolation: as in barnabas.client.offsets. fetch_bytes: what one answer has at most, unless one batch is larger.
+    isolation: as in barnabas.client.offsets. fetch_bytes: the limit for one answer, unless one batch is larger.
     patience_ms: how long nothing may come before that is an error.
     """
 
@@ -75,10 +75,10 @@ class Fetcher:
         self._fetch_bytes = fetch_bytes
         self._patience_ms = patience_ms
         self._bytes = min(_FIRST_BYTES, fetch_bytes)
-        self._ahead: Connection | None = None  # where a request is under way
+        self._ahead: Connection | None = None  # the connection that has a request in flight
 
     def answers(self) -> Iterator[Answer]:
-        """Everything up to the end of the range. Batches at both ends of it may reach beyond."""
+        """Yield everything up to the end of the range. Batches at both ends of it may reach beyond."""
         try:
             while self.position < self._wanted.end:
                 answer, size = self._next_answer()
@@ -89,11 +89,11 @@ class Fetcher:
                 yield answer
         finally:
             if self._ahead is not None:
-                self._ahead.close()  # its answer is for nobody else
+                self._ahead.close()  # its answer must not be read as that of another request
                 self._ahead = None
 
     def _next_answer(self) -> tuple[Answer, int]:
-        """An answer that goes on, and its size in bytes, however often it has to be asked for."""
+        """Return an answer that advances the position, and its size in bytes; retry until there is one."""
         patience = self._client.deadline(self._patience_ms)
         pauses_ms = backoffs_ms()
         while True:
@@ -115,7 +115,7 @@ class Fetcher:
                 raise Unfinished(self._describe_missing(data))
 
     def _is_gone(self, error: KafkaError, patience: Deadline) -> bool:
-        """Whether brokers have said for long enough that there is no such partition."""
+        """Return whether brokers have reported for long enough that there is no such partition."""
         return error.code in GONE and patience.left_ms < self._patience_ms - _GONE_AFTER_MS
 
     def _ask(self) -> PartitionData:
@@ -138,7 +138,7 @@ class Fetcher:
         return connection
 
     def _send_ahead(self) -> None:
-        # Where this fails, what came is handed out first; then the request is made again, and its error counts.
+        # If this fails, the received batches are yielded first; then the request is sent again, and its error counts.
         with suppress(KafkaError):
             self._ahead = self._send(self._client.deadline())
 

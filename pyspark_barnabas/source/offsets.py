@@ -19,11 +19,11 @@ _SPECIAL_MIN = -2  # EARLIEST, and LATEST above it
 
 
 class OffsetsError(ValueError):
-    """Text that says no offsets; the message is a sentence's end."""
+    """Text that contains no offsets; the message is the end of a sentence."""
 
 
 def to_json(offsets: Mapping[TopicPartition, int]) -> Json:
-    """For Spark, and its checkpoint."""
+    """Convert offsets for Spark and its checkpoint."""
     found: Json = {}
     for (topic, partition), offset in sorted(offsets.items()):
         found.setdefault(topic, {})[str(partition)] = offset
@@ -31,22 +31,22 @@ def to_json(offsets: Mapping[TopicPartition, int]) -> Json:
 
 
 def from_json(found: Any) -> Offsets:
-    """Out of a checkpoint. OffsetsError if that holds something else."""
+    """Read offsets from a checkpoint. Raise OffsetsError if it contains something else."""
     return _read(found, _SPECIAL_MIN, "an offset")
 
 
 def parse_offsets(text: str) -> Offsets:
-    """Out of an option; -2 is the earliest, -1 the latest."""
+    """Read offsets from an option; -2 is the earliest, -1 the latest."""
     return _read(_load(text), _SPECIAL_MIN, "an offset, -1 for the latest or -2 for the earliest")
 
 
 def parse_timestamps(text: str) -> Offsets:
-    """Milliseconds by partition, out of an option."""
+    """Read milliseconds by partition from an option."""
     return _read(_load(text), 0, "a time in milliseconds")
 
 
 def parse_assignment(text: str) -> tuple[TopicPartition, ...]:
-    """Partitions out of an option: {"topic": [0, 1]}."""
+    """Read partitions from an option: {"topic": [0, 1]}."""
     found = _load(text)
     if not isinstance(found, dict) or not found:
         raise OffsetsError(f'{text!r} should be partitions, as in {{"orders":[0,1]}}')
@@ -57,7 +57,7 @@ def parse_assignment(text: str) -> tuple[TopicPartition, ...]:
 
 
 def describe(partitions: Any) -> str:
-    """Partitions for a sentence: `orders-0, orders-1`."""
+    """Format partitions for a sentence: `orders-0, orders-1`."""
     return ", ".join(f"{topic}-{partition}" for topic, partition in sorted(partitions))
 
 

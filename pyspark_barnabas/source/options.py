@@ -1,7 +1,7 @@
-"""What a source reads, and how, out of its options. Pure.
+"""The settings of a source, from its options. Pure.
 
-Names and meanings are those of Spark's stock Kafka source, so that a program changes its format and nothing else. What
-the two differ in: kafka.isolation.level is read_committed here unless it is set, and commitOffsets is ours.
+Names and meanings are those of Spark's stock Kafka source, so that a program changes its format and nothing else. The
+differences: kafka.isolation.level is read_committed here unless it is set, and commitOffsets exists only here.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _ONLY_BATCHES = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
 
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
-    """Everything a source needs to know; picklable.
+    """All settings of a source; picklable.
 
     min_partitions, max_records_per_partition, max_offsets, min_offsets: 0 for no limit. commit_group: "" for none.
     poll_timeout_ms: how long a task waits for records that should be there. latest_retries: how often the ends are
-    asked for again when one is lower than what was read, each time after retry_interval_ms.
+    requested again when one is lower than what was read, each time after retry_interval_ms.
     """
 
     connection: ConnectionSettings
@@ -59,7 +59,7 @@ class SourceSettings:
 
 
 def batch_settings(options: Mapping[str, str]) -> SourceSettings:
-    """Of `spark.read`: from the earliest offset to the latest, unless something else is said. OptionError if wrong."""
+    """Return the settings of `spark.read`: by default from the earliest to the latest offset. Raise OptionError."""
     for option in _ONLY_STREAMS:
         if given.text(options, option) is not None:
             _LOG.warning("%s is for streams, and without effect: spark.read reads everything at once", option)
@@ -67,7 +67,7 @@ def batch_settings(options: Mapping[str, str]) -> SourceSettings:
 
 
 def stream_settings(options: Mapping[str, str]) -> SourceSettings:
-    """Of `spark.readStream`: from the latest offset on, unless something else is said. OptionError if wrong."""
+    """Return the settings of `spark.readStream`: by default from the latest offset on. Raise OptionError if invalid."""
     for option in _ONLY_BATCHES:
         if given.text(options, option) is not None:
             raise OptionError(f"{option} is for spark.read: a stream has no end")
@@ -75,7 +75,7 @@ def stream_settings(options: Mapping[str, str]) -> SourceSettings:
 
 
 def includes_headers(options: Mapping[str, str]) -> bool:
-    """Whether there is a column `headers`."""
+    """Return whether there is a column `headers`."""
     return given.boolean(options, "includeHeaders", False)
 
 
@@ -130,7 +130,7 @@ def _subscription(options: Mapping[str, str]) -> Subscription:
 
 
 def _bound(options: Mapping[str, str], side: str, default: str, *, is_stream: bool) -> Bound:
-    """Where reading starts or ends. A moment for all goes before moments for each, these before offsets."""
+    """Return where reading starts or ends. A time for all precedes times by partition, and these precede offsets."""
     is_strict = side == "starting" and _strategy(options) == "error"
     if_none = None if is_strict else LATEST
     if given.text(options, f"{side}Timestamp") is not None:

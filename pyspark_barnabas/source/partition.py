@@ -1,4 +1,4 @@
-"""What Spark hands to a task."""
+"""The partition that Spark passes to a task."""
 
 from __future__ import annotations
 

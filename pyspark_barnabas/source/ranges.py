@@ -11,7 +11,7 @@ from barnabas.client.metadata import TopicPartition
 
 
 class OffsetRange(NamedTuple):
-    """What one task reads: the offsets from `start` on that are below `end`."""
+    """The range that one task reads: the offsets from `start` on that are below `end`."""
 
     topic: str
     partition: int
@@ -25,7 +25,7 @@ class OffsetRange(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many offsets; there may be fewer records."""
+        """The number of offsets; there may be fewer records."""
         return self.end - self.start
 
     def __str__(self) -> str:
@@ -33,9 +33,9 @@ class OffsetRange(NamedTuple):
 
 
 def plan(ranges: Iterable[OffsetRange], *, min_partitions: int = 0, max_records: int = 0) -> list[OffsetRange]:
-    """The ranges that are not empty, cut so that none has more than `max_records` and there are about `min_partitions`.
+    """Cut the non-empty ranges so that none has more than `max_records` and there are about `min_partitions`.
 
-    0 is no wish. As in Spark's own source, large ranges are cut in proportion to their size and small ones are left as
+    0 is no limit. As in Spark's own source, large ranges are cut in proportion to their size and small ones are left as
     they are, so that the number may miss min_partitions by a little, by rounding.
     """
     found = sorted(each for each in ranges if each.size > 0)
@@ -45,7 +45,7 @@ def plan(ranges: Iterable[OffsetRange], *, min_partitions: int = 0, max_records:
 
 
 def cut(whole: OffsetRange, pieces: int) -> list[OffsetRange]:
-    """`pieces` ranges that follow each other, of about one size; fewer where there are fewer offsets."""
+    """Return `pieces` adjacent ranges of about one size; fewer if there are fewer offsets."""
     pieces = max(1, min(pieces, whole.size))
     bounds = [whole.start + whole.size * number // pieces for number in range(pieces + 1)]
     return [whole._replace(start=start, end=end) for start, end in pairwise(bounds)]
@@ -60,5 +60,5 @@ def _cut_to(ranges: Sequence[OffsetRange], wanted: int) -> list[OffsetRange]:
 
 
 def _share(each: OffsetRange, total: int, wanted: int) -> int:
-    """How many of `wanted` pieces are of this range, by its size; at least one. Halves are rounded up."""
+    """Return how many of `wanted` pieces are of this range, by its size; at least one. Halves are rounded up."""
     return max(1, int(Fraction(each.size * wanted, total) + Fraction(1, 2)))

@@ -33,12 +33,12 @@ _HEADERS = StructField("headers", ArrayType(_HEADER))
 
 
 def row_schema(options: Mapping[str, str]) -> StructType:
-    """With `headers` where the option includeHeaders says so."""
+    """Return the columns, with `headers` if the option includeHeaders is set."""
     return StructType([*_COLUMNS, _HEADERS] if includes_headers(options) else _COLUMNS)
 
 
 def check_schema(schema: Any, *, with_headers: bool) -> None:
-    """OptionError unless it is the source's own: Spark would hand over any that a program sets."""
+    """Raise OptionError unless it is the source's own: Spark would pass any schema that a program sets."""
     own = StructType([*_COLUMNS, _HEADERS] if with_headers else _COLUMNS)
     if schema != own:
         raise OptionError(

@@ -1,4 +1,4 @@
-"""What is read, and from where to where, as the options say it: before any broker was asked. Pure values."""
+"""The partitions to read, and their bounds, as the options give them: before any request to a broker. Pure values."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class Named(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """All partitions of the topics in whose name a regular expression is found, as Spark's own source looks for it."""
+    """All partitions of the topics whose name contains a match of a regular expression, as in Spark's own source."""
 
     pattern: str
 
 
 class Assigned(NamedTuple):
-    """These partitions."""
+    """The listed partitions."""
 
     partitions: tuple[TopicPartition, ...]
 
@@ -38,9 +38,9 @@ class Given(NamedTuple):
 
 
 class ByTime(NamedTuple):
-    """The first offset at or after a moment (ms): by partition, or one for all.
+    """The first offset at or after a time (ms): by partition, or one for all.
 
-    if_none: what is taken where no record is as late: LATEST, or None for an error.
+    if_none: the offset if no record is as late: LATEST, or None for an error.
     """
 
     moments: dict[TopicPartition, int] | None
@@ -52,7 +52,7 @@ Bound = Given | ByTime
 
 
 def subscribed(subscription: Subscription, topics: Iterable[TopicInfo]) -> set[TopicPartition]:
-    """The partitions that are read, of those that there are. Internal topics are not."""
+    """Return the partitions that are read, of the existing ones. Internal topics are not."""
     there = {(topic.name, number) for topic in topics if not topic.is_internal for number in topic.partitions}
     if isinstance(subscription, Assigned):
         return there & set(subscription.partitions)

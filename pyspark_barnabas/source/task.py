@@ -1,8 +1,8 @@
-"""What a task does: one range of offsets as Arrow record batches, in the columns of Spark's Kafka source.
+"""The work of a task: one range of offsets as Arrow record batches, in the columns of Spark's Kafka source.
 
 Invariants: exactly the visible records of the range come, in their order, or an error; no marker ever does, and in
-read_committed nothing of an aborted transaction. Where records are gone, that is an error unless the settings say
-otherwise: then what is left comes. Memory does not depend on the size of the range.
+read_committed nothing of an aborted transaction. Lost records are an error unless the settings say otherwise: then the
+rest comes. Memory does not depend on the size of the range.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SCHEMA_WITH_HEADERS = pa.schema([*_FIELDS, pa.field("headers", HEADERS)])
 
 
 def read(settings: SourceSettings, wanted: OffsetRange) -> Iterator[pa.RecordBatch]:
-    """The rows of the range."""
+    """Yield the rows of the range."""
     keep_what_is_freed()
     rows, connection = _Rows(settings, wanted), settings.connection
     client = client_for(connection)
@@ -51,7 +51,7 @@ def read(settings: SourceSettings, wanted: OffsetRange) -> Iterator[pa.RecordBat
 
 
 def _answers(client: Client, settings: SourceSettings, wanted: OffsetRange) -> Iterator[Answer]:
-    """All answers, and beyond what is lost if that is allowed."""
+    """Yield all answers, and skip lost offsets if that is allowed."""
     fetcher = Fetcher(
         client,
         wanted,
@@ -77,7 +77,7 @@ def _answers(client: Client, settings: SourceSettings, wanted: OffsetRange) -> I
 def _after_the_gap(
     client: Client, settings: SourceSettings, wanted: OffsetRange, position: int, error: KafkaError
 ) -> int:
-    """Where to go on from an offset that is not there; DataLoss if the query is to fail with that."""
+    """Return where to continue from an offset that does not exist; raise DataLoss if the query has to fail then."""
     earliest = cluster.earliest(client, [wanted.where])[wanted.where]
     latest = cluster.latest(client, [wanted.where], isolation=READ_UNCOMMITTED)[wanted.where]
     if earliest <= position <= latest:
@@ -88,7 +88,7 @@ def _after_the_gap(
 
 
 class _Rows:
-    """Answers as rows of one range. The columns that are the same in all rows are made once."""
+    """Converts answers to rows of one range. The columns that are the same in all rows are made once."""
 
     def __init__(self, settings: SourceSettings, wanted: OffsetRange) -> None:
         self._settings = settings

@@ -1,4 +1,4 @@
-"""The sink as Spark meets it: a stream writer, a batch writer, and a function for foreachBatch.
+"""The sink's interfaces for Spark: a stream writer, a batch writer, and a function for foreachBatch.
 
-Here Spark's words become ours, and what could not be exact is refused; what is then done is the executor's, in `sink`.
+They translate Spark's terms and refuse what could not be exact; the executor in `sink` does the rest.
 """

@@ -1,11 +1,11 @@
-"""Which columns the sink takes, and of which types: those of Spark's own Kafka sink, and `timestamp`.
+"""The columns that the sink accepts, and their types: those of Spark's own Kafka sink, and `timestamp`.
 
-    value       string or binary, has to be there; null is a tombstone
-    key         string or binary; null or not there: any partition
-    topic       string; has to be there unless the option `topic` is, which wins
-    partition   int; null or not there: by the key
+    value       string or binary, required; null is a tombstone
+    key         string or binary; null or missing: any partition
+    topic       string; required unless the option `topic` is given, which wins
+    partition   int; null or missing: by the key
     headers     array<struct<key: string, value: binary>>
-    timestamp   timestamp; null or not there: the time of writing
+    timestamp   timestamp; null or missing: the time of writing
 
 Other columns are not written. Types are named by Spark's short names (DataType.simpleString).
 """
@@ -29,7 +29,7 @@ TYPES: dict[str, tuple[str, ...]] = {
 
 
 def choose(types: Mapping[str, str], topic: str | None) -> tuple[str, ...]:
-    """The columns to write, of those there are (name to type). OptionError if they make no record."""
+    """Return the columns to write, of the given ones (name to type). Raise OptionError if they make no record."""
     if "value" not in types:
         there = ", ".join(types) or "none"
         raise OptionError(
@@ -48,11 +48,11 @@ def choose(types: Mapping[str, str], topic: str | None) -> tuple[str, ...]:
 
 
 def types_of(schema: Any) -> dict[str, str]:
-    """Names and short type names of a Spark schema (StructType)."""
+    """Return names and short type names of a Spark schema (StructType)."""
     return {field.name: field.dataType.simpleString() for field in schema.fields}
 
 
 def only(batches: Iterator[Any], columns: tuple[str, ...]) -> Iterator[Any]:
-    """The Arrow batches with these columns alone; nothing is copied."""
+    """Yield the Arrow batches with these columns alone; nothing is copied."""
     for batch in batches:
         yield batch.select(list(columns))

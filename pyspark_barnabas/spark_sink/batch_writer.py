@@ -1,12 +1,12 @@
 """`df.write.format("barnabas")`: all rows or none.
 
-A batch write is a query of one batch, with an id of its own: the user's idempotency key, or one that is drawn here.
-This object is made once, in Spark's planner, and pickled both to the tasks and to whoever commits.
+A batch write is a query of one batch, with a separate id: the user's idempotency key, or one that is generated here.
+This object is created once, in Spark's planner, and pickled both to the tasks and to the process that commits.
 
-Its prefix is by default that of its topic, so that all writes to a topic share a ledger: the next one commits what a
-write that was killed had decided and not finished. Of two at a time the later one takes over, and the earlier one
-fails with a sentence and leaves nothing, unless it was decided already: those that shall run side by side are given a
-`transactionalIdPrefix` each.
+Its prefix is by default that of its topic, so that all writes to a topic share a ledger: the next write commits what a
+killed write had decided and not finished. Of two concurrent writes the later one takes over, and the earlier one
+fails with a sentence and leaves nothing, unless it was decided already: writes that have to run side by side need a
+separate `transactionalIdPrefix` each.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _BATCH = 0
 
 
 def default_prefix(options: Mapping[str, str]) -> str:
-    """The prefix of a batch write that is given none: its topic's."""
+    """Return the prefix of a batch write without one: that of its topic."""
     topic = name(options, "topic", longest=180)
     return "spark-write" if topic is None else f"spark-write-{topic}"
 
 
 def new_batch_writer(options: dict[str, str], schema: Any, overwrite: bool) -> BatchWriter:
-    """The writer of one `save()`; OptionError where it cannot be."""
+    """Create the writer of one `save()`; raise OptionError if that is not possible."""
     if overwrite:
         raise OptionError('a topic is added to and never overwritten: use mode("append")')
     settings = sink(options, default_prefix=default_prefix(options))
@@ -50,7 +50,7 @@ def new_batch_writer(options: dict[str, str], schema: Any, overwrite: bool) -> B
 
 
 class BatchWriter(SentToWorkers, DataSourceArrowWriter):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
-    """One `save()`. may_be_repeated: it has a key, so that saving again is known for what it is."""
+    """One `save()`. may_be_repeated: it has a key, so that a repeated save is recognized."""
 
     def __init__(
         self, settings: SinkSettings, run: task_context.Run, chosen: tuple[str, ...], *, may_be_repeated: bool
@@ -62,14 +62,14 @@ class BatchWriter(SentToWorkers, DataSourceArrowWriter):  # type: ignore[misc]  
 
     @sentence_alone
     def write(self, iterator: Iterator[Any]) -> TaskMessage:
-        """In a task: write its rows (pyarrow.RecordBatch) and leave their transaction open."""
+        """Write a task's rows (pyarrow.RecordBatch) and leave their transaction open."""
         task_context.refuse_what_is_weaker(self._settings, self._run, task_context.properties())
         rows = accepted_columns.only(iterator, self._columns)
         return TaskMessage(task.write(self._settings, task_context.facts(self._run), rows))
 
     @sentence_alone
     def commit(self, messages: Sequence[TaskMessage | None]) -> None:
-        """Where Spark's driver is: make the rows visible."""
+        """Make the rows visible; called where Spark's driver is."""
         protocol = [each for each in unwrap(messages) if each is not None]
         if len(protocol) < len(messages):
             raise SinkFailed("Spark commits a write without a message from each of its tasks: nothing was decided")
@@ -82,11 +82,11 @@ class BatchWriter(SentToWorkers, DataSourceArrowWriter):  # type: ignore[misc]  
 
     @sentence_alone
     def abort(self, messages: Sequence[TaskMessage | None]) -> None:
-        """Where Spark's driver is: throw away what was not decided."""
+        """Discard what was not decided; called where Spark's driver is."""
         driver.abort(self._settings, _BATCH, unwrap(messages), query_id=self._run.query_id, is_stream=False)
 
     def _without_key(self) -> str:
-        """What is to be said of every failed commit(), as it may have failed after the decision."""
+        """Return the advice for every failed commit(), as it may have failed after the decision."""
         query_id = self._run.query_id
         return (
             "This write has no idempotencyKey: saving again is another write, and doubles the rows if this one was"

@@ -4,9 +4,9 @@
         "kafka.bootstrap.servers": "…", "topic": "…", "checkpointLocation": checkpoint,
     })).option("checkpointLocation", checkpoint).start()
 
-Spark gives its function neither the query's options nor, over Spark Connect, its ids. So the checkpoint is named twice,
-and the query's id is read from it; where Spark tells the id, too, they are compared. The run's id is Spark's; over
-Connect, where the function lives in a process of its own for each run, it is drawn at the first call there.
+Spark gives its function neither the query's options nor, over Spark Connect, its ids. So the checkpoint is given twice,
+and the query's id is read from it; if Spark provides the id, too, they are compared. The run's id is Spark's; over
+Connect, where the function runs in a separate process for each run, it is generated at the first call there.
 
 Each task's message is a row of mapInArrow's, of which collect() returns those of exactly one attempt per partition.
 """
@@ -37,9 +37,9 @@ _SCHEMA = "message binary"
 
 @sentence_alone
 def exactly_once(options: Mapping[str, Any] | None = None, **more: Any) -> ExactlyOnce:
-    """The function to give to foreachBatch, with the sink's options; names that Python allows may be given as such.
+    """Return the function for foreachBatch, with the sink's options; valid Python names may be keyword arguments.
 
-    `checkpointLocation` has to be the one that the query is given. OptionError where an option means nothing.
+    `checkpointLocation` has to be the one that the query gets. Raise OptionError if an option is invalid.
     """
     named = {**(options or {}), **more}
     given = {
@@ -77,15 +77,15 @@ class ExactlyOnce:
         try:
             self._write(frame, run, chosen, checkpoint)
         except Exception:
-            # The rows are in the run's own transaction. Aborted and sent again under the same numbers, they would be
-            # taken for what was there already.
+            # The rows are in the run's transaction. If they were aborted and sent again with the same numbers, they
+            # would be dropped as duplicates.
             self._ended_run_id = run.run_id if self._settings.is_atomic else None
             raise
 
     def _write(self, frame: Any, run: task_context.Run, chosen: tuple[str, ...], checkpoint: CheckpointOffsets) -> None:
         prepare = _Prepare(self._settings, run, chosen)
         rows = frame.mapInArrow(prepare, _SCHEMA).collect()
-        if not rows:  # a frame that is known to be empty has no tasks, and without one nothing is known of the run
+        if not rows:  # an empty frame may have no tasks, and without a task the run is unknown
             rows = frame.sparkSession.range(0, 1, 1, 1).mapInArrow(prepare.nothing, _SCHEMA).collect()
         messages: list[Message] = [pickle.loads(row.message) for row in rows]  # nosec B301 - of our own tasks
         try:
@@ -119,7 +119,7 @@ class ExactlyOnce:
 
 
 class _Prepare(SentToWorkers):
-    """What mapInArrow runs in each task: it writes the rows, and its only row is the task's message."""
+    """The function that mapInArrow runs in each task: it writes the rows, and its only row is the task's message."""
 
     def __init__(self, settings: SinkSettings, run: task_context.Run, chosen: tuple[str, ...]) -> None:
         self._settings = settings
@@ -138,14 +138,14 @@ class _Prepare(SentToWorkers):
         yield pyarrow.record_batch([pyarrow.array([pickle.dumps(message)], pyarrow.binary())], names=["message"])
 
     def nothing(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """The same for a batch without rows, in a task that was made up for it."""
+        """Do the same for a batch without rows, in a task that was started for it."""
         for _ in batches:
             pass
         yield from self(iter(()))
 
 
 def _local_properties(frame: Any) -> dict[str, str]:
-    """What Spark's driver knows of the query; nothing over Spark Connect."""
+    """Return the driver's local properties of the query; empty over Spark Connect."""
     session = frame.sparkSession
     if type(session).__module__.startswith("pyspark.sql.connect"):
         return {}

@@ -1,8 +1,8 @@
 """`df.writeStream.format("barnabas")`: append and complete mode.
 
-Spark makes this object twice in a batch, in two processes: one is pickled to the tasks, which call write(); the other
-one commits. Neither knows query, run or batch, and neither sees the other: what commit() has to know, it learns from
-the tasks' messages. Of those there is always at least one, as a batch without rows has a task, too.
+Spark creates this object twice in a batch, in two processes: one is pickled to the tasks, which call write(); the other
+one commits. Neither knows query, run or batch, and neither sees the other: commit() learns all it needs from
+the tasks' messages. There is always at least one message, as a batch without rows has a task, too.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ else:
         from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamWriter
 
         class DataSourceStreamArrowWriter(DataSourceStreamWriter, DataSourceArrowWriter):
-            """What Spark 4.1 has under this name. 4.0 gives Arrow batches to a stream's writer that is both."""
+            """The class that Spark 4.1 has under this name. 4.0 gives Arrow batches to a writer that is both."""
 
 
 class StreamWriter(SentToWorkers, DataSourceStreamArrowWriter):  # type: ignore[misc]  # because pyspark is not there for the checks
-    """One query's sink. Options, columns and the cluster are looked at here, before any task runs."""
+    """One query's sink. Options, columns and the cluster are checked here, before any task runs."""
 
     def __init__(self, options: dict[str, str], schema: Any) -> None:
         self._options = options
@@ -45,7 +45,7 @@ class StreamWriter(SentToWorkers, DataSourceStreamArrowWriter):  # type: ignore[
 
     @sentence_alone
     def write(self, iterator: Iterator[Any]) -> TaskMessage:
-        """In a task: write its rows (pyarrow.RecordBatch) and leave their transaction open."""
+        """Write a task's rows (pyarrow.RecordBatch) and leave their transaction open."""
         properties = task_context.properties()
         run = task_context.run_of(properties)
         task_context.refuse_what_is_weaker(self._settings, run, properties)
@@ -55,7 +55,7 @@ class StreamWriter(SentToWorkers, DataSourceStreamArrowWriter):  # type: ignore[
 
     @sentence_alone
     def commit(self, messages: Sequence[TaskMessage | None], batchId: int) -> None:
-        """Where Spark's driver is: make the batch visible."""
+        """Make the batch visible; called where Spark's driver is."""
         sent = [each for each in messages if each is not None]
         if not sent or len(sent) < len(messages):
             raise SinkFailed(
@@ -74,7 +74,7 @@ class StreamWriter(SentToWorkers, DataSourceStreamArrowWriter):  # type: ignore[
 
     @sentence_alone
     def abort(self, messages: Sequence[TaskMessage | None], batchId: int) -> None:
-        """Where Spark's driver is: throw away what was not decided. Spark says so after a failed commit(), too."""
+        """Discard what was not decided; called where Spark's driver is, after a failed commit(), too."""
         protocol = unwrap(messages)
         who = author(protocol)
         if who is not None:

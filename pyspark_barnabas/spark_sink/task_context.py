@@ -1,10 +1,10 @@
-"""What a task learns from Spark's TaskContext: who it is, and whether the query can be exact at all.
+"""The facts that a task gets from Spark's TaskContext: its identity, and whether the query can be exact at all.
 
-A task's local properties hold the whole of Spark's configuration beside the query's own: so what Spark would not tell
-the planner, or whoever commits, is seen here, before the first row is written. tests/spark/test_what_spark_tells.py
-holds every one of these facts.
+A task's local properties contain the whole of Spark's configuration beside the query's own: so facts that Spark does
+not give to the planner, or to the process that commits, are read here, before the first row is written.
+tests/spark/test_what_spark_tells.py checks each of these facts.
 
-    sql.streaming.queryId, streaming.sql.batchId    the query's id, which the checkpoint keeps, and the batch's
+    sql.streaming.queryId, streaming.sql.batchId    the query's id, which is in the checkpoint, and the batch's
     spark.jobGroup.id                               the id of this run of the query
     __is_continuous_processing                      whether the trigger is the continuous one
 """
@@ -25,13 +25,13 @@ from pyspark_barnabas.spark_sink.wheels import say_once_what_is_missing
 from pyspark_barnabas.worker.workers import keep_what_is_loaded
 
 COMMITTER = "python_streaming_sink_runner"
-"""The program of Spark's in which a stream's batches are committed."""
-_SPARKS_STAGE_ATTEMPTS = 4  # where spark.stage.maxConsecutiveAttempts is not set
+"""The program of Spark in which a stream's batches are committed."""
+_SPARKS_STAGE_ATTEMPTS = 4  # if spark.stage.maxConsecutiveAttempts is not set
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What all tasks of a batch have in common."""
+    """The properties that all tasks of a batch have in common."""
 
     query_id: str
     run_id: str
@@ -40,21 +40,21 @@ class Run:
 
 
 def is_committing_process() -> bool:
-    """Whether this is the process in which Spark commits a stream's batches, and not the one that plans them.
+    """Return whether this is the process in which Spark commits a stream's batches, and not the one that plans them.
 
-    Both make the writer, and are told apart by nothing but the program that they run.
+    Both create the writer, and differ only in the program that they run.
     """
     return any(COMMITTER in each for each in sys.argv)
 
 
 def properties() -> Mapping[str, str]:
-    """The local properties of the task that this is called in."""
+    """Return the local properties of the current task."""
     found: Mapping[str, str] = _context()._localProperties
     return found
 
 
 def run_of(local_properties: Mapping[str, str]) -> Run:
-    """Whose batch a stream's task belongs to."""
+    """Return the run of a stream's task."""
     try:
         return Run(
             local_properties["sql.streaming.queryId"],
@@ -70,8 +70,8 @@ def run_of(local_properties: Mapping[str, str]) -> Run:
 
 
 def checked_run_id(group: str) -> str:
-    """Spark's id of the run, which its job group has unless a program set another one. SinkFailed in that case: two
-    runs that look like one would have one token, and nothing would fence the older.
+    """Return Spark's id of the run, which its job group has unless a program set another one. Raise SinkFailed in that
+    case: two runs that look like one would have one token, and nothing would fence the older.
     """
     try:
         return str(uuid.UUID(group))
@@ -83,7 +83,7 @@ def checked_run_id(group: str) -> str:
 
 
 def facts(run: Run) -> TaskFacts:
-    """What the task that this is called in knows of itself."""
+    """Return the facts of the current task."""
     say_once_what_is_missing()
     keep_what_is_loaded()
     context = _context()
@@ -99,7 +99,7 @@ def facts(run: Run) -> TaskFacts:
 
 
 def refuse_what_is_weaker(settings: SinkSettings, run: Run, local_properties: Mapping[str, str]) -> None:
-    """SinkFailed where the query would be weaker than exactly once, with all the reasons."""
+    """Raise SinkFailed if the query would be weaker than exactly once, with all the reasons."""
     is_continuous = local_properties.get("__is_continuous_processing") == "true"
     attempts = int(local_properties.get("spark.stage.maxConsecutiveAttempts", _SPARKS_STAGE_ATTEMPTS))
     query = QuerySettings(
@@ -115,7 +115,7 @@ def refuse_what_is_weaker(settings: SinkSettings, run: Run, local_properties: Ma
 
 
 def checkpoint_location(options: Mapping[str, str], local_properties: Mapping[str, str]) -> str:
-    """Where a stream's checkpoint is: the option says it, or a setting of the session with the query's name."""
+    """Return the path of a stream's checkpoint: from the option, or from a session setting and the query's name."""
     location = text(options, "checkpointLocation")
     if location is not None:
         return location

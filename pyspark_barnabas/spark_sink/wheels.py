@@ -1,4 +1,4 @@
-"""What is missing where a task runs without the packages that are written in C: said once, in the worker's log."""
+"""The packages written in C that are missing where a task runs: reported once, in the worker's log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark_barnabas.telling.own_log import own_log
 
 @cache
 def say_once_what_is_missing() -> None:
-    """A warning for each process, where the checksum is computed in Python or a codec is not there."""
+    """Log a warning once in each process, if the checksum is computed in Python or a codec is missing."""
     slow = [] if crc32c.IS_NATIVE else ["crc32c is not installed: checksums are computed in Python, and slowly"]
     codecs = [
         compression.COMPRESSION_NAMES[codec] for codec in compression.LIBRARIES if not compression.is_available(codec)

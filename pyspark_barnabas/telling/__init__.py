@@ -1,1 +1,1 @@
-"""What people read: errors, and lines of the log."""
+"""Text for people: errors, and lines of the log."""

@@ -1,8 +1,8 @@
-"""The logger `pyspark_barnabas`, whose lines people see where they look for Spark's own.
+"""The logger `pyspark_barnabas`, whose lines appear beside those of Spark.
 
-Spark passes what its Python processes write to stderr on to the log of the driver or executor that started them. Where
-a program has set up Python's logging there, for this logger or for all, nothing is changed; where it does so later,
-what was set here is taken back.
+Spark copies the stderr of its Python processes into the log of the driver or executor that started them. If
+a program has configured Python's logging there, for this logger or for all, nothing is changed; if it does so later,
+the configuration made here is removed.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ _lock = threading.Lock()
 
 
 class _SparksForm(logging.Formatter):
-    """As Spark's own lines begin, which call a warning WARN."""
+    """The format of Spark's own lines, which call a warning WARN."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(message)s", "%y/%m/%d %H:%M:%S")
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Format the line."""
         level = "WARN" if record.levelno == logging.WARNING else record.levelname
         return f"{record.asctime} {level} pyspark_barnabas: {record.message}"
 
 
 class _OwnHandler(logging.StreamHandler):  # type: ignore[type-arg]  # because Python 3.10 has no such arguments
-    """To stderr, where nobody else writes the lines."""
+    """A handler to stderr, if no other handler writes the lines."""
 
     has_set_level = False
 
 
 def own_log() -> logging.Logger:
-    """The logger, to be asked for with each line. Where nobody set up logging, it writes to stderr from INFO on, in the
-    form of Spark's lines.
+    """Return the logger; to be called for each line. If logging is not configured, it writes to stderr from INFO on, in
+    the format of Spark's lines.
     """
     with _lock:
         theirs = logging.getLogger().handlers if _LOGGER.propagate else []

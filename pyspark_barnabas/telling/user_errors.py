@@ -1,8 +1,8 @@
-"""Errors that people read: their sentence says what is wrong and which option changes it, and it says all.
+"""Errors that people read: their sentence says what is wrong and which option changes it, and is complete.
 
-Spark prints the traceback of whatever a Python data source raises, with the causes before it. `sentence_alone` is put
-on every method that Spark calls: a UserError comes out of it without our frames and without its causes, so that its
-sentence stands right behind Spark's own lines. Any other error is a bug, and keeps everything.
+Spark prints the traceback of any error that a Python data source raises, with the causes before it. `sentence_alone`
+decorates every method that Spark calls: a UserError leaves it without our frames and without its causes, so that its
+sentence comes directly after Spark's own lines. Any other error is a bug, and keeps everything.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class UserError(Exception):
 
 
 def sentence_alone(method: Callable[P, T]) -> Callable[P, T]:
-    """The method, from which a UserError comes alone."""
+    """Wrap the method, so that a UserError leaves it without traceback and causes."""
 
     @wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -33,7 +33,7 @@ def sentence_alone(method: Callable[P, T]) -> Callable[P, T]:
 
 
 def sentence_alone_in_rows(rows: Iterator[Any]) -> Iterator[Any]:
-    """The same for what a method returns and Spark reads later."""
+    """Do the same for an iterator that a method returns and Spark reads later."""
     try:
         yield from rows
     except UserError as error:

@@ -1,1 +1,1 @@
-"""Spark's Python workers: which Python they are, their connections to the JVM, and what they keep."""
+"""Spark's Python workers: which Python they run, their connections to the JVM, and their memory."""

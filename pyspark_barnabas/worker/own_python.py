@@ -1,11 +1,11 @@
-"""Which Python Spark starts for its workers: the program's own, where nothing else is said.
+"""The Python that Spark starts for its workers: the program's own, if nothing else is configured.
 
 Spark starts `python3` from the PATH. In a virtual environment that is not activated that is another Python, which does
-not have this package, and Spark says DATA_SOURCE_NOT_FOUND. So importing this package sets PYSPARK_PYTHON for the
-session to come. What is set stays; and where a program was submitted, or talks to a server, Spark's own rules hold.
+not have this package, and Spark reports DATA_SOURCE_NOT_FOUND. So importing this package sets PYSPARK_PYTHON for the
+next session. A value that is set already stays; and if a program was submitted, or uses a server, Spark's rules hold.
 
-Spark has executors on other machines start the same path, where it need not exist: so nothing is set where the
-environment names a cluster. The master that a program names itself, later, is not known here.
+Spark has executors on other machines start the same path, where it need not exist: so nothing is set if the
+environment names a cluster. The master that a program sets itself, later, is not known here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 VARIABLE = "PYSPARK_PYTHON"
-_SUBMITTED = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE")  # what spark-submit, or Spark Connect, leaves in the environment
+_SUBMITTED = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE")  # set by spark-submit, or Spark Connect, in the environment
 _CLUSTER = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")  # where a cluster's settings are
 _MASTER = ("MASTER", "SPARK_MASTER")
 _ARGUMENT = re.compile(r"""(?:--master[ =]|\bspark\.master=)\s*["']?([^\s"']+)""")
@@ -28,7 +28,7 @@ _PYTHON = "spark.pyspark.python"
 
 
 def choose(environment: Mapping[str, str], executable: str, found: str | None, defaults: str = "") -> str | None:
-    """What to set; None to leave it. executable: of this program. found: what `python3` is in the PATH.
+    """Return the value to set; None to leave it. executable: of this program. found: the `python3` in the PATH.
 
     defaults: the text of spark-defaults.conf.
     """
@@ -44,7 +44,7 @@ def choose(environment: Mapping[str, str], executable: str, found: str | None, d
 
 
 def use_own_python() -> None:
-    """Set it for a session that is not there yet; nothing where Spark is not installed."""
+    """Set the variable for the next session; do nothing if Spark is not installed or has a session."""
     if "pyspark" in sys.modules:
         context = getattr(sys.modules["pyspark"], "SparkContext", None)  # which a client of Spark Connect does not have
         if context is None or context._active_spark_context is not None:
@@ -57,7 +57,7 @@ def use_own_python() -> None:
 
 
 def read_defaults(environment: Mapping[str, str]) -> str:
-    """The text of spark-defaults.conf; empty where there is none that can be read."""
+    """Return the text of spark-defaults.conf; empty if there is none that can be read."""
     home = environment.get("SPARK_HOME")
     folder = environment.get("SPARK_CONF_DIR") or (home and f"{home}/conf")
     try:
@@ -67,5 +67,5 @@ def read_defaults(environment: Mapping[str, str]) -> str:
 
 
 def _is_same(one: str, other: str) -> bool:
-    """Whether both are one Python of one environment: those of virtual environments are links to what made them."""
+    """Return whether both are one Python of one environment: in virtual environments they are links to their base."""
     return Path(one).parent.resolve() == Path(other).parent.resolve() and Path(one).resolve() == Path(other).resolve()

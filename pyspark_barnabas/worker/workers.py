@@ -1,4 +1,4 @@
-"""Spark's Python workers, which are kept from task to task."""
+"""Spark's Python workers, which are reused from task to task."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's mallopt
 _KEPT_BYTES = 64 << 20
 _MAPPED_FROM_BYTES = 32 << 20  # the most that glibc takes
 
-_modules = 0  # how many there were when they were last taken out of the collector's sight
+_modules = 0  # how many there were when they were last frozen
 
 
 def keep_what_is_loaded() -> None:
-    """Called when Spark asks a worker for something: what it asks for next costs about 19 ms of processor time less.
+    """Freeze the loaded modules. Called when Spark uses a worker; its next use needs about 19 ms less processor time.
 
-    Spark collects garbage after everything that a worker does, and so walks through the 80,000 objects that the modules
-    of pyspark, Arrow, numpy and pandas consist of, to find that none of them is garbage. Here they are taken out of the
-    collector's sight: again whenever more has been imported, as much is only with the first rows (Arrow imports pandas
-    then), and never otherwise, as garbage that is there at this moment is kept, too. It is next to none, because Spark
+    Spark runs the garbage collector after each use of a worker, and walks through the 80,000 objects that the modules
+    of pyspark, Arrow, numpy and pandas consist of, to find that none of them is garbage. Here they are frozen, so the
+    collector ignores them: again whenever more has been imported, as some is only with the first rows (Arrow imports
+    pandas then), and never otherwise, as garbage that exists at this moment is frozen, too. It is next to none: Spark
     has just collected it.
     """
     global _modules
@@ -31,11 +31,11 @@ def keep_what_is_loaded() -> None:
 
 @lru_cache(maxsize=1)
 def keep_what_is_freed() -> bool:
-    """Called when a task reads a topic: what it frees, about 64 MB, stays with the worker for what it needs next.
+    """Keep freed memory, about 64 MB, in the worker for its next use. Called when a task reads a topic.
 
-    By default glibc gives what is free above 8 MB or so back, and each of a task's answers and columns, some MB each,
-    then costs the kernel new pages to be cleared: a third of what a task of 9,000 rows of 1 kB takes. Whether there is
-    such a setting is returned; other libraries of C have none, and nothing is done.
+    By default glibc returns free memory above about 8 MB to the kernel, and each of a task's answers and columns, some
+    MB each, then costs new pages that the kernel clears: a third of the time of a task of 9,000 rows of 1 kB. Return
+    whether there is such a setting; other libraries of C have none, and nothing is done.
     """
     try:
         setting = ctypes.CDLL(None).mallopt

@@ -1,12 +1,12 @@
 """Arrow batches to record batches, one partition each, without a step of Python per row.
 
 Theory of operation: the tails of all rows of an Arrow batch (`encoded_columns`) are built at once, and hashed; then
-they are put into the order of their partitions, and each partition's are kept, as slices, until they fill a record
+they are put into the order of their partitions, and each partition's are buffered, as slices, until they fill a record
 batch, whose record heads are joined to them. Keys go where Kafka's clients put them; rows without one go to one
 partition until a batch is full, and then to the next.
 
-Invariants: rows of one partition keep their order. What is kept is bounded: slices hold on to the Arrow batches that
-they were cut from, so everything is handed out after `_KEPT_BYTES` of them.
+Invariants: rows of one partition keep their order. The buffer is bounded: slices keep the Arrow batches alive that
+they were cut from, so everything is yielded after `_KEPT_BYTES` of them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Pending:
 
 
 class Encoder:
-    """Makes batches out of the rows of one task; knows how many rows there were, and their digest.
+    """Makes batches out of the rows of one task; counts the rows, and computes their digest.
 
     partitions_of: how many partitions a topic has. now_ms: for rows without a timestamp.
     """
@@ -59,12 +59,12 @@ class Encoder:
         self._keyless_bytes = 0
 
     def add(self, batch: Any) -> Iterator[NewBatch]:
-        """Take the rows of a RecordBatch; the batches that are full. BadRows if they cannot be written."""
+        """Add the rows of a RecordBatch; yield the batches that are full. Raise BadRows if they cannot be written."""
         for piece in _pieces(batch):
             yield from self._add(read_rows(piece, self._now_ms()), len(piece))
 
     def finish(self) -> Iterator[NewBatch]:
-        """What is left."""
+        """Yield the remaining batches."""
         for where, pending in self._pending.items():
             yield _build(where, pending, self._layout.compression)
         self._pending.clear()
@@ -102,7 +102,7 @@ class Encoder:
             yield from self.finish()
 
     def _topics(self, rows: Rows, count: int) -> tuple[list[str], Any]:
-        """The topics that there are, and for each row which."""
+        """Return the topics of the rows, and the index of each row's topic."""
         column, default = rows.topic, self._layout.topic
         if column is None or (column.null_count and default is None):
             if default is None:
@@ -123,7 +123,7 @@ class Encoder:
             raise too_large(topics[codes[largest]], int(sizes[largest]), self._layout.max_batch_bytes)
 
     def _choose(self, rows: Rows, sizes: Any, topics: list[str], codes: Any, counts: Any) -> Any:
-        """The partition of each row."""
+        """Return the partition of each row."""
         count_of_row = counts[codes]
         if rows.key is None:
             partitions = self._spread(sizes, count_of_row)
@@ -140,7 +140,7 @@ class Encoder:
         return partitions
 
     def _spread(self, sizes: Any, counts: Any) -> Any:
-        """Partitions for rows without a key: the next one whenever a batch is full."""
+        """Choose partitions for rows without a key: the next one whenever a batch is full."""
         behind = self._keyless_bytes + np.cumsum(sizes)
         self._keyless_bytes = int(behind[-1])
         return ((behind - sizes) // self._layout.batch_bytes + self._layout.first_partition) % counts
@@ -153,7 +153,7 @@ class Encoder:
             room = self._layout.batch_bytes - pending.size
             stop = int(np.searchsorted(behind, taken + room, "right"))
             if stop == start and not pending.tails:
-                stop += 1  # a batch of its own
+                stop += 1  # a separate batch
             if stop > start:
                 pending.tails.append(tails[start:stop])
                 pending.timestamps.append(timestamps[start:stop])
@@ -166,7 +166,7 @@ class Encoder:
 
 
 def _pieces(batch: Any) -> Iterator[Any]:
-    """The batch in parts that are no memory to speak of; a row is never cut."""
+    """Yield the batch in parts that need little memory; a row is never cut."""
     if len(batch) > 1 and batch.nbytes > _PIECE_BYTES:
         middle = len(batch) // 2
         yield from _pieces(batch.slice(0, middle))
@@ -200,6 +200,6 @@ def _build(where: TopicPartition, pending: _Pending, compression: int) -> NewBat
 
 @lru_cache(maxsize=4)
 def _offset_deltas(count: int) -> tuple[Any, Any]:
-    """The varints of 0, 1, 2 … and their sizes."""
+    """Return the varints of 0, 1, 2 … and their sizes."""
     deltas = encoded_columns.varints(np.arange(count, dtype=np.int64))
     return deltas, np.diff(encoded_columns.views(deltas)[0]).astype(np.int64)

@@ -1,4 +1,4 @@
-"""How rows become batches, and the sentences for those that cannot. Pure; no Arrow, no numpy."""
+"""How rows become batches, and the sentences for rows that cannot. Pure; no Arrow, no numpy."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from barnabas.protocol.records.batch import HEADER_SIZE
 
-HEAD_BYTES = 21  # what a record takes in front of its tail (`encoded_columns`), at most
+HEAD_BYTES = 21  # the size of a record before its tail (`encoded_columns`), at most
 _KEY_SHOWN = 60
 
 
 class BadRows(ValueError):
-    """The rows cannot be written as they are; nothing of them was. The message says what to change."""
+    """The rows cannot be written as they are; none of them was. The message says what to change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Layout:
     """How rows become batches.
 
     topic: of rows that name none. compression: the codec's number. batch_bytes: the aim for a batch before it is
-    compressed. max_batch_bytes: what a batch of a single record may take. fixed_headers: headers of every row, behind
+    compressed. max_batch_bytes: the limit for a batch of a single record. fixed_headers: headers of every row, behind
     its own. first_partition: where rows without a key begin.
     """
 
@@ -32,7 +32,7 @@ class Layout:
 
 
 def no_topic(key: bytes | None, partition: int | None) -> BadRows:
-    """Of a row that nobody says where it goes: by its key and the partition that it asks for."""
+    """Return the error for a row that has no topic, with its key and the partition that it requests."""
     which = (
         "without a key" if key is None else f"with the key {key[:_KEY_SHOWN]!r}{'…' if len(key) > _KEY_SHOWN else ''}"
     )
@@ -44,7 +44,7 @@ def no_topic(key: bytes | None, partition: int | None) -> BadRows:
 
 
 def bad_partition(topic: str, asked: int, count: int) -> BadRows:
-    """Of a row that asks for a partition which is not among `count`."""
+    """Return the error for a row that requests a partition which is not among `count`."""
     if asked < 0:
         return BadRows(f"a row asks for partition {asked}: partitions are counted from 0; null leaves it to the sink")
     return BadRows(
@@ -54,7 +54,7 @@ def bad_partition(topic: str, asked: int, count: int) -> BadRows:
 
 
 def too_large(topic: str, size: int, most: int) -> BadRows:
-    """Of a record of `size` bytes, where a batch may take `most`."""
+    """Return the error for a record of `size` bytes, if a batch may have `most`."""
     return BadRows(
         f"a record for topic {topic!r} takes {size + HEADER_SIZE} bytes, and kafka.max.request.size is {most}: raise"
         " it, and the topic's max.message.bytes with it, or write smaller rows"

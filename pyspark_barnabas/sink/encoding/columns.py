@@ -1,7 +1,7 @@
-"""The columns of an Arrow batch that make records, looked at once, with a sentence for each that cannot be meant. Pure.
+"""The columns of an Arrow batch that make records, checked once, with a sentence for each that is invalid. Pure.
 
-Columns and types are those of Spark's own Kafka sink: `value`, and if wanted `key`, `topic`, `headers`, `partition`,
-`timestamp`. Others are passed over, as there.
+Columns and types are those of Spark's own Kafka sink: `value`, and optionally `key`, `topic`, `headers`, `partition`,
+`timestamp`. Others are ignored, as there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NO_PARTITION = -1
 
 
 class Rows(NamedTuple):
-    """Rows as records want them. `topic`, `key` and `headers` are None where no row has one.
+    """Rows in the form that records need. `topic`, `key` and `headers` are None if no row has one.
 
     partition: numpy int64, NO_PARTITION where it is left to the sink; None where it always is. timestamp: numpy int64,
     ms since 1970.
@@ -34,7 +34,7 @@ class Rows(NamedTuple):
 
 
 def read_rows(batch: Any, now_ms: int) -> Rows:
-    """The rows of a RecordBatch; those without a timestamp get `now_ms`. BadRows if they cannot be meant."""
+    """Return the rows of a RecordBatch; those without a timestamp get `now_ms`. Raise BadRows if they are invalid."""
     value = _column(batch, "value")
     if value is None:
         raise BadRows(

@@ -1,4 +1,4 @@
-"""The same as `encode`, row by row in plain Python, where there is no numpy: slow, and the oracle of its tests."""
+"""The same as `arrow_batches`, row by row in plain Python, if numpy is missing: slow, and the oracle of its tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KEPT_BYTES = 32 * 1024 * 1024
 
 
 class PlainEncoder:
-    """As encode.Encoder."""
+    """An encoder with the interface of arrow_batches.Encoder."""
 
     def __init__(self, layout: Layout, partitions_of: Callable[[str], int], now_ms: Callable[[], int]) -> None:
         self.rows = 0
@@ -30,7 +30,7 @@ class PlainEncoder:
         self._keyless_bytes = 0
 
     def add(self, batch: Any) -> Iterator[NewBatch]:
-        """Take the rows of a RecordBatch; the batches that are full. BadRows if they cannot be written."""
+        """Add the rows of a RecordBatch; yield the batches that are full. Raise BadRows if they cannot be written."""
         if "value" not in batch.schema.names:
             raise BadRows(
                 f"the rows have no column `value`, only {', '.join(batch.schema.names)}: name the column that holds the"
@@ -42,7 +42,7 @@ class PlainEncoder:
             yield from self.finish()
 
     def finish(self) -> Iterator[NewBatch]:
-        """What is left."""
+        """Yield the remaining batches."""
         for where in list(self._pending):
             yield self._build(where)
 

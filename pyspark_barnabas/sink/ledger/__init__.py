@@ -1,1 +1,1 @@
-"""The ledger as drivers and tasks use it: its topic, reading it, and what this process keeps of it."""
+"""The ledger as drivers and tasks use it: its topic, reading it, and this process's cache of it."""

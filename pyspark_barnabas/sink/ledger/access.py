@@ -1,4 +1,4 @@
-"""The ledger as a task or a driver has it: found, checked, read, and what was read kept by this process."""
+"""The ledger as a task or a driver uses it: found, checked, read, and cached by this process."""
 
 from __future__ import annotations
 
@@ -44,6 +44,6 @@ class LedgerAccess:
         self._reader = readers[key]
 
     def read(self, *, waits: bool) -> Ledger:
-        """The ledger now; see LedgerReader.read."""
+        """Read the current ledger; see LedgerReader.read."""
         deadline = self._client.deadline(self._timeout_ms)
         return self._reader.read(self._client, self._query_id, self._batch_id, waits=waits, deadline=deadline)

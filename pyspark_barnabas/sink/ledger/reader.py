@@ -1,7 +1,7 @@
 """Reads the ledger: its end first, further back only for what is missing, and after that only what is new.
 
-Invariants: only committed records are seen. What is kept is a contiguous end of the ledger, from `_start` on. Nothing
-that is not understood is passed over.
+Invariants: only committed records are seen. The cached records are a contiguous end of the ledger, from `_start` on.
+No record that is not understood is skipped.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class LedgerReader:
         self._records: list[tuple[int, LedgerRecord]] = []
 
     def read(self, client: Client, query_id: str, batch_id: int, *, waits: bool, deadline: Deadline) -> Ledger:
-        """The ledger's end, as far back as the batch of the query needs it.
+        """Read the ledger's end, as far back as the batch of the query needs it.
 
-        waits: read all up to the present high watermark, once every transaction in it is resolved; otherwise up to the
-        last stable offset, as a dead driver's transaction may be open there. LedgerDamaged for a record that cannot be
-        read; SinkFailed where records are gone, or where a transaction is not resolved by the deadline.
+        waits: read all up to the current high watermark, once every transaction in it is resolved; otherwise up to the
+        last stable offset, as a dead driver's transaction may be open there. Raise LedgerDamaged if a record cannot be
+        read; SinkFailed if records are gone, or if a transaction is not resolved by the deadline.
         """
         isolation = READ_UNCOMMITTED if waits else READ_COMMITTED
         end = list_offsets(client, {self._where: LATEST}, isolation=isolation, deadline=deadline)[self._where].offset
@@ -84,14 +84,14 @@ class LedgerReader:
 
 
 def read_between(client: Client, where: TopicPartition, start: int, end: int, deadline: Deadline) -> list[Record]:
-    """The committed records of a ledger's partition; SinkFailed where one transaction in between is still open then."""
+    """Return the committed records of a ledger's partition; raise SinkFailed if a transaction there stays open."""
     return list(iter_between(client, where, start, end, deadline))
 
 
 def iter_between(
     client: Client, where: TopicPartition, start: int, end: int, deadline: Deadline | None = None
 ) -> Iterator[Record]:
-    """The same one by one, for many. Without a deadline as long as something comes within the client's timeout."""
+    """Yield the same one by one, for many. Without a deadline, read while records come within the client's timeout."""
     consumer = Consumer(client, isolation=READ_COMMITTED, auto_offset_reset="none", partition_bytes=_PARTITION_BYTES)
     consumer.assign({where: start})
     is_patient, deadline = deadline is None, deadline or client.deadline()

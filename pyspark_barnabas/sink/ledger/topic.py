@@ -1,4 +1,4 @@
-"""The ledger's topic: made where it is missing, and refused where it may forget.
+"""The ledger's topic: created if it is missing, and refused if it may delete records.
 
 One partition, as the ledger has one order; never compacted and without retention, as a decision that is gone is a batch
 that is written twice.
@@ -21,7 +21,7 @@ _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 def ledger_topic(prefix: str) -> str:
-    """The topic's name; SinkFailed for a prefix that makes none."""
+    """Return the topic's name; raise SinkFailed if the prefix makes an invalid name."""
     name = f"__{prefix}.ledger"
     if not _NAME.fullmatch(name):
         raise SinkFailed(
@@ -32,17 +32,17 @@ def ledger_topic(prefix: str) -> str:
 
 
 def prefix_of(topic: str) -> str | None:
-    """The prefix whose ledger the topic is, None where its name is no ledger's."""
+    """Return the prefix of the topic's ledger; None if its name is not that of a ledger."""
     return topic[2 : -len(".ledger")] if topic.startswith("__") and topic.endswith(".ledger") else None
 
 
 def find_ledger(
     client: Client, name: str, checked: set[bytes], deadline: Deadline, *, along: Collection[str] = ()
 ) -> bytes:
-    """The topic's id; it is made if it is missing. SinkFailed if it is none that keeps everything.
+    """Return the topic's id; create it if it is missing. Raise SinkFailed if the topic may delete records.
 
-    checked: the ids of those that were looked at before; the new one is added. along: topics that are asked for in the
-    same request, for the client to know; they may be missing.
+    checked: the ids of the topics that were checked before; the new one is added. along: topics that are requested with
+    the same request, for the client's metadata; they may be missing.
     """
     topic_id = client.with_retries(lambda: _locate(client, name, along, deadline), deadline)
     if topic_id not in checked:
@@ -52,7 +52,7 @@ def find_ledger(
 
 
 def _locate(client: Client, name: str, along: Collection[str], deadline: Deadline) -> bytes:
-    """Ask now: the topic may have been deleted and made anew since this process last wrote. One attempt."""
+    """Look up the topic now: it may have been deleted and recreated since this process last wrote. One attempt."""
     try:
         topic_id = client.refresh([name, *along], deadline).topic(name).topic_id
     except KafkaError as error:

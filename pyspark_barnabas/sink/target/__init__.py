@@ -1,1 +1,1 @@
-"""The topics that rows go to: looked at before the first row, made where they are missing."""
+"""The topics that rows are written to: checked before the first row, created if they are missing."""

@@ -1,9 +1,9 @@
-"""What is looked at before the first row is written, where Spark plans: the cluster, and the topic that is named.
+"""The checks before the first row is written, where Spark plans: the cluster, and the topic of the option.
 
-It is done once in each process for each set of settings, so that the later batches of a stream cost little: Spark gives
-up a process that was idle for a minute, and then the next batch looks again. So a stream waits here for a broker that
-is away as long as its tasks do, and a batch write, which begins only once, no longer than for one request. Topics that
-rows name themselves are looked at by the tasks.
+They are done once in each process for each set of settings, so that the later batches of a stream cost little: Spark
+ends a process that was idle for a minute, and then the next batch checks again. So a stream waits here for an
+unavailable broker as long as its tasks do, and a batch write, which begins only once, no longer than for one request.
+Topics that rows name themselves are checked by the tasks.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _kept = threading.local()
 
 
 def look_before_writing(settings: SinkSettings, columns: Collection[str], *, is_stream: bool = True) -> None:
-    """SinkFailed where no row of these columns could be written, with the option to change."""
+    """Raise SinkFailed if no row of these columns could be written, with the option to change."""
     seen: set[tuple[SinkSettings, bool]] = _kept.__dict__.setdefault("seen", set())
     has_keys = "key" in columns
     if (settings, has_keys) in seen:
@@ -40,7 +40,7 @@ def look_before_writing(settings: SinkSettings, columns: Collection[str], *, is_
         timeout_ms, option = connection.request_timeout_ms, "kafka.request.timeout.ms"
     try:
         reach(client, connection, timeout_ms=timeout_ms, option=option)
-        client.refresh([], client.deadline(timeout_ms))  # one that answered an earlier query may be away by now
+        client.refresh([], client.deadline(timeout_ms))  # a broker that answered an earlier query may be away by now
         if settings.topic is not None:
             Topics(client, settings).find(settings.topic)
             _look_at_settings(client, settings, settings.topic, has_keys=has_keys)
@@ -50,7 +50,7 @@ def look_before_writing(settings: SinkSettings, columns: Collection[str], *, is_
 
 
 def _look_at_settings(client: Client, settings: SinkSettings, topic: str, *, has_keys: bool) -> None:
-    """Those of the topic; where the principal may not see them, nothing is said."""
+    """Check the settings of the topic; if the principal may not read them, nothing is reported."""
     try:
         found = describe_configs(client, ResourceType.TOPIC, topic, target_limits.KEYS)
     except KafkaError as error:

@@ -1,4 +1,4 @@
-"""What is said of topics before the first row: that one is missing, was made, or will not take all rows. Pure."""
+"""Messages about topics before the first row: one is missing, was created, or will not accept all rows. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KEYS = ("cleanup.policy", "max.message.bytes")
 
 
 def refusal(topic: str, configs: Mapping[str, str], *, has_keys: bool) -> str | None:
-    """Why no row could be written there; None if rows can. has_keys: rows have a column `key`."""
+    """Return why no row could be written there; None if rows can. has_keys: rows have a column `key`."""
     if has_keys or "compact" not in configs.get("cleanup.policy", ""):
         return None
     return (
@@ -21,9 +21,9 @@ def refusal(topic: str, configs: Mapping[str, str], *, has_keys: bool) -> str | 
 
 
 def warning(topic: str, configs: Mapping[str, str], settings: SinkSettings) -> str | None:
-    """What will cost time or fail some day, and what to set; None if nothing will.
+    """Return what will cost time or fail later, and what to set; None if nothing will.
 
-    A batch that is too large for the topic is sent again in parts; a row that is ends the query.
+    A batch that is too large for the topic is sent again in parts; a row that is too large ends the query.
     """
     value = configs.get("max.message.bytes", "")
     if not value.isdecimal() or int(value) >= settings.max_request_bytes:
@@ -40,13 +40,13 @@ def warning(topic: str, configs: Mapping[str, str], settings: SinkSettings) -> s
 
 
 def missing(topic: str, there: Collection[str]) -> str:
-    """That a topic is not there, with the one that may have been meant."""
+    """Return that a topic does not exist, with the one that may have been meant."""
     meant = did_you_mean(topic, there, "")
     return f"topic {topic!r} is not there{f' ({meant})' if meant else ''}"
 
 
 def refused_creation(topic: str, there: Collection[str]) -> str:
-    """The sentence for a topic that is missing, where createTopics is false."""
+    """Return the sentence for a missing topic if createTopics is false."""
     return (
         f"{missing(topic, there)}, and createTopics is false: correct the option topic or the column `topic`, or create"
         " the topic. Nothing was written"
@@ -54,7 +54,7 @@ def refused_creation(topic: str, there: Collection[str]) -> str:
 
 
 def creation_warning(topic: str, there: Collection[str], partitions: int, *, is_asked: bool) -> str:
-    """The warning that a topic has been made. is_asked: with newTopicPartitions partitions."""
+    """Return the warning that a topic was created. is_asked: with newTopicPartitions partitions."""
     by = "newTopicPartitions" if is_asked else "the broker's num.partitions; newTopicPartitions says another number"
     return (
         f"{missing(topic, there)}, and has been created with {partitions} partition{'s' * (partitions != 1)} ({by})."

@@ -1,6 +1,6 @@
-"""The topics that rows go to: whether they are there, and making those that are not.
+"""The topics that rows are written to: whether they exist, and creating those that do not.
 
-Every task looks, as a topic may be deleted while a query runs. What is made is said in the log, so that a slip in a
+Every task checks, as a topic may be deleted while a query runs. Each creation is logged, so that a typo in a
 name does not become a topic unnoticed.
 """
 
@@ -18,18 +18,18 @@ from pyspark_barnabas.sink.settings import SinkSettings
 from pyspark_barnabas.sink.target import target_limits
 from pyspark_barnabas.telling.own_log import own_log
 
-_CREATION_MS = 10_000  # how long a topic that was just made may take to be there
-_SETTLING_MS = 2_000  # how long a topic is waited for that nobody is asked to make: it may have been made just now
+_CREATION_MS = 10_000  # how long a topic that was just created may take to appear
+_SETTLING_MS = 2_000  # how long to wait for a topic that may not be created: it may have been created just now
 
-_FRESH_MS = 2_000  # how long what was learnt with something else is taken
+_FRESH_MS = 2_000  # how long metadata that came with another request is valid
 
 _UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,)
 
 
 class Topics:
-    """The topics of one task, or of where Spark plans. KafkaError or SinkFailed for one that is not there.
+    """The topics of one task, or of Spark's planner. KafkaError or SinkFailed for one that does not exist.
 
-    just_asked: topics that the client asks for in this moment, with something else. What it learns then is taken for
+    just_asked: topics that the client is requesting at this moment, with another request. The metadata is valid for
     some seconds only: a topic may be deleted before the first row comes.
     """
 
@@ -41,7 +41,7 @@ class Topics:
         self._counts: dict[str, int] = {}
 
     def partitions_of(self, topic: str) -> int:
-        """How many partitions it has; asked for once, and the same all through a task."""
+        """Return how many partitions the topic has; requested once, and the same for the whole task."""
         if topic not in self._counts:
             found = self._asked_before(topic) or self.find(topic)
             self._counts[topic] = len(found.partitions)
@@ -54,7 +54,7 @@ class Topics:
         return None
 
     def find(self, topic: str) -> TopicInfo:
-        """The topic, which is made where it is missing and may be."""
+        """Return the topic; create it if it is missing and may be created."""
         client = self._client
         deadline = client.deadline()
         try:
@@ -76,7 +76,7 @@ class Topics:
             raise SinkFailed(target_limits.refused_creation(topic, there)) from error
 
     def _create(self, topic: str, there: list[str]) -> TopicInfo:
-        """By a request of ours where it is said with how many partitions; else as the broker does it by itself."""
+        """Create the topic by our own request if its number of partitions is set; else the broker auto-creates it."""
         partitions = self._settings.new_topic_partitions
         if partitions is None:
             made = self._await(topic, _CREATION_MS, auto_create=True)
@@ -86,7 +86,7 @@ class Topics:
             except KafkaError as error:
                 if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
                     raise
-                there = [*there, topic]  # another task made it a moment ago, and says so
+                there = [*there, topic]  # another task created it a moment ago, and reports it
             made = self._await(topic, _CREATION_MS)
         if topic not in there:
             warning = target_limits.creation_warning(

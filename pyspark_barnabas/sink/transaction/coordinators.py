@@ -1,4 +1,4 @@
-"""What coordinators say of a sink's transactions: how each stands, and which are open under a prefix."""
+"""The coordinators' reports on a sink's transactions: the state of each, and which are open under a prefix."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from pyspark_barnabas.commit.standing import View
 
 
 def view_of(state: TransactionState | None) -> View | None:
-    """What the commit protocol wants to know of it."""
+    """Return the part of the state that the commit protocol needs."""
     return None if state is None else View(state.transaction_state, state.producer_id, state.producer_epoch)
 
 
 def views(client: Client, ids: Iterable[str], deadline: Deadline | None = None) -> dict[str, View | None]:
-    """How each id stands; None for one that nobody knows."""
+    """Return the state of each id; None for an unknown one."""
     return {name: view_of(state) for name, state in find_transactions(client, ids, deadline).items()}
 
 
 def list_ids(client: Client, prefix: str, states: Iterable[str]) -> frozenset[str]:
-    """The ids in these states, by the prefix's pattern where brokers know patterns; all of them elsewhere."""
+    """Return the ids in these states, by the prefix's pattern if brokers support patterns; all of them otherwise."""
     wanted = sorted(states)
     try:
         listed = list_transactions(client, states=wanted, pattern=task_pattern(prefix))
@@ -37,5 +37,5 @@ def list_ids(client: Client, prefix: str, states: Iterable[str]) -> frozenset[st
 
 
 def identities(transactions: Iterable[PreparedTransaction]) -> dict[str, ProducerIdentity]:
-    """The producers of transactions that are to be ended."""
+    """Return the producers of transactions that have to be ended."""
     return {each.transactional_id: ProducerIdentity(each.producer_id, each.producer_epoch) for each in transactions}

@@ -1,9 +1,9 @@
 """The driver's transaction: the source's offsets, one record into the ledger, and its end.
 
-It is spoken in the older protocol, under which an end leaves the epoch, and so the run token, alone. The record stands
-alone in its batch, under the sequence number that the ledger says comes next: whatever is sent twice, it is there once.
-The offsets come first, because a refusal of them is final (the group is not ours): while there is no record yet the
-transaction can be aborted, and nobody takes it for a decision that is under way.
+It uses the older protocol, under which an end does not change the epoch, and so not the run token. The record is alone
+in its batch, under the next sequence number according to the ledger: even if it is sent twice, it is there once.
+The offsets come first, because their refusal is final (the group is not ours): while there is no record yet, the
+transaction can be aborted, and no reader takes it for a decision in progress.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from pyspark_barnabas.telling.own_log import own_log
 
 
 class Fenced(Exception):
-    """The run token is worth nothing any more: another run has taken it."""
+    """The run token is invalid: another run has taken it."""
 
 
 def write_record(
@@ -51,15 +51,15 @@ def write_record(
     rows: Iterable[NewBatch] = (),
     is_last: bool = False,
 ) -> None:
-    """Commit the offsets for the group, write the record, end the transaction: again until it is answered.
+    """Commit the offsets for the group, write the record, end the transaction; retry until it is answered.
 
-    rows: what becomes visible with the record, of partitions that the run has not written yet. is_last: the run writes
-    nothing more where this fails, so that the transaction is aborted then, and nobody waits for its timeout. Of a run
-    that goes on no record may be aborted: the next one would have the same sequence number, and be dropped. Where the
-    offsets are refused there is no record yet, and the transaction is aborted in any case.
-    Fenced when the coordinator, or the ledger's leader, knows a newer run; SinkFailed when it cannot be done, or when
-    no answer came to its end in time, so that it is not known whether the record counts. The prefix is the sink's own,
-    also where the record is about another query.
+    rows: rows that become visible with the record, of partitions that the run has not written. is_last: the run writes
+    nothing more if this fails, so that the transaction is aborted then, and no reader waits for its timeout. If the run
+    continues, no record of it may be aborted: the next one would have the same sequence number, and be dropped. If the
+    offsets are refused, there is no record yet, and the transaction is aborted in any case.
+    Raise Fenced if the coordinator, or the ledger's leader, knows a newer run; SinkFailed if it cannot be done, or if
+    no answer to its end came in time, so that it is not known whether the record counts. The prefix is the sink's own,
+    even if the record is about another query.
     """
     name, identity = driver_id(prefix), ProducerIdentity(*record.run)
     where: TopicPartition = (topic, 0)
@@ -100,16 +100,16 @@ def write_record(
 
 
 def _abort(client: Client, name: str, identity: ProducerIdentity, deadline: Deadline) -> None:
-    """As well as it can be done: the failure that led here is the one to be told."""
+    """Abort as far as possible: the failure that led here is the one to report."""
     try:
         end(client, name, identity, commit=False, protocol=EXPLICIT, deadline=deadline)
     except KafkaError as error:
-        if error.code not in FENCED | {ErrorCode.INVALID_TXN_STATE}:  # there it is not open any more
+        if error.code not in FENCED | {ErrorCode.INVALID_TXN_STATE}:  # it is not open any more then
             own_log().warning("the transaction of %r could not be aborted, its timeout will end it: %s", name, error)
 
 
 def _of_this_cluster(client: Client, offsets: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
-    """Those of partitions that are there: the source may have been deleted, or be another cluster's."""
+    """Return the offsets of partitions that exist: the source may have been deleted, or be another cluster's."""
     unknown = {topic for topic, _ in offsets} - client.cluster.topics.keys()
     if unknown:
         client.refresh(unknown, client.deadline())

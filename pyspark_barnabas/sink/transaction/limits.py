@@ -1,8 +1,8 @@
-"""How long a transaction may stay open: as long as the brokers allow, unless the option says otherwise.
+"""How long a transaction may stay open: as long as the brokers allow, unless the option sets another value.
 
-Brokers tell their transaction.max.timeout.ms to those who may describe them. To others they only say no: then Kafka's
-default is tried, and half as long after each refusal. What was found is kept by this process, for each cluster.
-A timeout that was asked for, and is not allowed, is refused and never lowered.
+Brokers report their transaction.max.timeout.ms to clients that may describe them. From others they only refuse too high
+a value: then Kafka's default is tried, and half as long after each refusal. The result is cached by this process, for
+each cluster. A configured timeout that is not allowed is an error and never lowered.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _allowed: dict[tuple[int, str], int] = {}
 
 
 def broker_max_timeout_ms(client: Client) -> int | None:
-    """The brokers' transaction.max.timeout.ms; None where they do not tell."""
+    """Return the brokers' transaction.max.timeout.ms; None if they do not report it."""
     if not client.cluster.brokers:
         client.refresh([], client.deadline())
     try:
@@ -35,17 +35,17 @@ def broker_max_timeout_ms(client: Client) -> int | None:
                 if each.name == _KEY and each.value:
                     return int(each.value)
     except KafkaError:
-        return None  # not allowed to ask: the refusal itself is reported
+        return None  # not authorized: the refusal itself is reported
     return None
 
 
 def with_timeout(
     client: Client, settings: SinkSettings, begin: Callable[[int], T], *, at_most_ms: int | None = None
 ) -> T:
-    """`begin` with the transaction timeout, again with a shorter one where the broker refuses it.
+    """Call `begin` with the transaction timeout, and again with a shorter one if the broker refuses it.
 
-    at_most_ms: enough for this transaction, so that the broker need not be asked for more.
-    SinkFailed, with both numbers, where the option's own value is refused.
+    at_most_ms: enough for this transaction, so that no longer one is requested.
+    Raise SinkFailed, with both numbers, if the option's own value is refused.
     """
     asked_ms = settings.transaction_timeout_ms
     if asked_ms is not None:
@@ -72,7 +72,7 @@ def with_timeout(
 
 
 def _refuse(client: Client, asked_ms: int, error: KafkaError) -> None:
-    """Where `error` is about the timeout, SinkFailed with both numbers."""
+    """Raise SinkFailed with both numbers if `error` is about the timeout."""
     if error.code is ErrorCode.INVALID_TRANSACTION_TIMEOUT:
         limit_ms = broker_max_timeout_ms(client)
         refusals = refuse(QuerySettings("-", transaction_timeout_ms=asked_ms, broker_max_timeout_ms=limit_ms))

@@ -1,4 +1,4 @@
-"""The transactional ids that this process made, so that it may use them again; `commit.writing` says when."""
+"""The transactional ids that this process made, so that it can use them again; `commit.writing` decides when."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pyspark_barnabas.commit.identity import RunToken
 from pyspark_barnabas.commit.writing import OwnId
 
-_KEPT_BATCHES = 16  # an id that is not used again within so many batches was not decided, or has no task any more
+_KEPT_BATCHES = 16  # an id that is not reused within so many batches was not decided, or has no task any more
 
 _kept = threading.local()
 
@@ -28,7 +28,7 @@ class OwnIds:
         return iter([OwnId(name, batch_id) for name, batch_id in self._ids.items()])
 
     def use(self, transactional_id: str, batch_id: int) -> None:
-        """The id writes this batch from now on."""
+        """Record that the id writes this batch from now on."""
         for name in [name for name, last in self._ids.items() if last < batch_id - _KEPT_BATCHES]:
             del self._ids[name]
         self._ids[transactional_id] = batch_id

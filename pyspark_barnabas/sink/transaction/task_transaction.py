@@ -27,7 +27,7 @@ _NO_TWO_PHASE = frozenset({ErrorCode.UNSUPPORTED_VERSION, ErrorCode.TRANSACTIONA
 
 
 class TaskTransaction:
-    """One task's transaction, under the id that `commit.writing` said.
+    """One task's transaction, under the id that `commit.writing` chose.
 
     identity: its producer, None while nothing was written. is_own: whether it is this task's alone (not in atomic mode,
     where all tasks write in the driver's). on_own_id: gets the id before it is first used. sent_bytes: of records, as
@@ -47,13 +47,13 @@ class TaskTransaction:
 
     @property
     def next_sequences(self) -> dict[TopicPartition, int]:
-        """Where the producer goes on, in each partition that was written."""
+        """The producer's next sequence number in each partition that was written."""
         return {} if self._sender is None else self._sender.next_sequences
 
     def put(self, batches: Iterable[NewBatch]) -> None:
-        """Take batches, which go together where they can; waits while too much is under way.
+        """Send batches, grouped into requests if possible; wait while too much is in flight.
 
-        KafkaError, SinkFailed when they cannot be written.
+        Raise KafkaError or SinkFailed if they cannot be written.
         """
         first = next(iterator := iter(batches), None)
         if first is None:
@@ -68,7 +68,7 @@ class TaskTransaction:
             self._sender.flush()
 
     def close(self) -> None:
-        """Give up what is under way."""
+        """Cancel what is in flight."""
         if self._sender is not None:
             self._sender.close()
 
@@ -103,7 +103,7 @@ class TaskTransaction:
         self._on_own_id(self.transactional_id)
         if self._settings.two_phase != "off":
             try:
-                # Without a timeout, so that none is looked at.
+                # Without a timeout, so that no limit is looked up.
                 return self._initialise(
                     self._settings.transaction_timeout_ms or TRANSACTION_TIMEOUT_MS, enable_2pc=True
                 )

@@ -1,1 +1,1 @@
-"""From the batches of a Fetch to Arrow columns: which are visible, where their records are, and what is in them."""
+"""From the batches of a Fetch to Arrow columns: which are visible, where their records are, and their contents."""

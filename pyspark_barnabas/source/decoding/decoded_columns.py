@@ -2,12 +2,12 @@
 
 Theory of operation: the record areas of several batches are put one behind the other, decompressed, and read at once
 (record_layout.py). Keys and values stay where they are: one Arrow array is laid over the whole area, with an offset
-wherever a key or a value begins or ends, and the elements that are keys, or values, are taken out of it. What that does
-not read exactly is read record by record.
+wherever a key or a value begins or ends, and the elements that are keys, or values, are taken out of it. Records that
+this does not read exactly are read one by one.
 
-Invariants: the columns hold what protocol.records.record.iter_records gives, in its order, or a DecodeError says why
-not. Memory is bounded by the largest batch on the wire and a piece of its records, not by what it decompresses to.
-Neither crc nor transactions are looked at: whoever hands batches in has done so.
+Invariants: the columns hold the records of protocol.records.record.iter_records, in its order, or a DecodeError says
+why not. Memory is bounded by the largest batch on the wire and a piece of its records, not by its decompressed size.
+Neither crc nor transactions are checked: the caller has done so.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pyspark_barnabas.source.decoding.record_layout import Layout, Pieces, find_
 from pyspark_barnabas.source.decoding.varints import Array, Unusual
 
 ROWS = 10_000  # a piece has so many rows at most
-PIECE_BYTES = 4 << 20  # and is begun anew where the records before it have so many bytes
+PIECE_BYTES = 4 << 20  # and ends where its records reach so many bytes
 _AT_ONCE_BYTES = 64 << 20  # a batch that is larger when decompressed is read record by record
 _MICROSECONDS = 1000  # in a millisecond
 _TIMESTAMP_MAX = (2**63 - 1) // _MICROSECONDS
@@ -41,10 +41,10 @@ Batch = tuple[BatchHeader, Buffer]  # the header, and the whole batch from its f
 
 
 class Columns(NamedTuple):
-    """Some records. `offsets` is a numpy array of int64; the others are Arrow arrays as Spark wants them.
+    """Some records. `offsets` is a numpy array of int64; the others are Arrow arrays as Spark needs them.
 
-    headers: a null where a record has none; None where they were not asked for.
-    spans: (number of the batch among those handed in, how many of its records are here), in order.
+    headers: a null where a record has none; None if they were not requested.
+    spans: (number of the batch among the given ones, how many of its records are here), in order.
     """
 
     offsets: Array
@@ -65,7 +65,7 @@ class _Loaded(NamedTuple):
 
 
 def read_columns(batches: Iterable[Batch], *, with_headers: bool) -> Iterator[Columns]:
-    """All records of `batches`, in order, in pieces. DecodeError where a batch is damaged."""
+    """Yield all records of `batches`, in order, in pieces. Raise DecodeError if a batch is damaged."""
     group: list[_Loaded] = []
     rows = size = 0
     for number, (header, batch) in enumerate(batches):
@@ -88,7 +88,7 @@ def read_columns(batches: Iterable[Batch], *, with_headers: bool) -> Iterator[Co
 
 
 def _decompress(header: BatchHeader, area: memoryview) -> Buffer | None:
-    """The records as bytes; None where there are too many to hold."""
+    """Return the records as bytes; None if there are too many to hold."""
     if header.compression == NONE or (not area and not header.records_count):
         return area
     chunks: list[bytes] = []
@@ -102,7 +102,7 @@ def _decompress(header: BatchHeader, area: memoryview) -> Buffer | None:
 
 
 def _read_group(group: Sequence[_Loaded], with_headers: bool) -> Iterable[Columns]:
-    """All of them at once, or, where that cannot be, one after the other."""
+    """Read all of them at once, or, if that is not possible, one after the other."""
     if not group:
         return ()
     try:
@@ -129,7 +129,7 @@ def _read_at_once(group: Sequence[_Loaded], with_headers: bool) -> list[Columns]
 
 
 def _cut(whole: Columns) -> Iterator[Columns]:
-    """Pieces of ROWS records. Only a batch of its own is larger, so all are of one batch."""
+    """Yield pieces of ROWS records. Only a batch that is read alone is larger, so all are of one batch."""
     [(number, count)] = whole.spans
     for start in range(0, count, ROWS):
         rows = min(ROWS, count - start)
@@ -144,13 +144,13 @@ def _cut(whole: Columns) -> Iterator[Columns]:
 
 
 def _take(area: bytes, first: Pieces, second: Pieces) -> tuple[pa.Array, pa.Array]:
-    """Two binary arrays: pieces of `area` that lie in it in turn, one of `first`, one of `second`, and so on."""
+    """Return two binary arrays: pieces of `area` that alternate in it, one of `first`, one of `second`, and so on."""
     count = len(first.starts)
     bounds = np.empty(4 * count, np.int32)
     bounds[0::4], bounds[1::4] = first.starts, first.ends
     bounds[2::4], bounds[3::4] = second.starts, second.ends
     buffers = [None, pa.py_buffer(bounds), pa.py_buffer(area)]
-    # The elements are by turns a piece of `first`, what is between, a piece of `second`, what is between.
+    # The elements alternate: a piece of `first`, the bytes between, a piece of `second`, the bytes between.
     laid_over = pa.Array.from_buffers(pa.binary(), max(0, 4 * count - 1), buffers)
     numbers = np.arange(0, 4 * count, 4, np.int32)
     return (
@@ -160,7 +160,7 @@ def _take(area: bytes, first: Pieces, second: Pieces) -> tuple[pa.Array, pa.Arra
 
 
 def _timestamps(group: Sequence[_Loaded], counts: Array, layout: Layout) -> pa.Array:
-    """In microseconds. Unusual where they would not fit."""
+    """Return the timestamps in microseconds. Raise Unusual if they would not fit."""
     headers = [each.header for each in group]
     bases = [each.base_timestamp if each.timestamp_type == CREATE_TIME else each.max_timestamp for each in headers]
     deltas = layout.timestamp_deltas
@@ -183,7 +183,7 @@ def _headers(area: bytes, layout: Layout) -> pa.Array:
 
 
 def _text(keys: pa.Array) -> pa.Array:
-    """Keys of headers as strings; bytes that are no UTF-8 are replaced, as Java does."""
+    """Return keys of headers as strings; bytes that are no UTF-8 are replaced, as Java does."""
     try:
         return keys.cast(pa.string())
     except pa.ArrowInvalid:
@@ -193,7 +193,7 @@ def _text(keys: pa.Array) -> pa.Array:
 
 
 def _one_by_one(number: int, batch: memoryview, with_headers: bool) -> Iterator[Columns]:
-    """One batch in the exact way."""
+    """Read one batch record by record, the exact way."""
     records: list[Record] = []
     size = 0
     for record in iter_records(batch):

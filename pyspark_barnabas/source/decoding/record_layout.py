@@ -1,11 +1,11 @@
-"""Where everything is inside the records of some batches, found for all of them at once with numpy.
+"""The positions of all parts of the records of some batches, found for all of them at once with numpy.
 
-Theory of operation: records say their own length, so they have to be walked one after the other to know where each
+Theory of operation: records contain their own length, so they have to be walked one after the other to know where each
 begins; that is done with as little Python as possible (`_walk`, which takes runs of equally long records in one step).
 Everything behind the length is then read for all records in parallel. How the beginnings were found does not matter:
 it is checked afterwards that each record ends where the next begins, and the last where its batch ends.
 
-Invariant: what is returned is what protocol.records.record.iter_records would read; anything else, damage or a form
+Invariant: the result is what protocol.records.record.iter_records would read; anything else, damage or a form
 that is merely rare, raises Unusual, and the caller reads the batches with iter_records.
 """
 
@@ -46,7 +46,7 @@ class Layout(NamedTuple):
 
 
 def find_layout(area: bytes, batches: Sequence[tuple[int, int]]) -> Layout:
-    """The layout of record areas that lie in `area` one behind the other: (bytes, records) of each. Or Unusual."""
+    """Return the layout of record areas that are adjacent in `area`: (bytes, records) of each. Raise Unusual."""
     starts, ends = _find_records(area, batches)
     data = np.frombuffer(area, np.uint8)
     lengths, position = read_varints(data, starts)
@@ -54,9 +54,7 @@ def find_layout(area: bytes, batches: Sequence[tuple[int, int]]) -> Layout:
         lengths.size and not 0 <= lengths.min() <= lengths.max() <= RECORD_BYTES_MAX
     ):
         raise Unusual
-    timestamp_deltas, position = read_varints(
-        data, position + 1, LONG_BYTES
-    )  # behind the attributes, which say nothing
+    timestamp_deltas, position = read_varints(data, position + 1, LONG_BYTES)  # behind the attributes, which are unused
     offset_deltas, position = read_varints(data, position)
     keys, position = _read_pieces(data, position)
     values, position = _read_pieces(data, position)
@@ -71,7 +69,7 @@ def find_layout(area: bytes, batches: Sequence[tuple[int, int]]) -> Layout:
 
 
 def _find_records(area: bytes, batches: Sequence[tuple[int, int]]) -> tuple[Array, Array]:
-    """Where each record begins, with its length, and where it has to end."""
+    """Return where each record begins, with its length, and where it has to end."""
     starts: list[int] = []
     position, last = 0, []
     for size, count in batches:
@@ -96,7 +94,7 @@ def _find_records(area: bytes, batches: Sequence[tuple[int, int]]) -> tuple[Arra
 
 
 def _walk(area: bytes, position: int, end: int, count: int, starts: list[int]) -> None:
-    """Append the beginnings of `count` records from `position` on. IndexError or nonsense where the bytes are."""
+    """Append the beginnings of `count` records from `position` on. Wrong bytes give IndexError or wrong beginnings."""
     left, before = count, 0
     while left:
         starts.append(position)
@@ -129,7 +127,7 @@ def _long_size(area: bytes, position: int) -> int:
 
 
 def _equal_run(area: bytes, position: int, size: int, end: int, first: int) -> int:
-    """How many records from `position` on look as long as the one before it (`size` bytes, with this first byte)."""
+    """Count the records from `position` on that look as long as the one before (`size` bytes, with this first byte)."""
     ahead = area[position:end:size]
     run = len(ahead) - len(ahead.lstrip(ahead[:1])) if ahead and ahead[0] == first else 0
     if run and first >= 0x80:
@@ -152,7 +150,7 @@ def _read_pieces(data: Array, position: Array) -> tuple[Pieces, Array]:
 
 
 def _read_headers(data: Array, position: Array, counts: Array) -> tuple[Pieces, Pieces, Array]:
-    """The headers of all records, record by record, and where each record's headers end."""
+    """Return the headers of all records, record by record, and where each record's headers end."""
     if counts.min() < 0 or counts.max() > HEADERS_MAX:
         raise Unusual
     first = np.cumsum(counts) - counts  # where a record's headers begin among all

@@ -1,7 +1,7 @@
 """Many varints at once, with numpy: the numbers at given positions of a buffer.
 
-Knows the encoding and nothing of records. Whatever is not read exactly (a varint longer than asked for, a position
-outside the buffer) raises Unusual: the caller reads those bytes some other way.
+Knows the encoding and nothing of records. Bytes that are not read exactly (a varint longer than requested, a position
+outside the buffer) raise Unusual: the caller reads them some other way.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ LONG_BYTES = 9  # 62 bits and a sign
 
 
 class Unusual(Exception):
-    """Bytes the quick way does not read. Whether they are damaged, the exact way finds out."""
+    """Bytes that the quick way does not read. The exact way finds out whether they are damaged."""
 
 
 def read_varints(data: Array, positions: Array, max_bytes: int = LENGTH_BYTES) -> tuple[Array, Array]:
-    """(numbers, the positions behind them), zig-zag decoded, both int64.
+    """Return (numbers, the positions behind them), zig-zag decoded, both int64.
 
     data: uint8. positions: int64. max_bytes: at most 9, the longest varint that is read.
     """

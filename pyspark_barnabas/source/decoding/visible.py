@@ -1,4 +1,4 @@
-"""Which batches of an answer a reader sees: none but undamaged ones, with data that was not aborted. Pure."""
+"""The batches of an answer that a reader sees: only undamaged ones, with data that was not aborted. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Batch = tuple[BatchHeader, memoryview]
 
 
 def visible(batches: Iterable[Batch], aborted: Iterable[Aborted] | None, start: int, end: int) -> list[Batch]:
-    """The batches with records that may be read and that reach into the offsets from `start` to below `end`.
+    """Return the batches with records that may be read and that reach into the offsets from `start` to below `end`.
 
     batches: in the order of the log. aborted: as the answer lists them, or None for read_uncommitted.
     """

@@ -1,1 +1,1 @@
-"""What the driver decides: where a read begins and ends, and what each task reads."""
+"""The driver's decisions: where a read begins and ends, and what each task reads."""

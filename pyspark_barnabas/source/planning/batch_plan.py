@@ -12,7 +12,7 @@ from pyspark_barnabas.source.subscription import Bound, Given
 
 
 def plan_batch(client: Client, settings: SourceSettings) -> list[OffsetRange]:
-    """What the tasks read, one range each. SourceError or DataLoss with a sentence where that cannot be."""
+    """Return the tasks' ranges, one each. Raise SourceError or DataLoss with a sentence if that is not possible."""
     partitions = cluster.find_partitions(client, settings.subscription)
     cluster.require_all(client, settings.subscription, partitions)
     starts = cluster.find_offsets(client, settings.starting, partitions, isolation=settings.isolation, side="starting")
@@ -26,7 +26,7 @@ def plan_batch(client: Client, settings: SourceSettings) -> list[OffsetRange]:
 
 
 def _within_what_is_there(client: Client, settings: SourceSettings, ranges: list[OffsetRange]) -> list[OffsetRange]:
-    """The ranges, checked where people gave the offsets; cut to what is there if that is no reason to fail."""
+    """Return the ranges, checked if the user gave the offsets; cut to what exists if that is no reason to fail."""
     partitions = [each.where for each in ranges]
     firsts: Offsets = {}
     lasts: Offsets = {}

@@ -1,7 +1,7 @@
-"""What a batch reads when topics have changed since the last: new partitions, lost ones, offsets that are gone. Pure.
+"""The ranges of a batch when topics have changed since the last: new partitions, lost ones, lost offsets. Pure.
 
-Where records cannot be read that should have been, that is a loss: one sentence for each. The caller fails with them,
-or, with failOnDataLoss=false, says them and goes on with the ranges that are left.
+Records that cannot be read but should have been are a loss: one sentence for each. The caller fails with them,
+or, with failOnDataLoss=false, logs them and continues with the remaining ranges.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pyspark_barnabas.source.ranges import OffsetRange
 
 
 class Changes(NamedTuple):
-    """What to read, and what is lost."""
+    """The ranges to read, and what is lost."""
 
     ranges: list[OffsetRange]
     losses: list[str]
 
 
 def new_partitions(start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, int]) -> set[TopicPartition]:
-    """Partitions that were not there when the last batch ended: they are read from their beginning."""
+    """Return the partitions that did not exist when the last batch ended: they are read from their beginning."""
     return end.keys() - start.keys()
 
 
@@ -31,7 +31,7 @@ def find_changes(
     end: Mapping[TopicPartition, int],
     earliest_of_new: Mapping[TopicPartition, int],
 ) -> Changes:
-    """Ranges from `start` to `end`. earliest_of_new: of `new_partitions`, as far as they are still there."""
+    """Return the ranges from `start` to `end`. earliest_of_new: of `new_partitions`, if they still exist."""
     losses: list[str] = []
     if vanished := new_partitions(start, end) - earliest_of_new.keys():
         losses.append(f"{describe(vanished)} came and went before anything was read of it")

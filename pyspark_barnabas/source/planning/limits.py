@@ -1,4 +1,4 @@
-"""How far one micro-batch goes: limits on its offsets, shared out over the partitions. Pure."""
+"""The size of one micro-batch: limits on its offsets, distributed over the partitions. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyspark_barnabas.source.offsets import Offsets
 
 
 def limit(start: Mapping[TopicPartition, int], latest: Mapping[TopicPartition, int], most: int) -> Offsets:
-    """Ends of a batch of about `most` offsets, each partition in proportion to what it has.
+    """Return the ends of a batch of about `most` offsets, each partition in proportion to what it has.
 
     Partitions without a start are left at their latest offset. Shares are rounded down, but not to nothing: one offset
     of each partition that has any is read, so that none starves, and there may be a few more than `most`.
@@ -24,14 +24,14 @@ def limit(start: Mapping[TopicPartition, int], latest: Mapping[TopicPartition, i
 
 
 def waiting(start: Mapping[TopicPartition, int], latest: Mapping[TopicPartition, int]) -> int:
-    """How many offsets there are to be read; of a partition without a start, all up to its latest offset."""
+    """Return how many offsets can be read; of a partition without a start, all up to its latest offset."""
     return sum(end - start.get(where, 0) for where, end in latest.items())
 
 
 class Patience:
-    """minOffsetsPerTrigger: whether to wait for more, which it does for no longer than `max_delay_ms`.
+    """The timer of minOffsetsPerTrigger: whether to wait for more, for no longer than `max_delay_ms`.
 
-    The first batch is never waited for, as in Spark's own source. Times are any clock's milliseconds.
+    The first batch never waits, as in Spark's own source. Times are any clock's milliseconds.
     """
 
     def __init__(self, least: int, max_delay_ms: int) -> None:
@@ -40,7 +40,7 @@ class Patience:
         self._last_ms: int | None = None
 
     def waits(self, offsets: int, now_ms: int) -> bool:
-        """Whether a batch of so many offsets is put off; if not, the time runs anew."""
+        """Return whether a batch of so many offsets is delayed; if not, restart the timer."""
         if self._last_ms is not None and offsets < self._least and now_ms - self._last_ms < self._max_delay_ms:
             return True
         self._last_ms = now_ms

@@ -21,9 +21,9 @@ _LOG = logging.getLogger("pyspark_barnabas.source")
 
 
 class StreamPlan:
-    """One run of a query. What was read is known to Spark's checkpoint and not here.
+    """One run of a query. The offsets that were read are in Spark's checkpoint and not here.
 
-    `seen` is what the cluster last said of where the partitions end.
+    `seen` has the ends of the partitions, as the cluster last reported them.
     """
 
     def __init__(self, client: Client, settings: SourceSettings) -> None:
@@ -34,7 +34,7 @@ class StreamPlan:
         self._patience = Patience(settings.min_offsets, settings.max_trigger_delay_ms)
 
     def first_offsets(self) -> Offsets:
-        """Where a query without a checkpoint begins."""
+        """Return where a query without a checkpoint begins."""
         partitions = cluster.find_partitions(self._client, self._settings.subscription)
         cluster.require_all(self._client, self._settings.subscription, partitions)
         return cluster.find_offsets(
@@ -42,13 +42,13 @@ class StreamPlan:
         )
 
     def fix_the_end(self) -> None:
-        """Trigger.AvailableNow: read what there is now, in however many batches, and nothing that comes later."""
+        """Fix the end for Trigger.AvailableNow: read all that exists now, in any number of batches, nothing newer."""
         self._last = self._ends({})
 
     def end_of_batch(self, start: Offsets, most: int | None, *, waits: bool) -> Offsets:
-        """Where the batch from `start` on ends; `start` itself where it is to wait for more.
+        """Return where the batch from `start` on ends; `start` itself if it has to wait for more.
 
-        most: how many offsets it has at most, None for all. waits: whether minOffsetsPerTrigger counts; where the end
+        most: how many offsets it has at most, None for all. waits: whether minOffsetsPerTrigger counts; if the end
         is fixed it does not, for then nothing more would come.
         """
         latest = self._ends(start) if self._last is None else self._last
@@ -62,7 +62,7 @@ class StreamPlan:
         return limit(begins, latest, most)
 
     def ranges(self, start: Offsets, end: Offsets) -> list[OffsetRange]:
-        """What the tasks of a batch read. DataLoss where something cannot be read, if that is to be an error."""
+        """Return the ranges of a batch's tasks. Raise DataLoss if records are gone and failOnDataLoss is set."""
         changes = find_changes(start, end, self._earliest_of_new(start, end))
         lose(changes.losses, fail=self._settings.fail_on_data_loss)
         return plan(
@@ -72,9 +72,9 @@ class StreamPlan:
         )
 
     def commit(self, end: Offsets) -> None:
-        """Let the group's committed offsets follow, if asked to. They are for people to see: Spark's checkpoint counts.
+        """Commit the group's offsets, if configured. They are informative: Spark's checkpoint is authoritative.
 
-        What passes is left for the next batch, whose commit covers this one.
+        A retriable error is only logged: the next batch's commit covers this one.
         """
         if not self._settings.commit_group or not end:
             return
@@ -97,7 +97,7 @@ class StreamPlan:
         return self.seen
 
     def _earliest_of_new(self, start: Offsets, end: Offsets) -> Offsets:
-        """Where new partitions begin, of those that are still there."""
+        """Return where new partitions begin that still exist."""
         new = new_partitions(start, end)
         if new:
             new &= cluster.find_partitions(self._client, self._settings.subscription)

@@ -1,1 +1,1 @@
-"""The source as Spark meets it: a reader of batches, and readers of streams."""
+"""The source's interfaces for Spark: a reader of batches, and readers of streams."""

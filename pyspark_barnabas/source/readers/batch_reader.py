@@ -28,7 +28,7 @@ class BatchReader(SentToWorkers, DataSourceReader):  # type: ignore[misc]  # bec
 
     @sentence_alone
     def partitions(self) -> list[InputPartition]:
-        """One for each task. Spark makes one of its own where there are none."""
+        """Return one partition for each task. Spark adds one if there are none."""
         connection = self._settings.connection
         with new_client(connection) as client, explaining("planning what to read", connection):
             reach(client, connection, timeout_ms=connection.request_timeout_ms, option="kafka.request.timeout.ms")
@@ -36,7 +36,7 @@ class BatchReader(SentToWorkers, DataSourceReader):  # type: ignore[misc]  # bec
 
     @sentence_alone
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The rows of one of them, as Arrow record batches."""
+        """Return the rows of a partition, as Arrow record batches."""
         from pyspark_barnabas.source.task import read
 
         keep_what_is_loaded()

@@ -1,4 +1,4 @@
-"""`spark.readStream` on Spark 4.2 and later, which ask where a batch ends: limits, AvailableNow, lag."""
+"""`spark.readStream` on Spark 4.2 and later, which request the end of a batch: limits, AvailableNow, lag."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from pyspark_barnabas.telling.user_errors import sentence_alone
 
 
 class LimitedStreamReader(StreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
-    """A reader that is told where a batch begins and how much it may have."""
+    """A reader that gets the beginning of a batch and its limit."""
 
     takes_limits = True
 
     @sentence_alone
     def prepareForTriggerAvailableNow(self) -> None:
-        """What is there now is all that will be read."""
+        """Limit the run to what exists now."""
         with self._planning() as plan:
             plan.fix_the_end()
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """One of the two limits: Spark has no name for both, so that latestOffset looks at the other itself."""
+        """Return one of the two limits: Spark has no name for both, so latestOffset checks the other itself."""
         if self._settings.max_offsets:
             return ReadMaxRows(self._settings.max_offsets)
         if self._settings.min_offsets:
@@ -36,12 +36,12 @@ class LimitedStreamReader(StreamReader, SupportsTriggerAvailableNow):  # type: i
 
     @sentence_alone
     def latestOffset(self, start: Json, limit: ReadLimit) -> Json:  # type: ignore[override]  # because Spark asks so
-        """Where the batch from `start` on ends."""
+        """Return where the batch from `start` on ends."""
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         waits = not isinstance(limit, ReadAllAvailable)
         with self._planning() as plan:
             return to_json(plan.end_of_batch(from_json(start), most, waits=waits))
 
     def reportLatestOffset(self) -> Json | None:
-        """For Spark's report of progress."""
+        """Return the latest offsets for Spark's progress report."""
         return None if self._made is None or self._made.seen is None else to_json(self._made.seen)

@@ -1,7 +1,7 @@
 """`spark.readStream`: Spark's view of a stream, whose driver's part is stream_plan and whose tasks are task.read.
 
-This one is for Spark 4.0 and 4.1, which ask a Python source for the latest offset and for nothing else: a batch has all
-that is there. `limited_stream_reader` is what later releases get.
+This one is for Spark 4.0 and 4.1, which request only the latest offset from a Python source: a batch has all
+that exists. Later releases get `limited_stream_reader`.
 """
 
 from __future__ import annotations
@@ -27,34 +27,35 @@ from pyspark_barnabas.worker.workers import keep_what_is_loaded
 
 
 class RefusingReader(DataSourceStreamReader):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
-    """Stands for a reader that cannot be made, and says why as soon as it is asked anything."""
+    """Stands for a reader that cannot be created, and raises the error at the first call."""
 
     def __init__(self, error: UserError) -> None:
         self._error = error
 
     @sentence_alone
     def initialOffset(self) -> Json:
-        """Raise what is wrong."""
+        """Raise the error."""
         raise self._error
 
     @sentence_alone
     def latestOffset(self, *_: Any) -> Json:
-        """Raise what is wrong."""
+        """Raise the error."""
         raise self._error
 
     @sentence_alone
     def partitions(self, start: Json, end: Json) -> list[InputPartition]:
-        """Raise what is wrong."""
+        """Raise the error."""
         raise self._error
 
     @sentence_alone
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Raise what is wrong."""
+        """Raise the error."""
         raise self._error
 
 
 class StreamReader(SentToWorkers, DataSourceStreamReader):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
-    """Lives in a process of Spark's driver for the whole run of a query; another one is pickled to the tasks."""
+    """The reader of a stream. It lives in a process of Spark's driver for the whole run of a query; another one is
+    pickled to the tasks."""
 
     takes_limits = False
 
@@ -80,25 +81,25 @@ class StreamReader(SentToWorkers, DataSourceStreamReader):  # type: ignore[misc]
 
     @sentence_alone
     def initialOffset(self) -> Json:
-        """Where a query without a checkpoint begins."""
+        """Return where a query without a checkpoint begins."""
         with self._planning() as plan:
             return to_json(plan.first_offsets())
 
     @sentence_alone
     def latestOffset(self) -> Json:
-        """Where the next batch ends. Spark does not say where it begins: what was seen last is never gone behind."""
+        """Return where the next batch ends. Spark does not give its start: the end is never below the last one seen."""
         with self._planning() as plan:
             return to_json(plan.end_of_batch(plan.seen or {}, None, waits=False))
 
     @sentence_alone
     def partitions(self, start: Json, end: Json) -> list[InputPartition]:
-        """One for each task."""
+        """Return one partition for each task."""
         with self._planning() as plan:
             return [RangePartition(each) for each in plan.ranges(from_json(start), from_json(end))]
 
     @sentence_alone
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The rows of one of them, as Arrow record batches."""
+        """Return the rows of a partition, as Arrow record batches."""
         from pyspark_barnabas.source.task import read
 
         keep_what_is_loaded()
@@ -106,10 +107,10 @@ class StreamReader(SentToWorkers, DataSourceStreamReader):  # type: ignore[misc]
 
     @sentence_alone
     def commit(self, end: Json) -> None:
-        """Everything up to there is in Spark's checkpoint."""
+        """Commit the offsets up to `end`, which are in Spark's checkpoint."""
         with self._planning() as plan:
             plan.commit(from_json(end))
 
     def stop(self) -> None:
-        """The run is over."""
+        """Close the client at the end of the run."""
         client_for(self._settings.connection).close()

@@ -1,6 +1,6 @@
 """Logs as tables, without a broker: a batch source that reads a data directory of Barnabas or of Apache Kafka.
 
-What is here knows files and bytes; only `schemas`, `rows` and `reader` know Spark and Arrow.
+These modules know files and bytes; only `schemas`, `rows` and `reader` know Spark and Arrow.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def schema(options: Mapping[str, str]) -> Any:
-    """The StructType of the rows that these options ask for."""
+    """Return the StructType of the rows for these options."""
     from pyspark_barnabas.source.segments.schemas import schema_of
     from pyspark_barnabas.source.segments.settings import read_settings
 

@@ -1,10 +1,10 @@
-"""What became of the transactions in a partition: committed, aborted, or open, from the markers in its log.
+"""The outcomes of the transactions in a partition: committed, aborted, or open, from the markers in its log.
 
-A record counts as the first marker of its producer behind it says. Where none is left in the log (its batch is damaged,
-or compaction took it), the `.txnindex` files are asked for an abort that covers the record; otherwise it is open.
+The first marker of its producer behind a record decides about it. If none is left in the log (its batch is damaged,
+or compaction removed it), an abort in the `.txnindex` files that covers the record decides; otherwise it is open.
 
-Memory follows the producers and transactions of the stretch in question, never the length of the log: what lies behind
-it is read header by header, only until nothing is pending.
+Memory depends on the producers and transactions of the stretch in question, never on the length of the log: the log
+behind it is read header by header, only until nothing is pending.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from barnabas.protocol.records.control import EndTxnMarker, read_marker
 
 
 class Outcome(StrEnum):
-    """What became of the transaction that a record stands in."""
+    """The outcome of a record's transaction."""
 
     COMMITTED = "committed"
     ABORTED = "aborted"
@@ -51,17 +51,17 @@ class Outcomes:
         self._aborted: dict[int, list[AbortedTxn]] = {}
 
     def add(self, marker: EndTxnMarker) -> None:
-        """Take a marker; they come in the order of the log."""
+        """Add a marker; they come in the order of the log."""
         self._offsets.setdefault(marker.producer_id, []).append(marker.offset)
         self._is_commit.setdefault(marker.producer_id, []).append(marker.commit)
 
     def add_indexed(self, entries: Iterable[AbortedTxn]) -> None:
-        """Take what the transaction indexes say, for data whose marker is not in the log any more."""
+        """Add the entries of the transaction indexes, for data whose marker is not in the log any more."""
         for entry in entries:
             self._aborted.setdefault(entry.producer_id, []).append(entry)
 
     def of(self, header: BatchHeader) -> Outcome | None:
-        """What became of a batch's transaction; None for a batch that is in none, and for markers."""
+        """Return the outcome of a batch's transaction; None for a batch that is in none, and for markers."""
         if not header.is_transactional or header.is_control:
             return None
         producer_id, offset = header.producer_id, header.base_offset
@@ -75,7 +75,7 @@ class Outcomes:
 
 
 def read_outcomes(files: PartitionFiles, segment: int, start: int, end: int) -> Outcomes:
-    """The outcomes of what begins in the bytes [start, end) of a segment."""
+    """Return the outcomes of the batches that begin in the bytes [start, end) of a segment."""
     outcomes, pending = Outcomes(), set[int]()
     for place, marker in _walk(files, segment, start):
         if marker is not None:
@@ -91,7 +91,7 @@ def read_outcomes(files: PartitionFiles, segment: int, start: int, end: int) -> 
 
 
 def first_open_offset(files: PartitionFiles) -> int | None:
-    """Where the oldest open transaction begins: readers of committed data get nothing from there on. None: no such."""
+    """Return where the oldest open transaction begins: committed readers get nothing from there on. None if none."""
     begun: dict[int, int] = {}
     for place, marker in _walk(files, 0, 0):
         if marker is not None:
@@ -106,7 +106,7 @@ def first_open_offset(files: PartitionFiles) -> int | None:
 
 
 def _walk(files: PartitionFiles, segment: int, start: int) -> Iterator[tuple[Place, EndTxnMarker | None]]:
-    """The transactional batches from a position on to the end of the log, markers with what they say."""
+    """Yield the transactional batches from a position on to the end of the log, markers with their content."""
     for number in range(segment, len(files.segments)):
         size = files.segments[number].size
         bounds = Bounds(files.segments[number].base_offset, files.limit(number))
@@ -121,7 +121,7 @@ def _walk(files: PartitionFiles, segment: int, start: int) -> Iterator[tuple[Pla
 
 
 def _marker_at(file: LogFile, position: int, header: BatchHeader) -> EndTxnMarker | None:
-    """The marker in a control batch; None where it is damaged, emptied by compaction or says something else."""
+    """Return the marker in a control batch; None if it is damaged, emptied by compaction or of another type."""
     batch = batch_at(file, position, header)
     try:
         return None if batch is None else read_marker(batch)
@@ -130,7 +130,7 @@ def _marker_at(file: LogFile, position: int, header: BatchHeader) -> EndTxnMarke
 
 
 def _read_indexes(files: PartitionFiles, segment: int) -> list[AbortedTxn]:
-    """What the transaction indexes from a segment on say, without those that cannot be read."""
+    """Return the entries of the transaction indexes from a segment on, without those that cannot be read."""
     entries: list[AbortedTxn] = []
     for number in range(segment, len(files.segments)):
         data = DISK.content(files.path(number, FileKind.TXN_INDEX))

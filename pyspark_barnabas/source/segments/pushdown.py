@@ -1,6 +1,6 @@
 """Filters that Spark offers, turned into fewer partitions and shorter ranges of offsets.
 
-Every filter stays Spark's to apply: here it only saves reading. So a filter that is not understood costs time, and
+Spark still applies every filter: here they only reduce reading. So a filter that is not understood costs time, and
 never a row.
 """
 
@@ -15,14 +15,14 @@ _PLACE = ("topic", "partition")
 
 
 class Wanted(NamedTuple):
-    """What the filters leave: a test for (topic, partition), and a range of offsets."""
+    """The result of the filters: a test for (topic, partition), and a range of offsets."""
 
     place: Callable[[str, int], bool]
     offsets: OffsetRange
 
 
 def narrow(filters: Iterable[Any]) -> Wanted:
-    """What is left to read. The filters are Spark's: EqualTo, In, GreaterThan … known by their classes' names."""
+    """Return what is left to read. The filters are Spark's: EqualTo, In, GreaterThan …, known by class name."""
     tests: list[tuple[int, Callable[[Any], bool]]] = []
     start, end = 0, None
     for each in filters:

@@ -1,7 +1,7 @@
-"""What Spark calls: a batch reader over a data directory.
+"""The interface for Spark: a batch reader over a data directory.
 
-`partitions` lists the directory and cuts the logs, in one process; `read` runs in the tasks, and needs only what it was
-handed. Everything is as of the listing: what a running broker appends meanwhile is not seen by any task.
+`partitions` lists the directory and cuts the logs, in one process; `read` runs in the tasks, and needs only its
+argument. Everything is as of the listing: what a running broker appends meanwhile is not seen by any task.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EVERYTHING = Wanted(lambda topic, partition: True, OffsetRange())
 
 
 class Part(InputPartition):  # type: ignore[misc]  # because the checks run without pyspark
-    """What one task reads."""
+    """The pieces that one task reads."""
 
     def __init__(self, pieces: tuple[Piece, ...]) -> None:
         super().__init__(pieces)
@@ -37,7 +37,7 @@ class Part(InputPartition):  # type: ignore[misc]  # because the checks run with
 
 
 class SegmentReader(SentToWorkers, DataSourceReader):  # type: ignore[misc]  # because the checks run without pyspark
-    """Reads what the options ask for.
+    """A reader of a data directory, as the options configure it.
 
     Spark refuses a reader that takes filters unless spark.sql.python.filterPushdown.enabled is set, so the method that
     takes them is only found where Spark calls it.
@@ -50,12 +50,12 @@ class SegmentReader(SentToWorkers, DataSourceReader):  # type: ignore[misc]  # b
         self.pushFilters = _PushFilters(self)
 
     def narrow(self, filters: Iterable[Any]) -> None:
-        """Read less than the options say."""
+        """Reduce reading by the filters."""
         self._wanted = narrow(filters)
 
     @sentence_alone
     def partitions(self) -> list[Part]:
-        """One part for each task."""
+        """Return one part for each task."""
         settings = self._settings
         found = read_layout(settings.path, settings.wants)
         _refuse_missing(settings, found)
@@ -70,7 +70,7 @@ class SegmentReader(SentToWorkers, DataSourceReader):  # type: ignore[misc]  # b
         return [Part(part) for part in parts] or [Part(())]
 
     def read(self, partition: Part) -> Iterator[Any]:
-        """The rows of a part, as Arrow batches."""
+        """Return the rows of a part, as Arrow batches."""
         keep_what_is_loaded()
         return sentence_alone_in_rows(self._rows(partition))
 
@@ -98,7 +98,7 @@ class SegmentReader(SentToWorkers, DataSourceReader):  # type: ignore[misc]  # b
 
 
 class _PushFilters:
-    """`pushFilters` as Spark calls it, where it calls it at all: its look at whether there is one finds the default."""
+    """`pushFilters` for Spark's call; Spark's check whether the method is overridden finds the default."""
 
     __func__ = staticmethod(getattr(DataSourceReader, "pushFilters", lambda: None))  # Spark 4.0 has none
 
@@ -106,13 +106,13 @@ class _PushFilters:
         self._reader = reader
 
     def __call__(self, filters: list[Any]) -> list[Any]:
-        """Read less, and leave every filter to Spark as well."""
+        """Reduce reading, and leave every filter to Spark as well."""
         self._reader.narrow(filters)
         return filters
 
 
 def _arrow_schema(schema: Any) -> Any:
-    """With timestamps in UTC, which is what Spark's function does unasked as long as it takes no time zone."""
+    """Return the schema with timestamps in UTC, the default of Spark's function as long as it takes no time zone."""
     asked = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
     return to_arrow_schema(schema, **asked)
 
@@ -123,7 +123,7 @@ def _intersect(one: OffsetRange, other: OffsetRange) -> OffsetRange:
 
 
 def _refuse_missing(settings: Settings, layout: Iterable[PartitionFiles]) -> None:
-    """OptionError for a topic or a partition that was named and is not there."""
+    """Raise OptionError for a topic or a partition that was named and does not exist."""
     found = {(files.topic, files.partition) for files in layout}
     topics = {topic for topic, _ in found}
     named = set(settings.topics or ()) - topics

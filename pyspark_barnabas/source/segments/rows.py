@@ -1,7 +1,7 @@
 """Stretches of logs as Arrow rows: one per record, one per batch, or one per finding.
 
-Records are decoded many batches at a time, and what belongs to a batch is repeated for its records by Arrow. Where a
-batch is whole and its records are not what their format says, the batch becomes one row that says so.
+Records are decoded many batches at a time, and the columns of a batch are repeated for its records by Arrow. If a
+batch is whole and its records do not match their format, the batch becomes one row that says so.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def _of_header(name: str) -> Cell:
 
 
 def _known(name: str) -> Cell:
-    """A field of the header in which -1 says that there is nothing."""
+    """Return a cell of a header's field in which -1 means that there is no value."""
     return lambda each: None if each.header is None or getattr(each.header, name) < 0 else getattr(each.header, name)
 
 
 def _whole(name: str) -> Cell:
-    """A field of the header that is only believed where the batch is whole."""
+    """Return a cell of a header's field that is only valid if the batch is whole."""
     return lambda each: None if each.header is None or each.damage else getattr(each.header, name)
 
 
@@ -78,10 +78,10 @@ _BATCH: dict[str, Cell] = {
 
 
 def batch_rows(stretches: Iterable[Stretch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """A row for each stretch."""
+    """Yield a row for each stretch."""
     group: list[Stretch] = []
     for stretch in stretches:
-        group.append(stretch._replace(batch=None))  # the bytes are not kept
+        group.append(stretch._replace(batch=None))  # the bytes are not stored
         if len(group) == _ROWS:
             yield _batch_rows(group, schema)
             group = []
@@ -95,7 +95,7 @@ def _batch_rows(group: Sequence[Stretch], schema: pa.Schema) -> pa.RecordBatch:
 
 
 def finding_rows(rows: Iterable[tuple[str, int, Finding]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """A row for each finding, with the topic and the partition in front."""
+    """Yield a row for each finding, with the topic and the partition in front."""
     table = [
         (topic, partition, found.path, found.position, found.offset, found.kind.value, found.detail)
         for topic, partition, found in rows
@@ -107,7 +107,7 @@ def finding_rows(rows: Iterable[tuple[str, int, Finding]], schema: pa.Schema) ->
 
 
 def record_rows(stretches: Iterable[Stretch], offsets: OffsetRange, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """A row for each record within `offsets`, and one for each stretch that holds none that can be read."""
+    """Yield a row for each record within `offsets`, and one for each stretch without a readable record."""
     group: list[Stretch] = []
     size = 0
     for stretch in stretches:
@@ -187,5 +187,5 @@ def _record_rows(
 
 
 def _microseconds(timestamp_ms: int) -> int:
-    """What Arrow counts; times that it cannot count become the last one it can."""
+    """Return the time in Arrow's unit; times out of its range become the nearest one within it."""
     return min(max(timestamp_ms, -_TIMESTAMP_MAX), _TIMESTAMP_MAX) * _MICROSECONDS

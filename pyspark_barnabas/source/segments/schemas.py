@@ -1,7 +1,7 @@
 """The columns of the segment source.
 
-A null says that there is no such thing: no producer id, no sequence, no transaction. A row of a damaged stretch has its
-place and its `damage`, and null in whatever could not be read.
+A null means that there is no value: no producer id, no sequence, no transaction. A row of a damaged stretch has its
+place and its `damage`, and null in all that could not be read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TYPES: dict[str, DataType] = {
 
 _PLACE = ("topic STRING", "partition INT")
 _BATCH = (
-    "base_offset BIGINT",  # of the batch; what a damaged header claims, where there is one
+    "base_offset BIGINT",  # of the batch; the claim of a damaged header, if there is one
     "leader_epoch INT",
     "producer_id BIGINT",
     "producer_epoch INT",
@@ -74,6 +74,6 @@ _COLUMNS = {
 
 
 def schema_of(content: str) -> StructType:
-    """The schema of `records`, `batches` or `findings`."""
+    """Return the schema of `records`, `batches` or `findings`."""
     columns = [column.split() for column in _COLUMNS[content]]
     return StructType([StructField(name, _TYPES[kind]) for name, kind in columns])

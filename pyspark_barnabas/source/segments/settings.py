@@ -1,4 +1,4 @@
-"""The options of the segment source, read once: which partitions, which offsets of each, and what a row is."""
+"""The options of the segment source, parsed once: which partitions, which offsets of each, and what a row is."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _INTERNAL = frozenset((CLUSTER_METADATA_TOPIC, CONSUMER_OFFSETS_TOPIC, TRANSACTI
 
 @dataclass(frozen=True)
 class Settings:
-    """What to read. Topics that are the broker's own are read when they are named, and only then.
+    """The data to read. The broker's internal topics are only read if they are named.
 
     starting, ending: offsets by topic and partition, -2 for the first and -1 for the end of the log.
     """
@@ -44,7 +44,7 @@ class Settings:
     fail_on_data_loss: bool = True
 
     def wants(self, topic: str, partition: int) -> bool:
-        """Whether a partition is read."""
+        """Return whether a partition is read."""
         if self.assigned is not None:
             return partition in self.assigned.get(topic, ())
         if self.topics is not None:
@@ -52,14 +52,14 @@ class Settings:
         return topic not in _INTERNAL and (self.pattern is None or re.search(self.pattern, topic) is not None)
 
     def offsets(self, files: PartitionFiles) -> OffsetRange:
-        """The offsets to read of a partition."""
+        """Return the offsets to read of a partition."""
         place = files.topic, files.partition
         start, end = self.starting.get(place, _EARLIEST), self.ending.get(place, _LATEST)
         return OffsetRange(files.log_start_offset if start == _EARLIEST else start, None if end == _LATEST else end)
 
 
 def read_settings(options: Mapping[str, str]) -> Settings:
-    """The options as Spark hands them over. OptionError with a sentence for what means nothing."""
+    """Parse the options as Spark passes them. Raise OptionError with a sentence for an invalid one."""
     check_names(options)
     path = text(options, "path")
     if path is None:

@@ -1,8 +1,8 @@
-"""Cutting logs into parts that are read side by side: byte ranges that begin where a batch begins.
+"""Cutting logs into parts that are read in parallel: byte ranges that begin where a batch begins.
 
-Where batches begin is asked of the segment's `.index`, and not believed: at each place that is taken there has to be a
-whole batch that ends with the offset the index tells. An index that is not there (that of an active segment is in the
-broker's memory) or that lies is passed over, and the headers are walked instead.
+The segment's `.index` gives the beginnings of batches, and is verified: at each chosen position there has to be a
+whole batch that ends with the offset in the index. An index that is missing (that of an active segment is in the
+broker's memory) or wrong is ignored, and the headers are walked instead.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files.names import FileKind
 from barnabas.protocol.files.offset_index import OffsetIndexEntry
 
-OPEN_COST_BYTES = 1 << 18  # what opening a file costs, in bytes that could be read meanwhile
+OPEN_COST_BYTES = 1 << 18  # the cost of opening a file, in bytes that could be read meanwhile
 
 
 class OffsetRange(NamedTuple):
-    """Offsets from `start` up to, and not with, `end`; None: as far as the log goes."""
+    """Offsets from `start` up to, and not with, `end`; None: up to the end of the log."""
 
     start: int = 0
     end: int | None = None
 
     def overlaps(self, first: int, last: int) -> bool:
-        """Whether any of the offsets first to last is wanted."""
+        """Return whether any of the offsets first to last is wanted."""
         return last >= self.start and (self.end is None or first < self.end)
 
 
@@ -49,19 +49,19 @@ class Piece(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The segment's log."""
+        """The path of the segment's log."""
         return self.files.log_path(self.segment)
 
     def open(self) -> LogFile:
-        """The segment's log, as long as it was found."""
+        """Open the segment's log, limited to the size that was listed."""
         return LogFile(self.path, self.files.segments[self.segment].size)
 
 
 def plan(
     partitions: Iterable[tuple[PartitionFiles, OffsetRange]], *, split_bytes: int, parts_min: int
 ) -> list[tuple[Piece, ...]]:
-    """The parts, each of one or more pieces: none is much larger than `split_bytes`, and there are `parts_min` of them
-    if the data is enough for that."""
+    """Return the parts, each of one or more pieces: none is much larger than `split_bytes`, and there are `parts_min`
+    of them if the data is enough for that."""
     segments = [piece for piece in whole_segments(partitions) if piece.end]
     total = sum(piece.end + OPEN_COST_BYTES for piece in segments)
     target = max(1, min(split_bytes, -(-total // max(1, parts_min))))
@@ -79,9 +79,9 @@ def plan(
 
 
 def whole_segments(partitions: Iterable[tuple[PartitionFiles, OffsetRange]]) -> list[Piece]:
-    """Every segment that may hold wanted offsets, uncut. Empty ones, too: that one is empty may be a finding.
+    """Return every segment that may hold wanted offsets, uncut. Empty ones, too: an empty one may be a finding.
 
-    A partition without segments has a piece without bytes, for what lies beside them.
+    A partition without segments has a piece without bytes, for the other files of its directory.
     """
     return [piece for files, offsets in partitions for piece in _wanted_segments(files, offsets)]
 
@@ -97,7 +97,7 @@ def _wanted_segments(files: PartitionFiles, offsets: OffsetRange) -> Iterator[Pi
 
 
 def _cut(whole: Piece, target: int) -> Iterator[Piece]:
-    """The segment in pieces of about `target` bytes."""
+    """Yield the segment in pieces of about `target` bytes."""
     start = 0
     if whole.end > 2 * target:
         for boundary in _boundaries(whole, target):
@@ -107,7 +107,7 @@ def _cut(whole: Piece, target: int) -> Iterator[Piece]:
 
 
 def _boundaries(whole: Piece, target: int) -> list[int]:
-    """Positions at which batches begin, about `target` bytes apart."""
+    """Return positions at which batches begin, about `target` bytes apart."""
     with whole.open() as file:
         indexed = _indexed_boundaries(whole, file, target)
         if indexed is not None:
@@ -122,7 +122,7 @@ def _boundaries(whole: Piece, target: int) -> list[int]:
 
 
 def _indexed_boundaries(whole: Piece, file: LogFile, target: int) -> list[int] | None:
-    """What the offset index says, where it is true; None where it is not there, is too short to help, or lies."""
+    """Return the positions of the offset index, if it is right; None if it is missing, too short to help, or wrong."""
     base_offset = whole.files.segments[whole.segment].base_offset
     found, wanted = [], target
     for entry in _indexed(whole.files, whole.segment):
@@ -136,7 +136,7 @@ def _indexed_boundaries(whole: Piece, file: LogFile, target: int) -> list[int] |
 
 
 def _indexed(files: PartitionFiles, segment: int) -> Iterable[OffsetIndexEntry]:
-    """The entries of a segment's offset index, true or not; none if it has none that can be read."""
+    """Return the entries of a segment's offset index, unverified; none if it has none that can be read."""
     data = DISK.content(files.path(segment, FileKind.OFFSET_INDEX))
     try:
         return offset_entries(data or b"")

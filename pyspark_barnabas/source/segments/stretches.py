@@ -1,6 +1,6 @@
-"""What a task meets in its pieces of a log: each batch with its outcome, each damaged stretch with what is known of it.
+"""The contents of a task's pieces of a log: each batch with its outcome, each damaged stretch with its description.
 
-What `read_committed` hides is hidden here, for records and batches alike, and damage refused as a consumer would.
+`read_committed` hides its batches here, for records and batches alike, and damage is an error as for a consumer.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pyspark_barnabas.telling.user_errors import UserError
 
 
 class LogDamaged(UserError, ValueError):
-    """A log that was to be read as consumers read it is damaged, or gone; the message says where."""
+    """A log that had to be read as consumers read it is damaged, or gone; the message says where."""
 
 
 class Stretch(NamedTuple):
-    """A batch with what became of it, or a damaged stretch: `damage` is a sentence then, and `batch` None."""
+    """A batch with its outcome, or a damaged stretch: `damage` is a sentence then, and `batch` None."""
 
     topic: str
     partition: int
@@ -40,7 +40,7 @@ class Stretch(NamedTuple):
 
 
 def read_stretches(piece: Piece, *, is_committed: bool, fail_on_data_loss: bool) -> Iterator[Stretch]:
-    """Everything in a piece that may hold wanted offsets, in the order of the log."""
+    """Yield everything in a piece that may hold wanted offsets, in the order of the log."""
     try:
         yield from _read(piece, is_committed, fail_on_data_loss)
     except FileNotFoundError as error:
@@ -97,7 +97,7 @@ def _control_type(batch: memoryview) -> int | None:
 
 
 def narrowed(piece: Piece, end: int | None) -> Piece:
-    """The piece without the offsets from `end` on; None takes nothing away."""
+    """Return the piece without the offsets from `end` on; None removes nothing."""
     if end is None:
         return piece
     start, old = piece.offsets
