@@ -1,4 +1,4 @@
-"""The jobs that show what the sink and the sources are for: `validate`, `aggregate`, `audit`.
+"""The example jobs of the sink and the sources: `validate`, `aggregate`, `audit`.
 
-They read like what a user would write: options in Kafka's and Spark's words, pure DataFrame transforms, thin mains.
+They are written as a user would write them: Kafka's and Spark's option names, pure DataFrame transforms, short mains.
 """

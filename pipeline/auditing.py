@@ -1,7 +1,7 @@
-"""The audit's questions, asked one after the other of the same rows.
+"""The audit's questions, which are answered one after the other from the same rows.
 
-A question that cannot be asked (no broker, a topic that is not there, a log that cannot be read) gets the answer
-`unknown` with a sentence, and the others are still asked.
+A question that cannot be answered (no broker, a missing topic, a log that cannot be read) gets the answer
+`unknown` with a sentence, and the others are still answered.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from pipeline.ledgers import BatchSum, LedgerRow, ReadLedger, check_ledger, read
 from pipeline.transforms import batches, coverage, orders, reference, revenue, sums, visibility
 from pipeline.verdict import Check, Finding
 
-_COLLECTED = 1000  # findings that are looked at one by one; more are only counted
+_COLLECTED = 1000  # findings that are examined one by one; more are only counted
 _SHOWN = 20
-_RAISED = re.compile(r"(?!org\.|java\.|scala\.)[a-z_]\w*(?:\.\w+)*\.[A-Z]\w*: (.+)")  # module, class, and what it says
+_RAISED = re.compile(r"(?!org\.|java\.|scala\.)[a-z_]\w*(?:\.\w+)*\.[A-Z]\w*: (.+)")  # module, class, and its message
 _CANNOT_TELL = (PySparkException, Py4JError, KafkaError, OSError, ValueError)
 
 
 def ledger_topic(prefix: str) -> str:
-    """The topic of the ledger of the sink with this prefix."""
+    """Return the topic of the ledger of the sink with this prefix."""
     return f"__{prefix}.ledger"
 
 
@@ -54,7 +54,7 @@ class AuditConfig:
 
 
 class Audit:
-    """One audit. Rows are read when a question needs them, and kept for the next."""
+    """One audit. Rows are read when a question needs them, and cached for the next."""
 
     def __init__(self, spark: SparkSession, config: AuditConfig) -> None:
         self._spark = spark
@@ -62,7 +62,7 @@ class Audit:
         self._frames = Frames(spark, config.bootstrap_servers, config.data_directory)
 
     def checks(self) -> list[Check]:
-        """Every question's answer."""
+        """Return every question's answer."""
         config = self._config
         questions: dict[str, Callable[[], Check]] = {"coverage": self._coverage}
         if config.has_ledger:
@@ -79,7 +79,7 @@ class Audit:
             questions["segments"] = self._segments
         return [_answer(name, ask) for name, ask in questions.items()]
 
-    # --- what the questions share ---
+    # --- shared by the questions ---
 
     @cached_property
     def _source(self) -> DataFrame:
@@ -105,7 +105,7 @@ class Audit:
     # --- the questions ---
 
     def _coverage(self) -> Check:
-        """Every record of the source became exactly one row, the right one, in order within its key."""
+        """Check that every record of the source became exactly one row, the right one, in order within its key."""
         config = self._config
         expected = coverage.with_lineage(
             orders.outputs(
@@ -129,7 +129,7 @@ class Audit:
         return _collect("coverage", found, counts)
 
     def _ledger(self, prefix: str, rows: DataFrame) -> Check:
-        """Each batch has the rows that its record in the ledger tells, and the group stands where it ended."""
+        """Check that each batch has the rows of its record in the ledger, and that the group's offsets are its end."""
         ledger = self._read_ledger(prefix)
         found = {
             int(row.batch_id): BatchSum(row.rows, batches.digest_of(row.high, row.low))
@@ -138,7 +138,7 @@ class Audit:
         return check_ledger(ledger_topic(prefix), ledger, found, self._frames.group_offsets(prefix))
 
     def _sums(self) -> Check:
-        """The revenue that was written is what the valid orders add up to."""
+        """Check that the written revenue is the sum of the valid orders."""
         config = self._config
         valid = orders.read_valid(self._outputs.where(F.col("topic") == config.valid_topic))
         expected = revenue.per_minute(valid).persist()
@@ -149,7 +149,7 @@ class Audit:
         return _collect("sums", [sums.wrong_sums(expected, written)], counts)
 
     def _segments(self) -> Check:
-        """The logs are whole, no transaction is open, and what is committed is what was decided."""
+        """Check that the logs are whole, no transaction is open, and the committed rows are the decided ones."""
         config = self._config
         outputs = [config.valid_topic, config.rejected_topic, *([config.revenue_topic] if config.revenue_topic else [])]
         prefixes = [config.validate_prefix, *([config.aggregate_prefix] if config.revenue_topic else [])]
@@ -189,14 +189,14 @@ def _answer(name: str, ask: Callable[[], Check]) -> Check:
 
 
 def _sentence(error: BaseException) -> str:
-    """What went wrong, without the stacks that Spark puts around it: what Python raised last, else what comes first."""
+    """Return the error without the stacks that Spark adds: the last error that Python raised, else the first line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     raised = [found[1] for line in lines if (found := _RAISED.fullmatch(line))]
     return (raised[-1] if raised else lines[0] if lines else type(error).__name__)[:500]
 
 
 def _collect(name: str, found: list[DataFrame], counts: Mapping[str, int]) -> Check:
-    """The check whose findings are the rows of these frames: each has the columns of coverage.FINDING."""
+    """Return the check whose findings are the rows of these frames: each has the columns of coverage.FINDING."""
     every = reduce(DataFrame.unionByName, found)
     rows = every.limit(_COLLECTED).collect()
     kinds: dict[str, int] = {}

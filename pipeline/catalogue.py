@@ -1,4 +1,4 @@
-"""What the shop of the example sells and is paid in. Plain data, for the jobs and for whoever makes up orders."""
+"""The products and currencies of the example shop. Plain data, for the jobs and for the generator of orders."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ PRODUCTS = {f"sku-{number:03}": CATEGORIES[number % len(CATEGORIES)] for number 
 """Category by sku."""
 
 EURO_MILLIONTHS = {"EUR": 1_000_000, "GBP": 1_150_000, "USD": 865_000, "CHF": 1_070_000, "SEK": 91_000}
-"""What a hundredth of a currency is worth, in millionths of a euro's hundredth: fixed, so that sums can be checked."""
+"""The value of a hundredth of a currency, in millionths of a euro's hundredth: fixed, so that sums can be checked."""

@@ -2,7 +2,7 @@
 
 A field is declared once, with its default and its meaning, and is then a flag (`--max-offsets-per-trigger`), a key of
 the job's table in the file (`max-offsets-per-trigger`), and a variable (`VALIDATE_MAX_OFFSETS_PER_TRIGGER`). Flags win
-over the environment, which wins over the file. What is not known is refused. Pure, but for reading the file.
+over the environment, which wins over the file. Unknown names are refused. Pure, except for reading the file.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 
 
 class ConfigError(ValueError):
-    """A setting is not known, missing or of the wrong kind; the message is a sentence."""
+    """A setting is unknown, missing or of the wrong kind; the message is a sentence."""
 
 
 def setting(default: Any, meaning: str) -> Any:
-    """A field of a job's settings. Its type is that of the default; a default of None makes it a text, or nothing."""
+    """Declare a field of a job's settings. Its type is that of the default; a default of None means optional text."""
     return dataclasses.field(default=default, metadata={"meaning": meaning})
 
 
 def load(kind: type[C], job: str, arguments: Sequence[str], environment: Mapping[str, str], description: str) -> C:
-    """The settings of a job. `--help` and flags that mean nothing end the program, as argparse does."""
+    """Return the settings of a job. `--help` and invalid flags end the program, as argparse does."""
     parser = _parser(kind, job, description)
     flags = vars(parser.parse_args(arguments))
     path = flags.pop("config") or environment.get(_variable(job, "config"))
@@ -109,7 +109,7 @@ def _shown(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Streaming:
-    """What every streaming job can be told."""
+    """The settings that all streaming jobs share."""
 
     bootstrap_servers: str = setting("127.0.0.1:9092", "brokers, host:port, separated by commas")
     checkpoint_location: str | None = setting(None, "where the query remembers what it has done; has to be given")

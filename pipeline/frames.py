@@ -1,4 +1,4 @@
-"""Where an audit gets its rows from: the broker, as any consumer would, or the files beneath it, or both."""
+"""The sources of an audit's rows: the broker, as for any consumer, or its files, or both."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Frames:
     data_directory: str | None
 
     def committed(self, *topics: str) -> DataFrame:
-        """The committed records of some topics, as a consumer gets them: the columns of RECORD."""
+        """Return the committed records of some topics, as a consumer gets them: the columns of RECORD."""
         if self.bootstrap_servers is None:
             return self.from_files(*topics)
         reader = (
@@ -37,19 +37,19 @@ class Frames:
         return reader.load().select(*RECORD)
 
     def from_files(self, *topics: str) -> DataFrame:
-        """The same, read from the files without asking anybody."""
+        """Return the same, read from the files without a broker."""
         return self._files("records", topics).option("isolationLevel", "read_committed").load().select(*RECORD)
 
     def batches(self, *topics: str) -> DataFrame:
-        """Every batch in the logs, of whatever transaction."""
+        """Return every batch in the logs, of any transaction."""
         return self._files("batches", topics).load()
 
     def findings(self, *topics: str) -> DataFrame:
-        """What is wrong with the files."""
+        """Return the errors of the files."""
         return self._files("findings", topics).load()
 
     def group_offsets(self, group: str) -> dict[tuple[str, int], int] | None:
-        """What a consumer group has committed; None where there is no broker to ask."""
+        """Return the offsets that a consumer group has committed; None if there is no broker."""
         if self.bootstrap_servers is None:
             return None
         with Client(self.bootstrap_servers) as client:

@@ -1,7 +1,7 @@
-"""What a ledger has to say for itself: batches without a gap, and the rows that each of them should have. Pure.
+"""The checks of a ledger: batches without a gap, and the rows that each of them should have. Pure.
 
-Nothing here is believed because the ledger says so: the rows are counted and hashed again from the topics, and held
-against it.
+Nothing is trusted because it is in the ledger: the rows are counted and hashed again from the topics, and compared
+with it.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ MODULUS = 1 << 64
 
 
 class LedgerRow(NamedTuple):
-    """A committed record of the ledger's topic: where it is, and its value."""
+    """A committed record of the ledger's topic: its offset, and its value."""
 
     offset: int
     value: bytes | None
 
 
 class BatchSum(NamedTuple):
-    """What was found of a batch in the topics."""
+    """The rows of a batch that were found in the topics."""
 
     rows: int
     digest: int
 
 
 class ReadLedger(NamedTuple):
-    """The ledger's records that can be read, with their offsets, and what is wrong with others."""
+    """The readable records of the ledger, with their offsets, and the errors of others."""
 
     records: tuple[tuple[int, LedgerRecord], ...]
     findings: tuple[Finding, ...]
 
     def decided(self) -> list[tuple[int, Decided]]:
-        """The decisions, oldest first."""
+        """Return the decisions, oldest first."""
         return [(offset, each) for offset, each in self.records if isinstance(each, Decided)]
 
     def ends(self) -> dict[tuple[str, int], int]:
-        """How far the source was read by what was decided, by topic and partition."""
+        """Return how far the decided batches read the source, by topic and partition."""
         found: dict[tuple[str, int], int] = {}
         for _, each in self.decided():
             for place in each.offsets:
@@ -51,16 +51,16 @@ class ReadLedger(NamedTuple):
         return found
 
     def transactions(self) -> dict[tuple[int, int], tuple[int, str]]:
-        """Batch and transactional id of all whose rows may be visible, by producer id and epoch."""
+        """Return batch and transactional id of all whose rows may be visible, by producer id and epoch."""
         found: dict[tuple[int, int], tuple[int, str]] = {}
         for _, each in self.decided():
             found |= _own_transactions(each)
-        for settled in self._rescues():  # copies of rows that a timeout had aborted stand in the driver's transaction
+        for settled in self._rescues():  # copies of rows that a timeout had aborted are in the driver's transaction
             found[settled.run.producer_id, settled.run.producer_epoch] = settled.batch_id, "of `recover`"
         return found
 
     def visible_transactions(self) -> dict[tuple[int, int], tuple[int, str]]:
-        """The same of those whose rows have to be visible: not of a batch that `recover` may have had to copy."""
+        """Return those whose rows have to be visible, likewise: not of a batch that `recover` may have had to copy."""
         rescued = {(each.query_id, each.batch_id) for each in self._rescues()}
         found: dict[tuple[int, int], tuple[int, str]] = {}
         for _, each in self.decided():
@@ -69,7 +69,7 @@ class ReadLedger(NamedTuple):
         return found
 
     def _rescues(self) -> list[Settled]:
-        """What `ledger abandon` and `recover` finished. Whether all its rows are there is asked of the rows."""
+        """Return the batches that `ledger abandon` and `recover` finished. The rows show whether they are complete."""
         return [each for _, each in self.records if isinstance(each, Settled) and is_rescue(each.run_id)]
 
 
@@ -78,13 +78,13 @@ def _own_transactions(decision: Decided) -> dict[tuple[int, int], tuple[int, str
         (each.producer_id, each.producer_epoch): (decision.batch_id, each.transactional_id)
         for each in decision.transactions
     }
-    if decision.is_atomic:  # its rows stand in the driver's own transactions
+    if decision.is_atomic:  # its rows are in the driver's transactions
         found[decision.run.producer_id, decision.run.producer_epoch] = decision.batch_id, "of the driver"
     return found
 
 
 def read_ledger(topic: str, rows: Iterable[LedgerRow]) -> ReadLedger:
-    """The records of a ledger, oldest first."""
+    """Return the records of a ledger, oldest first."""
     records: list[tuple[int, LedgerRecord]] = []
     findings: list[Finding] = []
     for row in sorted(rows):
@@ -101,10 +101,10 @@ def check_ledger(
     found: Mapping[int, BatchSum],
     committed: Mapping[tuple[str, int], int] | None,
 ) -> Check:
-    """Whether the ledger tells the truth about the rows that were found, batch by batch.
+    """Check the ledger against the rows that were found, batch by batch.
 
     found: of the committed rows in the topics, by the batch that they name. committed: the consumer group's offsets;
-    None where nobody could be asked.
+    None if there was no broker.
     """
     decided = ledger.decided()
     findings = [*ledger.findings, *_gaps(topic, decided), *_sums(topic, decided, found)]
@@ -120,7 +120,7 @@ def check_ledger(
 
 
 def _gaps(topic: str, decided: Sequence[tuple[int, Decided]]) -> list[Finding]:
-    """Batches that have to be there between others of their query, and those that are there twice."""
+    """Return findings for batches that are missing between others of their query, and for those decided twice."""
     findings = []
     last: dict[str, int] = {}
     for offset, each in decided:
@@ -162,7 +162,7 @@ def _sums(topic: str, decided: Sequence[tuple[int, Decided]], found: Mapping[int
 def _offsets(
     topic: str, ends: Mapping[tuple[str, int], int], committed: Mapping[tuple[str, int], int]
 ) -> list[Finding]:
-    """The group's offsets were written in the same transactions, so they are those of the last decision."""
+    """Check the group's offsets: they were written in the same transactions, so they are those of the last decision."""
     findings = []
     for (source, partition), end in sorted(ends.items()):
         stands = committed.get((source, partition))

@@ -1,8 +1,8 @@
-"""What a query says of itself while it runs: a line for people, a line of JSON for programs.
+"""The progress reports of a query: a line for people, a line of JSON for programs.
 
-Lines of JSON, appended, and not a file in Prometheus's format: each batch is a fact that happened once, and a process
-that is killed leaves all the facts up to then. (What is true now, the lag above all, the broker's consumer groups say
-to Prometheus: the sink commits its source's offsets with each batch.)
+Lines of JSON, appended, and not a file in Prometheus's format: each batch is an event that happened once, and a process
+that is killed leaves all the events up to then. (The current state, above all the lag, is available to Prometheus from
+the broker's consumer groups: the sink commits its source's offsets with each batch.)
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from barnabas.client.clock import SystemClock
 
 
 def facts(progress: Mapping[str, Any]) -> dict[str, Any]:
-    """Of Spark's progress report, what is worth keeping: counts, milliseconds, and how far the source was read."""
+    """Extract counts, milliseconds, and how far the source was read from Spark's progress report."""
     took = progress.get("durationMs", {})
     watermark = progress.get("eventTime", {}).get("watermark")
     return {
@@ -42,7 +42,7 @@ def facts(progress: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def line(found: Mapping[str, Any]) -> str:
-    """The facts of a batch as people read them."""
+    """Format the facts of a batch for people."""
     watermark = f", watermark {found['watermark']}" if found["watermark"] else ""
     return (
         f"{found['query']}: batch {found['batch']}, {found['rows']} rows in {found['took_ms']} ms"
@@ -51,12 +51,12 @@ def line(found: Mapping[str, Any]) -> str:
 
 
 def time_of(timestamp: str) -> int:
-    """Milliseconds of a time that Spark writes as 2026-11-21T19:00:00.123Z."""
+    """Return the milliseconds of a time that Spark writes as 2026-11-21T19:00:00.123Z."""
     return round(datetime.fromisoformat(timestamp.replace("Z", "+00:00")).timestamp() * 1000)
 
 
 class ProgressListener(StreamingQueryListener):  # type: ignore[misc]  # because the checks run without pyspark
-    """Writes down every batch, and every start and end of a query."""
+    """Records every batch, and every start and end of a query."""
 
     def __init__(
         self,
@@ -69,18 +69,18 @@ class ProgressListener(StreamingQueryListener):  # type: ignore[misc]  # because
         self._now_ms = now_ms or SystemClock().now_ms
 
     def onQueryStarted(self, event: Any) -> None:
-        """Spark's: a run of a query begins."""
+        """Handle Spark's event: a run of a query begins."""
         self._say(f"{event.name or event.id}: started, run {event.runId}")
         self._write({"event": "started", "at_ms": self._now_ms(), "query": event.name, "run_id": str(event.runId)})
 
     def onQueryProgress(self, event: Any) -> None:
-        """Spark's: a batch is done, or a while has passed without one."""
+        """Handle Spark's event: a batch is done, or a while has passed without one."""
         found = facts(json.loads(event.progress.json))
         self._say(line(found))
         self._write(found)
 
     def onQueryTerminated(self, event: Any) -> None:
-        """Spark's: a run ended. What it failed with stands in its exception, which the job tells."""
+        """Handle Spark's event: a run ended. Its error is in the query's exception, which the job reports."""
         self._write(
             {
                 "event": "ended",
@@ -91,7 +91,7 @@ class ProgressListener(StreamingQueryListener):  # type: ignore[misc]  # because
         )
 
     def onQueryIdle(self, event: Any) -> None:
-        """Spark's: there is nothing to do."""
+        """Handle Spark's event: there is nothing to do."""
 
     def _say(self, text: str) -> None:
         print(text, file=self._out or sys.stderr, flush=True)

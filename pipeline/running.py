@@ -1,4 +1,4 @@
-"""Starting a job's query and staying with it to its end: what `validate` and `aggregate` have in common."""
+"""Starts a job's query and waits for its end: the shared part of `validate` and `aggregate`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AVAILABLE_NOW = "available-now"
 
 
 def read_stream(spark: SparkSession, config: Streaming, topic: str) -> DataFrame:
-    """The committed records of a topic."""
+    """Return the committed records of a topic."""
     reader = (
         spark.readStream.format(config.source_format)
         .option("kafka.bootstrap.servers", config.bootstrap_servers)
@@ -32,7 +32,7 @@ def read_stream(spark: SparkSession, config: Streaming, topic: str) -> DataFrame
 
 
 def sink_options(config: Streaming, prefix: str, topic: str | None) -> dict[str, str]:
-    """The options of the sink, for `writeStream` and for foreachBatch; without a topic the rows say it."""
+    """Return the options of the sink, for `writeStream` and for foreachBatch; without a topic each row has its own."""
     options = {"kafka.bootstrap.servers": config.bootstrap_servers}
     if topic is not None:
         options["topic"] = topic
@@ -42,7 +42,7 @@ def sink_options(config: Streaming, prefix: str, topic: str | None) -> dict[str,
 
 
 def run(name: str, config: Streaming, build: Callable[[SparkSession], DataStreamWriter]) -> int:
-    """Run the query until there is nothing left, or until it fails. The exit status: 0, or 1 with a sentence."""
+    """Run the query until nothing is left, or it fails. Return the exit status: 0; 1 or 2 with a sentence."""
     if config.checkpoint_location is None:
         _say("--checkpoint-location has to be given: it is where the query remembers what it has done")
         return 2

@@ -1,7 +1,7 @@
-"""The Spark session of a job: the caller's, where spark-submit or a notebook made one, or one of its own.
+"""The Spark session of a job: the caller's, if spark-submit or a notebook made one, or a new one.
 
 Two settings matter to the exactly-once sink and are therefore the default here: no task runs twice at a time, which it
-refuses, and a stage is not tried a second time, which its atomic mode insists on.
+refuses, and a stage is not retried, which its atomic mode requires.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
-_SUBMITTED = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE")  # what spark-submit, or Spark Connect, leaves in the environment
+_SUBMITTED = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE")  # set by spark-submit, or Spark Connect, in the environment
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.stage.maxConsecutiveAttempts": "1",
@@ -25,7 +25,7 @@ SETTINGS = {
 
 
 def session(name: str, settings: Mapping[str, str] | None = None) -> SparkSession:
-    """A session on this machine, or the one that the program was submitted to, whose own settings win."""
+    """Return a session on this machine, or the one that the program was submitted to, whose own settings win."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name)
     wanted = {**SETTINGS, **(settings or {})}

@@ -1,7 +1,7 @@
-"""What an audit found, and what follows from it: right, wrong, or not to be told.
+"""The findings of an audit, and the verdict: right, wrong, or unknown.
 
-A check that was not done says nothing, and so the whole cannot be called right; a check that found something is wrong
-whatever the others say. Findings name what they are about: topic, partition, offset, in words that can be looked up.
+A check that was not done proves nothing, so the whole cannot be right; a check with findings makes the verdict wrong,
+whatever the others say. Findings name their topic, partition and offset, so that they can be looked up.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 
 class Verdict(Enum):
-    """The answer, and the exit status that says it."""
+    """The answer, and its exit status."""
 
     RIGHT = 0
     WRONG = 1
@@ -22,7 +22,7 @@ class Verdict(Enum):
 
 
 class Finding(NamedTuple):
-    """Something that is not as it should be. What it is not about is None; `detail` is a sentence."""
+    """An error that was found. Fields that do not apply are None; `detail` is a sentence."""
 
     kind: str
     topic: str | None
@@ -35,8 +35,8 @@ class Finding(NamedTuple):
 class Check:
     """One question, and its answer.
 
-    counts: what was looked at. found: how many findings of each kind; `findings` are the first of them.
-    unknown: why there is no answer; None where there is one.
+    counts: the numbers of checked items. found: how many findings of each kind; `findings` are the first of them.
+    unknown: why there is no answer; None if there is one.
     """
 
     name: str
@@ -47,14 +47,14 @@ class Check:
 
     @property
     def verdict(self) -> Verdict:
-        """Findings count, whatever else could not be looked at."""
+        """The verdict: findings count, even if other parts could not be checked."""
         if any(self.found.values()):
             return Verdict.WRONG
         return Verdict.RIGHT if self.unknown is None else Verdict.UNKNOWN
 
 
 def check(name: str, findings: Sequence[Finding], counts: Mapping[str, int], *, shown: int = 20) -> Check:
-    """A check whose findings are all here."""
+    """Return a check with all of its findings."""
     found: dict[str, int] = {}
     for each in findings:
         found[each.kind] = found.get(each.kind, 0) + 1
@@ -62,7 +62,7 @@ def check(name: str, findings: Sequence[Finding], counts: Mapping[str, int], *, 
 
 
 def overall(checks: Sequence[Check]) -> Verdict:
-    """The audit's answer."""
+    """Return the audit's verdict."""
     verdicts = {each.verdict for each in checks}
     if Verdict.WRONG in verdicts:
         return Verdict.WRONG
@@ -70,7 +70,7 @@ def overall(checks: Sequence[Check]) -> Verdict:
 
 
 def as_json(checks: Sequence[Check], facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The whole report."""
+    """Return the whole report."""
     return {
         "verdict": overall(checks).name.lower(),
         **facts,
@@ -89,7 +89,7 @@ def as_json(checks: Sequence[Check], facts: Mapping[str, Any]) -> dict[str, Any]
 
 
 def as_text(report: Mapping[str, Any]) -> str:
-    """The report as people read it, the verdict last."""
+    """Format the report for people, the verdict last."""
     lines = []
     for each in report["checks"]:
         counts = ", ".join(f"{name} {count}" for name, count in each["counts"].items())
@@ -104,7 +104,7 @@ def as_text(report: Mapping[str, Any]) -> str:
 
 
 def dump(report: Mapping[str, Any]) -> str:
-    """The report as a file."""
+    """Return the report as the text of a file."""
     return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -36,7 +36,7 @@ START_TIMEOUT_S = 120.0
 
 @dataclass(frozen=True)
 class Settings:
-    """How long, how much, how hard."""
+    """The duration, the load and the kills of a demo."""
 
     seed: int
     seconds: float
@@ -47,7 +47,7 @@ class Settings:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The demo, from an empty directory to a verdict."""
+    """Run the demo, from an empty directory to a verdict. Return the exit status."""
     settings = _parse(arguments)
     notes = Notes(settings.directory / "notes.jsonl")
     screen = Screen(notes)
@@ -154,7 +154,7 @@ def _let_it_run(
     notes: Notes,
     screen: Screen,
 ) -> None:
-    """The time in which orders are written and things are killed."""
+    """Run the time in which orders are written and processes are killed."""
     driver, began = programs[Victim.DRIVER], notes.now_s()
     plan = kills.plan(settings.seed, settings.seconds, settings.kills)
     while (passed := notes.now_s() - began) < settings.seconds:
@@ -173,7 +173,7 @@ def _let_it_run(
 
 
 def _conclude(settings: Settings, bootstrap: str, shop: Shop, screen: Screen) -> int:
-    """The audit, what the shop has to say to it, and the report."""
+    """Run the audit, compare it with the shop's tally, and write the report. Return the exit status."""
     from pipeline.demo import report
 
     screen.say("the audit counts again")

@@ -1,9 +1,9 @@
-"""Both jobs in one Spark session: what the demo kills, and starts again.
+"""Both jobs in one Spark session: the process that the demo kills and restarts.
 
     python -m pipeline.demo.driver --bootstrap-servers 127.0.0.1:9092 --directory DIR
 
-Two queries with a checkpoint and a ledger each, as the jobs' own modules build them; one JVM, as it is a laptop. It
-ends when its stdin does, once everything that is there has been read.
+Two queries with a checkpoint and a ledger each, as the jobs' own modules build them; one JVM, as the demo runs on a
+laptop. It ends when its stdin does, once everything that exists has been read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WATERMARK_DELAY = "15 minutes"  # a quarter of a minute of the shop's time
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run both queries until stdin ends. 0 when all was read then, 1 when a query failed."""
+    """Run both queries until stdin ends. Return 0 if all was read then, 1 if a query failed."""
     parser = argparse.ArgumentParser(description="The demo's two queries, in one session.")
     parser.add_argument("--bootstrap-servers", required=True)
     parser.add_argument("--directory", required=True, type=Path)
@@ -61,13 +61,13 @@ def _start(writer: DataStreamWriter, name: str, directory: Path) -> Any:
 
 
 def _finish(queries: Sequence[Any]) -> None:
-    """Once stdin has ended: let each query read what is there, the first one first, and stop it between two batches."""
+    """Stop the queries when stdin ends: each reads what exists, the first one first, and ends between two batches."""
     sys.stdin.read()
     try:
         for query in queries:
             query.processAllAvailable()
     except StreamingQueryException:
-        return  # which the main thread is told, too
+        return  # the main thread gets the error, too
     for query in queries:
         query.stop()
 

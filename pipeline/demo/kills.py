@@ -1,4 +1,4 @@
-"""Who is killed when: a plan made from a seed before anything starts. Pure."""
+"""The plan of the kills, made from a seed before anything starts. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Victim(StrEnum):
-    """What can be killed."""
+    """The kinds of processes that can be killed."""
 
     WORKER = "Python workers"
     BROKER = "broker"
@@ -16,16 +16,16 @@ class Victim(StrEnum):
 
 
 class Kill(NamedTuple):
-    """Someone is killed, `at_s` seconds after the queries began."""
+    """One kill, `at_s` seconds after the queries began."""
 
     at_s: float
     victim: Victim
 
 
 def plan(seed: int, seconds: float, count: int) -> list[Kill]:
-    """`count` kills within `seconds`, each somewhere in a slot of its own, every victim before any comes up again.
+    """Plan `count` kills within `seconds`, each at a random time of its slot; victims repeat only after all had a turn.
 
-    The driver comes last of each round: it takes the longest to come back.
+    The driver comes last in each round: it needs the longest time to restart.
     """
     randomness = random.Random(seed)
     victims: list[Victim] = []

@@ -1,4 +1,4 @@
-"""What happened during a demo, in the order it happened: one line of JSON each, for the report.
+"""The events of a demo, in their order: one line of JSON each, for the report.
 
 Written from several threads.
 """
@@ -14,7 +14,7 @@ from barnabas.client.clock import SystemClock
 
 
 class Notes:
-    """The demo's diary. Times are seconds since it was begun."""
+    """The demo's log of events. Times are seconds since its beginning."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("a")
@@ -25,16 +25,16 @@ class Notes:
         self.write("began", began_ms=self.began_ms)
 
     def now_s(self) -> float:
-        """Seconds since the beginning."""
+        """Return the seconds since the beginning."""
         return self.clock.monotonic() - self._began
 
     def write(self, event: str, **facts: Any) -> None:
-        """Note an event."""
+        """Write an event."""
         note = {"event": event, "at_s": round(self.now_s(), 3), **facts}
         with self._lock:
             self._file.write(json.dumps(note) + "\n")
             self._file.flush()
 
     def close(self) -> None:
-        """Nothing is written any more."""
+        """Close the file."""
         self._file.close()

@@ -1,4 +1,4 @@
-"""Orders that nobody placed: plausible ones, and a few of every kind that has to be rejected. Pure, from a seed."""
+"""Generated orders: plausible ones, and a few of every kind that has to be rejected. Pure, from a seed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CORRUPT_SHARE = 0.03
 
 
 class Order(NamedTuple):
-    """A record for the topic of raw orders. `corruption` names what is wrong with it; None for a valid one."""
+    """A record for the topic of raw orders. `corruption` names its error; None for a valid one."""
 
     key: bytes
     value: bytes | None
@@ -23,7 +23,7 @@ class Order(NamedTuple):
 
 
 class OrderStream:
-    """Orders one after the other; the same seed and the same times give the same ones."""
+    """A generator of orders; the same seed and the same times give the same orders."""
 
     def __init__(self, seed: int, *, corrupt_share: float = CORRUPT_SHARE) -> None:
         self._random = random.Random(seed)
@@ -32,7 +32,7 @@ class OrderStream:
         self._count = 0
 
     def next(self, now_ms: int) -> Order:
-        """An order placed at `now_ms`."""
+        """Return an order placed at `now_ms`."""
         self._count += 1
         fields = {
             "order_id": f"{self._name}-{self._count}",

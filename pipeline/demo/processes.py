@@ -1,6 +1,6 @@
-"""The two processes that get killed, the broker and the Spark driver, and who keeps bringing them back.
+"""The two processes that are killed, the broker and the Spark driver, and the supervisor that restarts them.
 
-Each runs in a session of its own: ^C reaches the demo alone, and a kill of its group takes the JVM along.
+Each runs in a separate session: ^C reaches only the demo, and a kill of its process group includes the JVM.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from pathlib import Path
 from pipeline.demo.notes import Notes
 
 STOP_TIMEOUT_S = 300.0
-_JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # a JVM that lives for a minute has to start, not to race
+_JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # a JVM that lives for a minute has to start fast
 
 
 def environment() -> dict[str, str]:
-    """What the demo's programs are started with."""
+    """Return the environment of the demo's programs."""
     return {"JDK_JAVA_OPTIONS": _JVM_OPTIONS, **os.environ}
 
 
 class Supervised:
-    """A program that is started again whenever it ends, until it is told to finish."""
+    """A program that is restarted whenever it ends, until `finish` is called."""
 
     def __init__(self, name: str, command: Callable[[], Sequence[str]], notes: Notes, log: Path, ready: str) -> None:
         self._name = name
@@ -42,11 +42,11 @@ class Supervised:
         self.starts = 0
 
     def start(self) -> None:
-        """Start it; `wait_until_ready` tells when it can be used."""
+        """Start it; `wait_until_ready` waits until it can be used."""
         self._thread.start()
 
     def wait_until_ready(self, timeout_s: float) -> bool:
-        """Whether the present run has said that it is ready."""
+        """Wait until the current run has reported that it is ready; return whether it has."""
         return self._is_ready.wait(timeout_s)
 
     @property
@@ -55,15 +55,15 @@ class Supervised:
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     def kill(self) -> None:
-        """SIGKILL to it and everything in its group."""
+        """Send SIGKILL to it and everything in its process group."""
         if (pid := self.pid) is not None:
             self._is_ready.clear()
             os.killpg(pid, signal.SIGKILL)
 
     def finish(self, *, by_signal: bool) -> int | None:
-        """Let it end, by SIGTERM or by closing its stdin, and wait. Its exit status; None if it had to be killed.
+        """Let it end, by SIGTERM or by closing its stdin, and wait. Return its exit status, None if it was killed.
 
-        One that fails meanwhile is started again, and asked again.
+        If it fails meanwhile, it is restarted and stopped again.
         """
         self._finishing.set()
         process = self._process
@@ -79,7 +79,7 @@ class Supervised:
         return self._process.returncode if self._process is not None else None
 
     def give_up(self) -> None:
-        """Kill it if it is still there, and start it no more."""
+        """Kill it if it still runs, and do not restart it."""
         self._given_up.set()
         self.kill()
         if self._thread.is_alive():
@@ -120,7 +120,7 @@ class Supervised:
 
 
 def broker_command(data: Path, port: int) -> list[str]:
-    """`barnabas serve`, of the environment that runs this."""
+    """Return the command of `barnabas serve`, from the current environment."""
     program = str(Path(sys.executable).with_name("barnabas"))
     settings = ("log.segment.bytes=4194304", "log.retention.ms=-1", "auto.create.topics.enable=false")
     flags = [word for each in settings for word in ("--set", each)]
@@ -128,12 +128,12 @@ def broker_command(data: Path, port: int) -> list[str]:
 
 
 def port_of(ready_line: str) -> int:
-    """The port in `barnabas ready 127.0.0.1:9092 data=…`."""
+    """Return the port in `barnabas ready 127.0.0.1:9092 data=…`."""
     return int(ready_line.split()[2].rpartition(":")[2])
 
 
 def python_workers(driver_pid: int) -> list[int]:
-    """The processes of Spark's Python beneath a driver: its daemons' children, which run tasks, sources and sinks."""
+    """Return the processes of Spark's Python under a driver: its daemons' children, for tasks, sources and sinks."""
     told = subprocess.run(
         ["ps", "-A", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL
     )
@@ -141,7 +141,7 @@ def python_workers(driver_pid: int) -> list[int]:
 
 
 def find_workers(listing: str, driver_pid: int) -> list[int]:
-    """In a listing of `pid ppid command` lines, who works for the driver. Pure."""
+    """Return the driver's workers in a listing of `pid ppid command` lines. Pure."""
     parents: dict[int, int] = {}
     commands: dict[int, str] = {}
     for line in listing.splitlines():
@@ -161,12 +161,12 @@ def find_workers(listing: str, driver_pid: int) -> list[int]:
 
 
 def kill_workers(driver_pid: int) -> int:
-    """SIGKILL to all of the driver's Python workers; how many there were."""
+    """Send SIGKILL to all of the driver's Python workers; return their number."""
     killed = 0
     for pid in python_workers(driver_pid):
         try:
             os.kill(pid, signal.SIGKILL)
             killed += 1
         except ProcessLookupError:
-            continue  # it has ended by itself
+            continue  # it has already ended
     return killed

@@ -1,4 +1,4 @@
-"""The demo's report: what happened, as pictures on one page that needs no other file."""
+"""The demo's report: its events, as pictures on one page that needs no other file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ table { border-collapse: collapse } td, th { text-align: left; padding: .2em .8e
 
 
 def page(directory: Path, seed: int, told: Mapping[str, int]) -> str:
-    """The page, from what the demo left in its directory. `told`: orders by what their producer was told of them."""
+    """Return the page, from the files in the demo's directory. `told`: the number of orders by their outcome."""
     notes = _lines(directory / "notes.jsonl")
     verdict = _verdict(directory)
     batches = _batches(directory / "metrics.jsonl", notes)
@@ -46,7 +46,7 @@ def page(directory: Path, seed: int, told: Mapping[str, int]) -> str:
 
 
 def acknowledged_are_there(directory: Path, told: Mapping[str, int]) -> bool:
-    """Whether the audit counted as many orders as the shop was told are committed; those in doubt may be there too."""
+    """Return whether the audit counted all committed orders of the shop; those in doubt may be there too."""
     found = _counts(_verdict(directory), "coverage").get("orders.raw", -1)
     return told.get("committed", 0) <= found <= told.get("committed", 0) + told.get("in doubt", 0)
 
@@ -62,14 +62,14 @@ def _counts(verdict: Mapping[str, Any], name: str) -> dict[str, int]:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    """The file's records. A last line that a kill cut short is none."""
+    """Return the file's records, without a last line that a kill cut short."""
     if not path.exists():
         return []
     return [json.loads(line) for line in path.read_text().split("\n")[:-1] if line.endswith("}")]
 
 
 def _batches(path: Path, notes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The batches that Spark told of, with the seconds at which they ended."""
+    """Return the batches that Spark reported, with the seconds at which they ended."""
     began_ms = next((note["began_ms"] for note in notes if "began_ms" in note), 0)
     return [
         {**each, "at_s": (each["at_ms"] - began_ms) / 1000}

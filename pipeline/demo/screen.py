@@ -1,4 +1,4 @@
-"""The demo's words to whoever looks on: events that stay, and one line that moves."""
+"""The demo's output on the terminal: lines for events, and one line of progress that is updated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _EVERY_S = 5.0
 
 
 class Screen:
-    """Writes to stdout. On a terminal the line of progress is written over; elsewhere it comes every five seconds."""
+    """Writes to stdout. On a terminal the line of progress is overwritten; elsewhere it appears every five seconds."""
 
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
@@ -19,12 +19,12 @@ class Screen:
         self._shown_s = -_EVERY_S
 
     def say(self, text: str) -> None:
-        """An event."""
+        """Print an event."""
         clear = "\r\033[K" if self._is_terminal else ""
         print(f"{clear}{self._notes.now_s():6.1f} s  {text}", flush=True)
 
     def show(self, orders: Mapping[str, int], lag: Mapping[str, int]) -> None:
-        """How things stand."""
+        """Print the progress."""
         now = self._notes.now_s()
         if now - self._shown_s < (0.2 if self._is_terminal else _EVERY_S):
             return

@@ -1,8 +1,8 @@
-"""The shop: transactional producers that write orders, some of which change their mind.
+"""The shop: transactional producers that write orders, and abort some of their transactions.
 
-Each producer is a thread with a client of its own. Order time runs faster than ours, so that minutes pass while one
-looks on. What a producer was told counts: `committed` orders have to be there, `aborted` ones must not, and of those in
-doubt (a commit that nobody answered) either may be.
+Each producer is a thread with a separate client. Order time runs faster than real time, so that minutes pass during
+the demo. The outcome that a producer got counts: `committed` orders have to be there, `aborted` ones must not be, and
+those in doubt (a commit without an answer) may or may not be.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from barnabas.protocol.errors import KafkaError
 from pipeline.demo.notes import Notes
 from pipeline.demo.orders import OrderStream
 
-SPEED = 60  # minutes of order time to a minute of ours
+SPEED = 60  # minutes of order time per minute of real time
 START_BEFORE_MS = 10 * 3600 * 1000
 ABORT_SHARE = 0.2
 ORDERS_PER_TRANSACTION = 100
-_PARTS = 4  # in which a transaction's orders are sent
+_PARTS = 4  # the parts in which a transaction's orders are sent
 
 
 @dataclass
 class Tally:
-    """What the producers were told, in orders and in transactions."""
+    """The outcomes that the producers got, in orders and in transactions."""
 
     orders: Counter[str] = field(default_factory=Counter)
     transactions: Counter[str] = field(default_factory=Counter)
@@ -43,7 +43,7 @@ class Tally:
 
 
 class Shop:
-    """The producers, writing until they are told to stop."""
+    """The producers, which write until the shop is closed."""
 
     def __init__(self, bootstrap: str, topic: str, notes: Notes, *, seed: int, producers: int, rate: float) -> None:
         self.tally = Tally()
@@ -63,7 +63,7 @@ class Shop:
             thread.start()
 
     def close(self) -> None:
-        """Write no more, and wait until every transaction has ended."""
+        """Stop writing, and wait until every transaction has ended."""
         self._stopped.set()
         for thread in self._threads:
             thread.join()
@@ -82,7 +82,7 @@ class Shop:
                 self._stopped.wait(0.5)
 
     def _write(self, producer: TransactionalProducer, stream: OrderStream, randomness: random.Random) -> None:
-        """One transaction, to its end; orders come in at their rate, and so it stays open for a while."""
+        """Write one transaction, to its end; orders come in at their rate, so it stays open for a while."""
         outcome, count = "aborted", randomness.randint(_PARTS, 2 * ORDERS_PER_TRANSACTION)
         try:
             producer.begin()
@@ -106,7 +106,7 @@ class Shop:
 
 
 def _commit(producer: TransactionalProducer) -> None:
-    """Commit, and ask again while nobody says what became of it."""
+    """Commit, and retry while the outcome is unknown."""
     deadline = SystemClock().monotonic() + 60
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Looking on while the demo runs: how far everybody is, asked of the broker like any tool would, twice a second."""
+"""A watcher of the demo: reads the progress of all stages from the broker, like any tool would, twice a second."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TIMEOUT_MS = 2000
 
 
 class Stage(NamedTuple):
-    """A job as the broker sees it: the topic that it reads, and the group that its offsets are committed for."""
+    """A job as the broker sees it: the topic that it reads, and the group for which its offsets are committed."""
 
     name: str
     topic: str
@@ -27,7 +27,7 @@ class Stage(NamedTuple):
 
 
 class Watcher:
-    """A thread that notes, for each stage, the end of its topic and where its group stands; and open transactions."""
+    """A thread that records the end of each stage's topic, its group's offsets, and open transactions."""
 
     def __init__(self, bootstrap: str, stages: tuple[Stage, ...], tally: Tally, notes: Notes) -> None:
         self._bootstrap = bootstrap
@@ -39,11 +39,11 @@ class Watcher:
         self.lag: dict[str, int] = {}
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop the thread."""
         self._stopped.set()
         self._thread.join()
 
@@ -54,7 +54,7 @@ class Watcher:
                     while not self._stopped.is_set():
                         self._look(client)
                         self._stopped.wait(INTERVAL_S)
-            except (KafkaError, OSError) as error:  # it was killed: that is what we came to see
+            except (KafkaError, OSError) as error:  # the broker was killed, as the demo intends
                 self._notes.write("unseen", error=type(error).__name__)
                 self._stopped.wait(INTERVAL_S)
 

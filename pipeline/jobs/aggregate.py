@@ -1,9 +1,9 @@
-"""`aggregate`: what each merchant earned, minute by minute.
+"""`aggregate`: the revenue of each merchant, minute by minute.
 
     python -m pipeline.jobs.aggregate --bootstrap-servers 127.0.0.1:9092 --checkpoint-location /var/lib/aggregate
 
 In append mode each minute is written once, when no order can come late for it any more. In update mode each is written
-again whenever it has changed; Spark offers that to no sink of Python's, so it goes through foreachBatch, with the same
+again whenever it has changed; Spark does not offer that to Python sinks, so it goes through foreachBatch, with the same
 guarantee.
 """
 
@@ -34,7 +34,7 @@ class AggregateConfig(Streaming):
 
 
 def build(spark: SparkSession, config: AggregateConfig) -> DataStreamWriter:
-    """The query, but for its name, its checkpoint and its trigger."""
+    """Return the query, without its name, its checkpoint and its trigger."""
     if config.output_mode not in ("append", "update"):
         raise ConfigError(f"--output-mode is {config.output_mode!r}, and should be append or update")
     raw = running.read_stream(spark, config, config.valid_topic)
@@ -49,7 +49,7 @@ def build(spark: SparkSession, config: AggregateConfig) -> DataStreamWriter:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the job. The exit status: 0 when all was read, 1 when it failed, 2 when its settings mean nothing."""
+    """Run the job. Return the exit status: 0 when all was read, 1 when it failed, 2 when its settings are invalid."""
     given = sys.argv[1:] if arguments is None else arguments
     config = load(AggregateConfig, "aggregate", given, os.environ, "Sum up what merchants earn, minute by minute.")
     return running.run("aggregate", config, lambda spark: build(spark, config))

@@ -1,10 +1,10 @@
-"""`audit`: whether the pipeline did what it promises, worked out again from everything it left behind.
+"""`audit`: whether the pipeline did what it promises, recomputed from all of its outputs.
 
     python -m pipeline.jobs.audit --bootstrap-servers 127.0.0.1:9092 --data-directory ./data --report verdict.json
 
-It asks nobody who took part: outputs are counted against the source, batches against the ledger, transactions against
-the bytes of the logs, sums against the orders. The exit status is 0 if all is right, 1 if something is wrong, 2 if it
-could not tell; the report names what is wrong by topic, partition and offset.
+It does not rely on the jobs: outputs are compared with the source, batches with the ledger, transactions with
+the bytes of the logs, sums with the orders. The exit status is 0 if all is right, 1 if something is wrong, 2 if it
+could not tell; the report lists the errors by topic, partition and offset.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from pipeline.verdict import Check, as_json, as_text, dump, overall
 
 
 def build(spark: SparkSession, config: AuditConfig) -> list[Check]:
-    """All checks, done."""
+    """Run all checks and return them."""
     return Audit(spark, config).checks()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Audit, tell the verdict on stdout and in the report. The exit status: 0 right, 1 wrong, 2 could not tell."""
+    """Audit, print the verdict and write the report. Return the exit status: 0 right, 1 wrong, 2 could not tell."""
     given = sys.argv[1:] if arguments is None else arguments
     config = load(AuditConfig, "audit", given, os.environ, "Prove that every order was counted exactly once, or not.")
     if config.bootstrap_servers is None and config.data_directory is None:

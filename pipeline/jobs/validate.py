@@ -2,7 +2,7 @@
 
     python -m pipeline.jobs.validate --bootstrap-servers 127.0.0.1:9092 --checkpoint-location /var/lib/validate
 
-Both topics are written by one sink, so that they and the offsets of the source move in one transaction: whoever reads
+Both topics are written by one sink, so that they and the offsets of the source are in one transaction: a reader of
 committed records never sees an order in neither, or in both.
 """
 
@@ -32,7 +32,7 @@ class ValidateConfig(Streaming):
 
 
 def build(spark: SparkSession, config: ValidateConfig) -> DataStreamWriter:
-    """The query, but for its name, its checkpoint and its trigger."""
+    """Return the query, without its name, its checkpoint and its trigger."""
     raw = running.read_stream(spark, config, config.source_topic)
     rows = orders.outputs(
         raw,
@@ -42,13 +42,13 @@ def build(spark: SparkSession, config: ValidateConfig) -> DataStreamWriter:
         rejected=config.rejected_topic,
     )
     if config.sink_format != "barnabas":
-        rows = rows.drop("timestamp")  # which Spark's own sink cannot write
+        rows = rows.drop("timestamp")  # Spark's own sink cannot write it
     options = running.sink_options(config, config.transactional_id_prefix, None)
     return rows.writeStream.format(config.sink_format).options(**options)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the job. The exit status: 0 when all was read, 1 when it failed, 2 when its settings mean nothing."""
+    """Run the job. Return the exit status: 0 when all was read, 1 when it failed, 2 when its settings are invalid."""
     given = sys.argv[1:] if arguments is None else arguments
     config = load(ValidateConfig, "validate", given, os.environ, "Tell valid orders from others, each exactly once.")
     return running.run("validate", config, lambda spark: build(spark, config))

@@ -1,1 +1,1 @@
-"""What the jobs do with rows: pure functions from DataFrame to DataFrame, with their schemas beside them."""
+"""The jobs' operations on rows: pure functions from DataFrame to DataFrame, with their schemas beside them."""

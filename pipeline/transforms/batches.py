@@ -1,4 +1,4 @@
-"""How many rows each batch has in the topics, and their digest: what the ledger says, worked out again."""
+"""The number of rows of each batch in the topics, and their digest: the ledger's figures, recomputed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LOW_BITS = 32
 
 
 def sums(rows: DataFrame) -> DataFrame:
-    """batch_id, rows, high, low: the digest of a batch is (high · 2^32 + low) modulo 2^64, and neither half overflows.
+    """Return batch_id, rows, high, low: a batch's digest is (high · 2^32 + low) modulo 2^64, and no half overflows.
 
     rows: topic, key, value, headers and batch_id.
     """
@@ -22,12 +22,12 @@ def sums(rows: DataFrame) -> DataFrame:
 
 
 def digest_of(high: int, low: int) -> int:
-    """A digest from its summed halves."""
+    """Return a digest from its summed halves."""
     return ((high << _LOW_BITS) + low) % (1 << 64)
 
 
 def _partial_sums(batches: Iterator[Any]) -> Iterator[Any]:
-    """In a task: of each Arrow batch, what each of its batches of the sink adds."""
+    """Yield, in a task, what each of the sink's batches adds in each Arrow batch."""
     import numpy as np
     import pyarrow as pa
 

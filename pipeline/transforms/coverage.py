@@ -1,6 +1,6 @@
-"""Whether every record of the source became exactly one row, the right one, in its place among those of its key.
+"""Whether every record of the source became exactly one row, the right one, in order among those of its key.
 
-Each function returns findings: rows of FINDING, none where all is well. Records have the columns of a Kafka source; the
+Each function returns findings: rows of FINDING, none if all is well. Records have the columns of a Kafka source; the
 outputs have their lineage read from their headers first (`with_lineage`).
 """
 
@@ -29,11 +29,11 @@ ENDS = StructType(
     ]
 )
 _SOURCE = ("src_topic", "src_partition", "src_offset")
-_PLACES = 5  # how many are named where something is there more than once
+_PLACES = 5  # how many places are listed of something that is there more than once
 
 
 def with_lineage(rows: DataFrame) -> DataFrame:
-    """With src_topic, src_partition, src_offset and batch_id, null where a header is missing or is no number."""
+    """Add src_topic, src_partition, src_offset and batch_id, null if a header is missing or is no number."""
     return rows.withColumns(
         {
             "src_topic": _header(SRC_TOPIC),
@@ -45,12 +45,12 @@ def with_lineage(rows: DataFrame) -> DataFrame:
 
 
 def decided_part(source: DataFrame, ends: DataFrame) -> DataFrame:
-    """The records that batches were decided about: those below the ends, of ENDS."""
+    """Return the records that batches were decided about: those below the ends, of ENDS."""
     return source.join(F.broadcast(ends), ["topic", "partition"], "inner").where("offset < end").drop("end")
 
 
 def uncovered(source: DataFrame, outputs: DataFrame) -> DataFrame:
-    """Records without an output or with several, and outputs of no record."""
+    """Find records without an output or with several, and outputs of no record."""
     place = F.struct("topic", "partition", "offset")
     counted = (
         outputs.where(F.col("src_offset").isNotNull())
@@ -84,7 +84,7 @@ def uncovered(source: DataFrame, outputs: DataFrame) -> DataFrame:
 
 
 def altered(expected: DataFrame, outputs: DataFrame) -> DataFrame:
-    """Outputs that are not what their record should have become. Both have topic, key, value and their lineage."""
+    """Find outputs that are not what their record should have become. Both have topic, key, value and their lineage."""
     content = F.struct("topic", "key", "value")
     should = expected.select(*_SOURCE, F.xxhash64("topic", "key", "value").alias("should"), content.alias("content"))
     return (
@@ -108,7 +108,7 @@ def altered(expected: DataFrame, outputs: DataFrame) -> DataFrame:
 
 
 def reordered(outputs: DataFrame) -> DataFrame:
-    """Outputs before which a younger record of the same key and the same partition of the source stands."""
+    """Find outputs that come after a younger record of the same key and the same partition of the source."""
     key = Window.partitionBy("topic", "key", "src_topic", "src_partition").orderBy("partition", "offset")
     before = F.max("src_offset").over(key.rowsBetween(Window.unboundedPreceding, -1))
     return (
@@ -136,7 +136,7 @@ def _without_lineage(outputs: DataFrame) -> DataFrame:
 
 
 def _header(name: str) -> Column:
-    """The first header of a name, as text."""
+    """Return the first header of a name, as text."""
     return F.get(F.filter("headers", lambda header: header["key"] == name), F.lit(0))["value"].cast("string")
 
 

@@ -1,8 +1,8 @@
-"""Orders: what one has to be, and what is told of one that is not.
+"""Orders: their rules, and the reasons why one is rejected.
 
-An order comes as JSON under its merchant's key. Every record that is read becomes exactly one row: under the topic of
-the valid ones, with what it is worth in euros; or under that of the rejected ones, byte for byte as it came, with the
-reasons in a header. Both say in their headers where they came from, so that anybody can count them.
+An order comes as JSON under its merchant's key. Every record that is read becomes exactly one row: in the topic of
+the valid ones, with its value in euros; or in that of the rejected ones, byte for byte as it came, with the
+reasons in a header. Both have their source's position in their headers, so that they can be counted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LENIENT = StructType([*ORDER.fields, StructField(_CORRUPT, StringType())])
 PRODUCTS = StructType([StructField("sku", StringType()), StructField("category", StringType())])
 RATES = StructType(
     [StructField("currency", StringType()), StructField("euro_millionths", LongType())]
-)  # what one hundredth of the currency is worth, in millionths of a euro's hundredth
+)  # the value of one hundredth of the currency, in millionths of a euro's hundredth
 
 VALID = StructType(
     [
@@ -46,11 +46,11 @@ VALID = StructType(
 
 _QUANTITY_MAX = 1000
 _PRICE_MAX = 10**9
-_LEAD = "INTERVAL 1 HOUR"  # by how much an order may be younger than the record that it came in
+_LEAD = "INTERVAL 1 HOUR"  # how much younger an order may be than its record
 
 
 def outputs(raw: DataFrame, products: DataFrame, rates: DataFrame, *, valid: str, rejected: str) -> DataFrame:
-    """Rows for the sink: topic, key, value, headers, timestamp. `raw` has the columns of a Kafka source."""
+    """Return rows for the sink: topic, key, value, headers, timestamp. `raw` has the columns of a Kafka source."""
     judged = judge(parse(raw), products, rates)
     is_valid = F.size("reasons") == 0
     return judged.select(
@@ -63,7 +63,7 @@ def outputs(raw: DataFrame, products: DataFrame, rates: DataFrame, *, valid: str
 
 
 def parse(raw: DataFrame) -> DataFrame:
-    """The raw columns and `order`, a struct whose fields are null where the value is no order."""
+    """Return the raw columns and `order`, a struct whose fields are null if the value is no order."""
     read = F.from_json(
         F.col("value").cast("string"), _LENIENT, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
     )
@@ -71,7 +71,7 @@ def parse(raw: DataFrame) -> DataFrame:
 
 
 def judge(parsed: DataFrame, products: DataFrame, rates: DataFrame) -> DataFrame:
-    """With `category` and `amount`, and `reasons`: the names of the rules that the order breaks."""
+    """Add `category`, `amount`, and `reasons`: the names of the rules that the order breaks."""
     known = parsed.join(
         F.broadcast(products.withColumnRenamed("sku", "known_sku")), F.col("order.sku") == F.col("known_sku"), "left"
     ).join(
@@ -88,7 +88,7 @@ def judge(parsed: DataFrame, products: DataFrame, rates: DataFrame) -> DataFrame
 
 
 def _rules() -> Mapping[str, Column]:
-    """What is wrong, and when. A rule that cannot be asked (null) is not broken; what is missing is another rule."""
+    """Return when each rule is broken. A null condition is not broken, as missing fields are another rule."""
     order = F.col("order")
     is_readable = F.col("value").isNotNull() & order.isNotNull() & order[_CORRUPT].isNull()
     is_missing = F.lit(False)
@@ -126,6 +126,6 @@ def _header(name: str, value: Column) -> Column:
 
 
 def read_valid(raw: DataFrame) -> DataFrame:
-    """The orders in the topic of the valid ones: the columns of VALID, and where each record is."""
+    """Return the orders in the topic of the valid ones: the columns of VALID, and each record's position."""
     order = F.from_json(F.col("value").cast("string"), VALID)
     return raw.select("partition", "offset", order.alias("order")).select("partition", "offset", "order.*")

@@ -1,4 +1,4 @@
-"""The two small tables that orders are joined with: what is sold, and what currencies are worth."""
+"""The two small tables that orders are joined with: products, and the values of currencies."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pipeline.transforms import orders
 
 
 def products(spark: SparkSession) -> DataFrame:
-    """sku, category."""
+    """Return the products: sku, category."""
     return spark.createDataFrame(list(PRODUCTS.items()), orders.PRODUCTS)
 
 
 def rates(spark: SparkSession) -> DataFrame:
-    """currency, euro_millionths."""
+    """Return the rates: currency, euro_millionths."""
     return spark.createDataFrame(list(EURO_MILLIONTHS.items()), orders.RATES)

@@ -1,4 +1,4 @@
-"""Revenue: what each merchant's valid orders are worth, minute by minute of the time they were ordered at."""
+"""Revenue: the sum of each merchant's valid orders, minute by minute of the time they were ordered at."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ REVENUE = StructType(
 
 
 def per_minute(orders: DataFrame, *, delay: str | None = None) -> DataFrame:
-    """The columns of REVENUE, a row for each merchant and minute.
+    """Return the columns of REVENUE, a row for each merchant and minute.
 
-    delay: of a stream, for how long orders may come late (the watermark); later ones count nowhere.
+    delay: of a stream, for how long orders may come late (the watermark); later ones are not counted.
     """
     timely = orders if delay is None else orders.withWatermark("ordered_at", delay)
     grouped = timely.groupBy(F.window("ordered_at", WINDOW).alias("window"), "merchant")
@@ -36,13 +36,13 @@ def per_minute(orders: DataFrame, *, delay: str | None = None) -> DataFrame:
 
 
 def as_records(revenue: DataFrame) -> DataFrame:
-    """Rows for the sink, under the merchant's key."""
+    """Return rows for the sink, under the merchant's key."""
     fields = F.struct(*REVENUE.names)
     return revenue.select(F.col("merchant").alias("key"), F.to_json(fields).alias("value"))
 
 
 def read_records(raw: DataFrame) -> DataFrame:
-    """What as_records wrote: the columns of REVENUE, and where each record is."""
+    """Read the records of as_records: the columns of REVENUE, and each record's position."""
     read = F.from_json(F.col("value").cast("string"), REVENUE)
     place = ("topic", "partition", "offset")
     return raw.select(*place, read.alias("revenue")).select(*place, "revenue.*")

@@ -1,7 +1,7 @@
-"""Whether the revenue that was written is what the valid orders add up to. Rows of FINDING.
+"""Whether the written revenue is the sum of the valid orders. Rows of FINDING.
 
-In append mode a window is written once, when the watermark has passed its end; when it is, so are all that ended
-before. So whatever ends at or before the last window that was written has to be there; later windows are not due yet.
+In append mode a window is written once, when the watermark has passed its end, together with all that ended
+before. So each window that ends at or before the last written one has to be there; later windows are not due yet.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ _WINDOW = ("merchant", "window_start", "window_end")
 
 
 def wrong_sums(expected: DataFrame, written: DataFrame) -> DataFrame:
-    """expected: the columns of REVENUE, of all valid orders. written: those of the records, with their places."""
+    """Find wrong sums. expected: the columns of REVENUE, of all valid orders. written: those of the records, with
+    their places."""
     last = written.agg(F.max("window_end").alias("last"))
     due = expected.crossJoin(F.broadcast(last)).where("window_end <= last").drop("last")
     there = written.groupBy(*_WINDOW).agg(
@@ -45,7 +46,7 @@ def wrong_sums(expected: DataFrame, written: DataFrame) -> DataFrame:
 
 
 def last_of_each(written: DataFrame) -> DataFrame:
-    """Of update mode's records the newest for each window: the one that counts."""
+    """Return the newest of update mode's records for each window: the one that counts."""
     newest = F.max_by(F.struct(*written.columns), F.struct("offset")).alias("newest")
     return written.groupBy(*_WINDOW, "partition").agg(newest).select("newest.*")
 

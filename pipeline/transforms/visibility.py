@@ -1,4 +1,4 @@
-"""What a log says of the transactions that the ledger decided, and of those that it did not. Rows of FINDING.
+"""The state in a log of the transactions that the ledger decided, and of those that it did not. Rows of FINDING.
 
 batches: rows of the segment source, one for each batch of the log (`content=batches`). decided: of DECIDED; for
 `half_visible` without those of batches that `recover` copied, whose aborted rows are there a second time.
@@ -21,7 +21,7 @@ DECIDED = StructType(
 
 
 def half_visible(batches: DataFrame, decided: DataFrame) -> DataFrame:
-    """Data of transactions that were decided, and that readers do not get: what is lost of a batch that counts."""
+    """Find data of decided transactions that readers do not get: lost rows of a batch that counts."""
     data = batches.where("is_transactional AND NOT is_control AND outcome <> 'committed'")
     return data.join(F.broadcast(decided), ["producer_id", "producer_epoch"], "inner").select(
         F.lit("half visible").alias("kind"),
@@ -40,7 +40,7 @@ def half_visible(batches: DataFrame, decided: DataFrame) -> DataFrame:
 
 
 def undecided(batches: DataFrame, decided: DataFrame) -> DataFrame:
-    """Data that readers get, and that nobody decided: it comes from elsewhere, or its decision is gone."""
+    """Find data that readers get without a decision: it comes from elsewhere, or its decision is gone."""
     data = batches.where("NOT is_control AND (NOT is_transactional OR outcome = 'committed')")
     return data.join(F.broadcast(decided), ["producer_id", "producer_epoch"], "left_anti").select(
         F.lit("undecided").alias("kind"),
@@ -56,7 +56,7 @@ def undecided(batches: DataFrame, decided: DataFrame) -> DataFrame:
 
 
 def still_open(batches: DataFrame) -> DataFrame:
-    """Data of transactions that have not ended: readers of committed data get nothing behind it."""
+    """Find data of transactions that have not ended: readers of committed data get nothing behind it."""
     return batches.where("outcome = 'open'").select(
         F.lit("open").alias("kind"),
         "topic",
@@ -71,7 +71,7 @@ def still_open(batches: DataFrame) -> DataFrame:
 
 
 def damaged(found: DataFrame) -> DataFrame:
-    """What is wrong with the files. `found`: rows of the segment source (`content=findings`)."""
+    """Find errors of the files. `found`: rows of the segment source (`content=findings`)."""
     return found.select(
         "kind",
         "topic",
