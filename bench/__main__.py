@@ -1,8 +1,8 @@
 """`scripts/bench`: Barnabas and Apache Kafka side by side, in one run, in alternating rounds.
 
-Prints Markdown tables of medians, spreads and ratios, how each was warmed, and writes the same with every single
-result as JSON. Nothing here fails for being slow: speed is measured, never asserted. The processors of the machine are
-shared with whatever else runs, so trust ratios.
+Prints Markdown tables of medians, spreads and ratios, and how each was warmed, and writes the same with every single
+result as JSON. Nothing here fails for being slow: speed is measured, never asserted. Other processes use the processors
+of the machine, too, so trust ratios.
 """
 
 import argparse
@@ -51,7 +51,7 @@ def say(text: str) -> None:
 
 
 def under_unkind_clients(peer: Peer) -> dict[str, Any]:
-    """Print what they do to the others, or that the others got no answer: that ends no run."""
+    """Print the effect on the other clients, or that they got no answer: that does not end the run."""
     try:
         figures = hostile.run(peer)
     except (RuntimeError, TimeoutError, KafkaException) as error:
@@ -64,7 +64,7 @@ def under_unkind_clients(peer: Peer) -> dict[str, Any]:
 def side_by_side(
     names: list[str], plan: Plan, *, brokers: list[MakePeer], beside: list[MakePeer], with_unkind: bool, path: Path
 ) -> int:
-    """Measure `brokers` and, in the loads that they can do, those `beside` them; print the tables, write every result
+    """Measure `brokers` and, in the loads that they support, those `beside` them; print the tables, write every result
     as JSON to `path`. Unkind clients are for `brokers` alone."""
     makers = [*brokers, *beside]
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as scratch, ExitStack() as started:
@@ -136,7 +136,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _alone(name: str, options: argparse.Namespace, plan: Plan) -> int:
-    """A workload that stands alone."""
+    """Run a workload that stands alone."""
     is_quick, compared = options.quick, {"alone": options.alone, "path": options.json, "say": say}
     match name:
         case "start":
@@ -161,7 +161,7 @@ def _alone(name: str, options: argparse.Namespace, plan: Plan) -> int:
 
 
 def _by(entrance: Entrance, make: Callable[[Path, Entrance], Peer]) -> MakePeer:
-    """What makes the peer so that its loads come in by `entrance`."""
+    """Return the maker of a peer whose loads connect by `entrance`."""
 
     def made(directory: Path) -> Peer:
         return make(directory, entrance)
@@ -173,7 +173,7 @@ def _by(entrance: Entrance, make: Callable[[Path, Entrance], Peer]) -> MakePeer:
 def main() -> int:
     parser = _parser()
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no broker outlives a run that is ended
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no broker outlives a run that is terminated
     print(measured_form.in_words(options.form), flush=True)
     if options.micro:
         micro.main()

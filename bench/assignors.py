@@ -1,6 +1,6 @@
 """`python -m bench.assignors [MEMBERS TOPICS PARTITIONS]`: how long assignments of a consumer group take.
 
-Prints the processor time of each, the least of five, of the form that runs: all of it, and the longest of its steps.
+Prints the processor time of each, the least of five, of the running form: the total, and the longest of its steps.
 PARTITIONS are those of each topic; by default 500 members, and ten topics of a hundred.
 """
 
@@ -28,7 +28,7 @@ def _narrow(group: AssignedGroup, rng: Random) -> None:
 
 
 def _measure(what: str, group: AssignedGroup, assignor: str) -> None:
-    """Print one line, and have the group take its assignment."""
+    """Measure an assignment, print one line, and apply it to the group."""
     spec = group.spec()
     wholes, longest = [], []
     for _ in range(_REPEATS):

@@ -1,4 +1,4 @@
-"""`scripts/bench --workload clean`: how fast a log is compacted, and what producers feel of it, beside Apache Kafka.
+"""`scripts/bench --workload clean`: how fast a log is compacted, and the effect on producers, beside Apache Kafka.
 
 A topic is filled with records of a tenth as many keys, in an order without pattern, while it may not be cleaned
 (min.cleanable.dirty.ratio=1). Then it may: the time runs until cleaner-offset-checkpoint says that all sealed segments
@@ -46,7 +46,7 @@ _PRODUCED_S = 3.0
 
 
 class Size(NamedTuple):
-    """What is cleaned in a round."""
+    """The data that is cleaned in a round."""
 
     megabytes: int
     rounds: int
@@ -115,7 +115,7 @@ def _producing(peer: Peer, topic: str) -> Figures:
 
 
 def _filled(peer: Peer, megabytes: int, record_bytes: int) -> tuple[str, int, float]:
-    """A topic that may not be cleaned yet: its name, where its active segment begins, and the MB before that."""
+    """Fill a topic that may not be cleaned yet; return its name, active segment's base offset, and the MB before it."""
     topic = f"clean-{time.time_ns()}"
     config = {"cleanup.policy": "compact", _RATIO: "1.0", "segment.bytes": str(SEGMENT_BYTES)}
     admin = AdminClient(_client(peer))
@@ -147,7 +147,7 @@ def _wait_until_clean(peer: Peer, topic: str, offset: int) -> None:
     while _clean_until(peer, topic) < offset:
         if time.monotonic() > deadline:
             raise TimeoutError(f"{peer.name}: {topic} was not cleaned in {_PATIENCE_S:.0f} s")
-        time.sleep(_POLL_S)  # another program's file is waited for, from outside
+        time.sleep(_POLL_S)  # polling a file of another program
 
 
 def _clean_until(peer: Peer, topic: str) -> int:
@@ -167,12 +167,12 @@ def _alter(peer: Peer, topic: str, key: str, value: str) -> None:
 
 
 def _client(peer: Peer) -> dict[str, str | int | float | bool]:
-    return {"bootstrap.servers": f"127.0.0.1:{peer.port}", "log_level": 5}  # at 6 it speaks of its own ending
+    return {"bootstrap.servers": f"127.0.0.1:{peer.port}", "log_level": 5}  # at 6 it logs its own end
 
 
 def table(results: dict[str, dict[str, list[Figures]]]) -> str:
     """Medians of each broker for each size of records; ratios to Kafka."""
-    names = sorted(next(iter(results.values())))  # ours first, whoever was measured first in the last round
+    names = sorted(next(iter(results.values())))  # ours first, in any order of measuring
     lines = ["| | figure | " + " | ".join(names) + " | ratio | aim |", "|---|---|" + "--:|" * (len(names) + 1) + "---|"]
     for what, of_peers in results.items():
         for key in of_peers["barnabas"][0]:

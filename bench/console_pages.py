@@ -1,9 +1,9 @@
 """`scripts/bench --workload console`: the console's page of a partition of ten million records, over HTTP.
 
 The log is filled once: large batches of small records, in segments of 16 MB. A cold page is the first of a broker that
-was just started over it: what the console needs is loaded for it, too. Warm pages come one after another, of the whole
-log and of places in it. Meanwhile another client asks for the versions of APIs, over and over: how long it waits at
-worst is what a page costs others, the longest turn of the event loop as a client sees it. The aim is a page in 300 ms.
+was just started over it, which includes loading what the console needs. Warm pages follow one another, of the whole
+log and of places in it. Meanwhile another client repeats ApiVersions requests: its longest wait
+is the cost of a page to others, the longest turn of the event loop as a client sees it. The aim is a page in 300 ms.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RECORDS, IN_A_BATCH, VALUE_BYTES = 10_000_000, 500, 10
 SEGMENT_BYTES = 16 << 20
 ROUNDS, QUICK_ROUNDS = 21, 5
 WALKED = 200
-"""Views of the log, one behind another, after which memory is read."""
+"""The number of views of the log, one after another, after which memory is read."""
 AIM_MS = 300
 _TOPIC, _PRODUCE_VERSION, _API_VERSIONS_VERSION = "ten-million", 9, 3
 _AT_ONCE = 20
@@ -48,7 +48,7 @@ class View(NamedTuple):
     offsets: int | None
 
     def path(self, dice: random.Random) -> str:
-        """The page's address, somewhere in the log."""
+        """Return the page's address, somewhere in the log."""
         if self.offsets is None:
             return f"/console/topics/{_TOPIC}/0"
         first = dice.randrange(RECORDS - self.offsets)
@@ -56,7 +56,8 @@ class View(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """What one page took: until its last byte; of the broker's processors, in ticks of 10 ms; from another client."""
+    """The cost of one page: time until its last byte; the broker's processor time, in ticks of 10 ms; another client's
+    longest wait."""
 
     took_ms: float
     cpu_ms: float
@@ -110,11 +111,11 @@ class _Served:
 
     @property
     def rss_mb(self) -> float:
-        """Of the broker's process, now."""
+        """The resident memory of the broker's process, now."""
         return rss_mb(self.broker.pid)
 
     def opened(self, path: str, other: _Other) -> Opened:
-        """A page on a new connection, from the request to the answer's last byte."""
+        """Open a page on a new connection, and measure from the request to the response's last byte."""
         connection = http.client.HTTPConnection("127.0.0.1", self.http_port, timeout=_TIMEOUT_S)
         other.worst_ms()
         cpu_s, begun = cpu_seconds(self.broker.pid), time.perf_counter()
@@ -130,7 +131,7 @@ class _Served:
 
 
 def _fill(directory: Path, say: Callable[[str], None]) -> None:
-    """Batches of one frame, some of them on their way at a time."""
+    """Produce batches of one frame, some of them in flight at a time."""
     begun = time.perf_counter()
     records = [NewRecord(None, bytes(VALUE_BYTES), (), 1_700_000_000_000) for _ in range(IN_A_BATCH)]
     produce = PartitionProduceData(index=0, records=bytes(build_batch(records)))
@@ -154,14 +155,14 @@ def _check(answer: bytes | str) -> None:
 
 
 def _cold(directory: Path) -> Opened:
-    """The first page of a broker that was just started."""
+    """Open the first page of a broker that was just started."""
     with _Served(directory) as served, _Other(served.broker.port) as other:
         other.wait_for(200)
         return served.opened(VIEWS[0].path(random.Random(0)), other)
 
 
 def _warm(served: _Served, rounds: int, pages: dict[str, list[Opened]]) -> dict[str, float]:
-    """Pages of one broker, one behind another; and what it holds before and after."""
+    """Open pages of one broker, one after another; return its memory before and after."""
     dice = random.Random(0)
     megabytes = {"resident at the start": served.rss_mb}
     with _Other(served.broker.port) as other:
@@ -177,7 +178,7 @@ def _warm(served: _Served, rounds: int, pages: dict[str, list[Opened]]) -> dict[
 
 
 def _alone(served: _Served, rounds: int) -> list[float]:
-    """The longest of so many waits of the other client, while nobody opens a page."""
+    """Return the longest of so many waits of the other client, without any page."""
     found = []
     with _Other(served.broker.port) as other:
         for _ in range(rounds):
@@ -187,7 +188,7 @@ def _alone(served: _Served, rounds: int) -> list[float]:
 
 
 class _Other(threading.Thread):
-    """Another client, which asks for the versions of APIs again and again, and notes how long it waits."""
+    """Another client, which repeats ApiVersions requests and records how long it waits."""
 
     def __init__(self, port: int) -> None:
         super().__init__(daemon=True)
@@ -214,12 +215,12 @@ class _Other(threading.Thread):
             self._is_over.wait(_REST_S)
 
     def wait_for(self, count: int) -> None:
-        """Until it has been answered so often."""
+        """Wait until it has been answered so often."""
         while len(self._waits_ms) < count:
             self._is_over.wait(0.01)
 
     def worst_ms(self) -> float:
-        """The longest wait since this was asked last, the one that it is in included."""
+        """Return the longest wait since the last call, the current one included."""
         self._is_seen.clear()
         self._is_seen.wait(_TIMEOUT_S)
         waits, self._waits_ms = self._waits_ms, []

@@ -31,17 +31,17 @@ from bench.measure import blast, cpu_seconds
 
 VERSION = 1
 OFFSETS_VERSION = 7
-"""Asked for the offsets, a coordinator that is still being loaded says so: what is measured begins after that."""
+"""A coordinator that is loading answers a request for offsets with an error: measuring begins after that."""
 REBALANCE_TIMEOUT_MS = 60_000
 BEATING = 100
-"""Members that say they are alive at full speed, each on a connection."""
+"""Members that send heartbeats at full speed, each on a connection."""
 BETWEEN_ASSIGNMENTS_S = 1.1
 """Kafka 4.4 computes no assignment earlier than 1 s after the last one (group.consumer.assignment.interval.ms)."""
 LEAVE, JOIN = -1, 0
 
 
 class Member:
-    """A member of the group, and the partitions that it was told to own."""
+    """A member of the group, and the partitions that are assigned to it."""
 
     def __init__(self, connection: Connection, group: str) -> None:
         self.connection, self.group = connection, group
@@ -60,7 +60,7 @@ class Member:
         self.owned = []
 
     async def beat(self) -> None:
-        """Ask for news, and say once what is owned after an assignment."""
+        """Send a heartbeat; after an assignment, report the owned partitions once."""
         if self._is_reported:
             await self._beat()
         else:
@@ -88,9 +88,9 @@ class Group:
         self.members, self.topic, self.partitions = members, topic, partitions
 
     async def settle(self, after_epoch: int) -> float:
-        """Ask until the group has settled with a newer epoch than `after_epoch`; return when that was seen.
+        """Send heartbeats until the group has settled with a newer epoch than `after_epoch`; return when that was seen.
 
-        What has been asked by then is still answered before it returns.
+        Requests that are in flight by then are still answered before it returns.
         """
         settled: list[float] = []
         await asyncio.gather(*(self._ask(member, after_epoch, settled) for member in self.members))
@@ -116,7 +116,7 @@ class Group:
 
 
 async def consumer_group(options: argparse.Namespace) -> dict[str, Any]:
-    """G5: members join, one after the other leaves and comes back, and all say that they are alive."""
+    """Run G5: members join, one after the other leaves and returns, and all send heartbeats."""
     connections = [await connect(options.port) for _ in range(options.members)]
     name = f"bench-{time.time_ns()}"
     await find(connections[0], name)
@@ -135,7 +135,7 @@ async def consumer_group(options: argparse.Namespace) -> dict[str, Any]:
 
 
 async def _one_leaves_and_returns(group: Group) -> float:
-    """The seconds from a member's farewell until the others own what it had. Then it joins again."""
+    """Return the seconds from a member's leaving until the others own its partitions. Then it joins again."""
     await pause(BETWEEN_ASSIGNMENTS_S)
     epoch = group.members[0].epoch
     leaver = group.members.pop()
@@ -151,7 +151,7 @@ async def _one_leaves_and_returns(group: Group) -> float:
 
 
 def _heartbeats(options: argparse.Namespace, group: Group) -> dict[str, Any]:
-    """How many heartbeats without news are answered in a second, and what each costs the broker."""
+    """Measure how many heartbeats without news are answered in a second, and the broker's cost of each."""
     request = request_codec(ApiKey.CONSUMER_GROUP_HEARTBEAT, VERSION)
     response = response_codec(ApiKey.CONSUMER_GROUP_HEARTBEAT, VERSION)
     header = encode_request_header(ApiKey.CONSUMER_GROUP_HEARTBEAT, VERSION, 0, "blast")

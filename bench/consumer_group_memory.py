@@ -19,7 +19,7 @@ COUNTED_GROUPS, MEMBERS = 5, 1_000
 UNTIL_ASSIGNED_S = 1.1
 """Kafka 4.4 computes no assignment earlier than 1 s after the last one (group.consumer.assignment.interval.ms)."""
 BEATS = 3
-"""Told to a member: its assignment; that it has it is known; nothing new."""
+"""The answers to a member: its assignment; the acknowledgement that it has it; nothing new."""
 
 
 async def _fill(port: int, topic: str) -> None:

@@ -1,7 +1,7 @@
-"""How the clients of a load come in: without protection, over TLS, or over TLS with SASL/PLAIN.
+"""How the clients of a load connect: without protection, over TLS, or over TLS with SASL/PLAIN.
 
-Both brokers get the same certificate and key (ECDSA P-256, which both sign with quickly) and the same user, on a
-listener of its own beside the plain one, over which topics are made and taken away.
+Both brokers get the same certificate and key (ECDSA P-256, with which both sign quickly) and the same user, on a
+separate listener beside the plain one, over which topics are created and deleted.
 """
 
 import json
@@ -16,7 +16,7 @@ _LISTENER = "SECURED"
 
 
 class Entrance(NamedTuple):
-    """One way in. `protocol` is Kafka's name of it."""
+    """One way to connect. `protocol` is Kafka's name of it."""
 
     protocol: str
     blast: Mapping[str, float | str]
@@ -28,8 +28,8 @@ class Entrance(NamedTuple):
         return self.protocol == "PLAINTEXT"
 
     def broker_settings(self, ports: Mapping[str, int], certificate: Path) -> dict[str, object]:
-        """Of a broker with a plain listener and this one. `ports`: of PLAINTEXT, of this one under its protocol's name,
-        and of what else the broker listens on."""
+        """Return settings of a broker with a plain listener and this one. `ports`: of PLAINTEXT, of this one under its
+        protocol's name, and of the broker's other listeners."""
         listeners = {(_LISTENER if name == self.protocol else name): port for name, port in ports.items()}
         protocols = {name: self.protocol if name == _LISTENER else "PLAINTEXT" for name in listeners}
         addresses = {name: f"{name}://127.0.0.1:{port}" for name, port in listeners.items()}
@@ -62,11 +62,11 @@ ENTRANCES = {
 
 
 def rdkafka_option(entrance: Entrance) -> dict[str, str]:
-    """What `rdkafka.py` takes on its command line."""
+    """Return the options for the command line of `rdkafka.py`."""
     return {} if entrance.is_plain else {"client_settings": json.dumps(dict(entrance.librdkafka))}
 
 
 def write_certificate(path: Path) -> Path:
-    """A key and a certificate for localhost in one PEM file."""
+    """Write a key and a certificate for localhost to one PEM file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return authority().issue("localhost").write_pem(path)

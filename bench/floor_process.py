@@ -1,7 +1,7 @@
-"""The floor (bench/floor.c) with the handles of the brokers: the system calls of a broker without a broker.
+"""The floor (bench/floor.c) with the interface of the brokers: the system calls of a broker without a broker.
 
-It answers the raw client alone. Topics need not be created: there is one log, and a topic that is not the last one
-begins it anew.
+It answers only the raw client. Topics need not be created: there is one log, and a topic other than the last one
+starts it again.
 """
 
 import os
@@ -13,7 +13,7 @@ _READY = "floor ready "
 
 
 class FloorProcess(Server):
-    """One log on a port it picks."""
+    """One log on a port that it chooses."""
 
     def command(self) -> list[str]:
         self.data_dir.mkdir(parents=True, exist_ok=True)
@@ -26,5 +26,5 @@ class FloorProcess(Server):
         return int(ready_line.rpartition(":")[2])
 
     def empty(self) -> None:
-        """Give back what the log takes, so that beginning it anew costs nothing."""
+        """Truncate the log, so that starting it again costs nothing."""
         os.truncate(self.data_dir / "floor.log", 0)

@@ -38,7 +38,7 @@ AGAIN = {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAIL
 
 
 class Connection(asyncio.Protocol):
-    """Requests are answered in their order."""
+    """A connection whose requests are answered in their order."""
 
     def __init__(self) -> None:
         self._wire = ClientConnection("bench")
@@ -61,7 +61,7 @@ class Connection(asyncio.Protocol):
         return answered
 
     async def ask_until_ready(self, request: Request, version: int) -> Any:
-        """Ask again while the coordinator is being loaded or made."""
+        """Retry while the coordinator is being loaded or created."""
         while True:
             answer = await self.ask(request, version)
             if answer.error_code not in AGAIN:
@@ -70,7 +70,7 @@ class Connection(asyncio.Protocol):
 
 
 async def pause(delay_s: float) -> None:
-    """A member's pace is part of what is measured."""
+    """Wait; a member's pace is part of what is measured."""
     loop = asyncio.get_running_loop()
     over: asyncio.Future[None] = loop.create_future()
     loop.call_later(delay_s, over.set_result, None)
@@ -83,7 +83,7 @@ async def connect(port: int) -> Connection:
 
 
 async def find(connection: Connection, group: str) -> None:
-    """Look for the group's coordinator, as clients do first: that makes the topic it needs."""
+    """Find the group's coordinator, as clients do first: that creates the topic it needs."""
     await connection.ask_until_ready(FindCoordinatorRequest(key=group), FIND)
 
 
@@ -94,7 +94,7 @@ class Member:
         self.connection, self.group = connection, group
         self.member_id, self.generation_id = "", -1
         self.others: list[str] = []
-        """All members, where this one leads."""
+        """All members, if this one is the leader."""
 
     async def join(self) -> None:
         request = JoinGroupRequest(
@@ -127,7 +127,7 @@ class Member:
         return ErrorCode((await self.connection.ask(request, HEARTBEAT)).error_code)
 
     async def settle(self, size: int, settled: asyncio.Event) -> None:
-        """Join, again and again, until the group has `size` members and all have their assignment."""
+        """Join repeatedly, until the group has `size` members and all have their assignment."""
         while not settled.is_set():
             await self.join()
             if await self.sync() is not ErrorCode.NONE:
@@ -144,7 +144,7 @@ def _check(code: int) -> None:
 
 
 async def _groups(connections: list[Connection], size: int) -> list[Member]:
-    """Members of settled groups of `size`, one on each connection."""
+    """Return members of settled groups of `size`, one on each connection."""
     members = []
     for chunk in _chunks(len(connections), size):
         name = f"bench-{time.time_ns()}"
@@ -157,7 +157,7 @@ async def _groups(connections: list[Connection], size: int) -> list[Member]:
 
 
 async def rebalance(options: argparse.Namespace) -> dict[str, Any]:
-    """G2: from the leader's JoinGroup to the last member's assignment, everybody rejoining as soon as they may."""
+    """Run G2: from the leader's JoinGroup to the last member's assignment, all rejoining as soon as they may."""
     members = await _groups([await connect(options.port) for _ in range(options.members)], options.members)
     leader = next(member for member in members if member.others)
     followers = [member for member in members if member is not leader]
@@ -175,7 +175,7 @@ async def rebalance(options: argparse.Namespace) -> dict[str, Any]:
 
 
 async def idle(options: argparse.Namespace) -> dict[str, Any]:
-    """G4: what members cost that do nothing but say they are alive, every 3 s each."""
+    """Run G4: the cost of members that only send heartbeats, every 3 s each."""
     connections = [await connect(options.port) for _ in range(options.members)]
     await asyncio.gather(*(find(connection, "anybody") for connection in connections))
     before_mb = held_mb(options.pid)
@@ -209,7 +209,7 @@ def _chunks(count: int, size: int) -> Iterable[range]:
 
 
 async def fill(options: argparse.Namespace) -> dict[str, Any]:
-    """G3, first half: each of `groups` groups commits offset 7 + n in partition n of the topic's `partitions`."""
+    """Run G3, first half: each of `groups` groups commits offset 7 + n in partition n of the topic's `partitions`."""
     connection = await connect(options.port)
     for number in range(options.groups):
         await find(connection, f"group-{number}")
@@ -233,7 +233,7 @@ async def fill(options: argparse.Namespace) -> dict[str, Any]:
 
 
 async def reload(options: argparse.Namespace) -> dict[str, Any]:
-    """G3, second half: from the first question to the last right answer for every group, on a broker just started."""
+    """Run G3, second half: from the first request to the last right answer of every group, on a new broker process."""
     connection = await connect(options.port)
     asked = OffsetFetchRequestTopic(name=options.topic, partition_indexes=[*range(options.partitions)])
     started = time.perf_counter()

@@ -1,7 +1,7 @@
-"""What groups cost inside one process: memory per member and per committed offset, and the time to load an offset.
+"""The cost of groups in one process: memory per member and per committed offset, and the time to load an offset.
 
-Part of `scripts/bench --micro`. Memory is what Python says it has allocated (tracemalloc), so it does not depend on
-what else runs; time is processor time.
+Part of `scripts/bench --micro`. Memory is what Python reports as allocated (tracemalloc), so it does not depend on
+other processes; time is processor time.
 """
 
 import gc
@@ -36,7 +36,7 @@ _ASSIGNMENT = 40
 
 
 class _ForgetfulTopic(MemoryTopic):
-    """Takes every record and keeps none: the log is not what is measured."""
+    """Accepts every record and stores none: the log is not what is measured."""
 
     def append(
         self,
@@ -62,7 +62,7 @@ class _Log:
 
 
 def _settle(world: GroupWorld) -> None:
-    """Stable groups of consumers that support two protocols each, as most do."""
+    """Make stable groups of consumers that support two protocols each, as most do."""
     protocols = (("range", _SUBSCRIPTION), ("cooperative-sticky", _SUBSCRIPTION + bytes(4)))
     for number in range(GROUPS):
         group_id = f"group-{number}"
@@ -77,7 +77,7 @@ def _settle(world: GroupWorld) -> None:
 
 
 def _allocated(build: Callable[[], Any]) -> int:
-    """Bytes that what `build` returns or changes holds on to."""
+    """Return the bytes that the result or the changes of `build` keep allocated."""
     gc.collect()
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
@@ -90,7 +90,7 @@ def _allocated(build: Callable[[], Any]) -> int:
 
 
 def _offsets_log(groups: int) -> _Log:
-    """OFFSETS commits, shared by so many groups."""
+    """Return a log of OFFSETS commits, shared by so many groups."""
     each = OFFSETS // groups
     records: list[GroupRecord] = [
         OffsetCommitted(

@@ -1,6 +1,6 @@
-"""The workloads G1 to G6: what groups cost.
+"""The workloads G1 to G6: the cost of groups.
 
-G3 kills its broker, and G6 counts memory, which no earlier round may have left: both have one of their own, fresh in
+G3 kills its broker, and G6 counts memory, which no earlier round may have left: both have a separate one, fresh in
 every round.
 """
 
@@ -47,14 +47,14 @@ def _run(program: list[str], peer: Peer, options: Mapping[str, float | str]) -> 
 
 
 def committed_topic(peer: Peer) -> str:
-    """A topic that each of G1's groups has committed an offset for, so that the coordinator has loaded them all."""
+    """Create a topic for which each of G1's groups has committed an offset, so that the coordinator has loaded all."""
     topic = fresh_topic(peer)
     load("fill", peer, topic=topic, groups=COMMITTERS, partitions=1)
     return topic
 
 
 def commits(depth: int) -> Callable[[Peer, str, float], Figures]:
-    """G1: groups without members that commit one partition each, over and over."""
+    """Return G1: groups without members that commit one partition each, over and over."""
 
     def run(peer: Peer, topic: str, seconds: float) -> Figures:
         with tempfile.NamedTemporaryFile(suffix=".frames") as file:
@@ -90,15 +90,15 @@ def _answer(topic: str) -> bytes:
 
 
 def rebalance(peer: Peer, topic: str, seconds: float) -> Figures:
-    """G2: 500 members, all rejoining at once."""
+    """Run G2: 500 members, all rejoining at once."""
     return load("rebalance", peer, members=500, rounds=max(3, round(seconds)))
 
 
 def reload(peer: Peer, topic: str, seconds: float) -> Figures:
-    """G3: 100,000 offsets in one partition of `__consumer_offsets`, after a kill.
+    """Run G3: 100,000 offsets in one partition of `__consumer_offsets`, after a kill.
 
-    The first answer is counted from the moment the broker says that it is ready. `load_ms` is what the broker itself
-    counts: Kafka writes it in its log; Barnabas loads when it is first asked.
+    The first answer is counted from the moment when the broker is ready. `load_ms` is the broker's own figure:
+    Kafka writes it to its log; Barnabas loads at the first request.
     """
     with tempfile.TemporaryDirectory(prefix="barnabas-reload-") as scratch:
         own = Peer(peer.name, _another(peer.server, Path(scratch) / "data"))
@@ -123,30 +123,30 @@ def reload(peer: Peer, topic: str, seconds: float) -> Figures:
 
 
 def _another(server: Server, data_dir: Path) -> Server:
-    """A broker of the same kind whose groups all share one partition."""
+    """Create a broker of the same kind whose groups all share one partition."""
     if isinstance(server, KafkaProcess):
         return KafkaProcess(data_dir, ONE_PARTITION, jvm_options=KAFKAS_OWN_JVM_OPTIONS)
     return BrokerProcess(data_dir, ONE_PARTITION)
 
 
 def idle(peer: Peer, topic: str, seconds: float) -> Figures:
-    """G4: 1,000 members in groups of 50 that only say they are alive, every 3 s."""
+    """Run G4: 1,000 members in groups of 50 that only send heartbeats, every 3 s."""
     return load("idle", peer, members=1_000, seconds=max(6.0, seconds))
 
 
 def consumed_topic(peer: Peer) -> str:
-    """A topic whose partitions the members of G5 share."""
+    """Create a topic whose partitions the members of G5 share."""
     return fresh_topic(peer, CONSUMED_PARTITIONS)
 
 
 def consumers(peer: Peer, topic: str, seconds: float) -> Figures:
-    """G5: 500 members of a group of the consumer protocol (KIP-848) over 1,000 partitions."""
+    """Run G5: 500 members of a group of the consumer protocol (KIP-848) over 1,000 partitions."""
     size: dict[str, float | str] = {"topic": topic, "partitions": CONSUMED_PARTITIONS, "members": CONSUMERS}
     return _run(["bench.consumer_group_load"], peer, size | {"seconds": seconds})
 
 
 def consumers_memory(peer: Peer, topic: str, seconds: float) -> Figures:
-    """G6: 5,000 members of the consumer protocol, of one partition each."""
+    """Run G6: 5,000 members of the consumer protocol, with one partition each."""
     with tempfile.TemporaryDirectory(prefix="barnabas-members-") as scratch:
         own = Peer(peer.name, _another(peer.server, Path(scratch) / "data"))
         own.start()

@@ -1,4 +1,4 @@
-"""`scripts/bench --growth`: what a request costs when what the broker holds has grown a hundredfold.
+"""`scripts/bench --growth`: the cost of a request when the broker's contents have grown a hundredfold.
 
 In one process and without sockets, as `--micro` does. For each thing that grows there are two brokers, with little of
 it and with a hundred times as much, and the same requests are measured in both, round by round in turns. Flat is 1.
@@ -31,10 +31,10 @@ ROUNDS, REQUESTS = 9, 400
 SEGMENT_BYTES = 1 << 20
 BEGINNING = 3_000
 FETCHED = 20
-"""Records of 1 kB in an answer, or a few more than there are: every answer is full."""
+"""Records of 1 kB in a response; a few more exist than fit, so every response is full."""
 TRANSACTIONS = 10_000
 TRANSACTION_BYTES = 20_000
-"""Of its one record: one of them fills an answer."""
+"""The size of a transaction's one record: one of them fills a response."""
 AIM = 1.2
 
 ABORT = TransactionState.PREPARE_ABORT, TransactionState.COMPLETE_ABORT
@@ -42,7 +42,7 @@ COMMIT = TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT
 
 Frames = Callable[[], bytes]
 Filled = Callable[[Bench, int], Awaitable[dict[str, Frames]]]
-"""Puts so much of something into a broker; gives what makes the requests to measure, by what they are called."""
+"""Puts so much of something into a broker; returns the makers of the requests to measure, by their names."""
 
 
 def _now_ms() -> int:
@@ -50,7 +50,7 @@ def _now_ms() -> int:
 
 
 def _topic(bench: Bench) -> str:
-    """A log that has a few segments already: one that has only the active one is another case."""
+    """Create a log that has a few segments already: a log with only the active one is another case."""
     name = bench.topic()
     setting = Alteration("segment.bytes", Operation.SET, str(SEGMENT_BYTES))
     bench.broker.catalogue.alter_configs(TOPIC_RESOURCE, name, [setting])
@@ -118,7 +118,7 @@ async def _more_producers(bench: Bench, count: int) -> dict[str, Frames]:
 
 
 async def _more_aborted(bench: Bench, count: int) -> dict[str, Frames]:
-    """So many of the transactions are aborted and the others committed: both logs are equally long, and read alike."""
+    """Abort so many of the transactions and commit the others: both logs are equally long, and read alike."""
     topic, begun_ms = _topic(bench), _now_ms()
     begun = bench.broker.services.transactions.init_producer_id(InitRequest("grows", 60_000))
     assert isinstance(begun, InitReply)
@@ -138,7 +138,7 @@ async def _more_aborted(bench: Bench, count: int) -> dict[str, Frames]:
 
 
 class Grown(NamedTuple):
-    """What grows, and from how much."""
+    """The thing that grows, and its initial number."""
 
     name: str
     fill: Filled
@@ -164,7 +164,7 @@ async def _spent_us(bench: Bench, frame: Frames) -> float:
 
 
 async def _measure(grown: Grown, path: Path) -> None:
-    # By the processor's time: else a turn that others interrupt seems over, and the loop spins until it may go on.
+    # By the processor's time: otherwise an interrupted turn seems over, and the loop spins until it may continue.
     benches = [Bench(str(path / name), stopwatch=time.thread_time) for name in ("little", "much")]
     both = [await grown.fill(bench, grown.little * factor) for bench, factor in zip(benches, (1, 100), strict=True)]
     for name in both[0]:
@@ -180,7 +180,7 @@ async def _measure(grown: Grown, path: Path) -> None:
 
 
 def main() -> None:
-    """Measure everything; prints a line for each request."""
+    """Measure everything and print a line for each request."""
     parent = str(MEMORY_FILES) if MEMORY_FILES.is_dir() else None
     for grown in GROWN:
         with tempfile.TemporaryDirectory(prefix="barnabas-growth-", dir=parent) as path:

@@ -1,8 +1,8 @@
-"""`scripts/bench --workload guarded`: what an authorizer and quotas cost a request, inside one process.
+"""`scripts/bench --workload guarded`: the cost of an authorizer and quotas per request, inside one process.
 
-The same requests to three brokers in turn, round by round: one that guards nothing, one with an authorizer whose
-entries allow the requests, and one with quotas that nobody reaches. The figures are microseconds of processor time, as
-those of micro.py.
+The same requests to three brokers in turn, round by round: one without either, one with an authorizer whose
+entries allow the requests, and one with quotas that are never reached. The figures are microseconds of processor time,
+as those of micro.py.
 """
 
 import json
@@ -32,7 +32,7 @@ def _plain(path: Path) -> Bench:
 
 
 def _authorized(path: Path) -> Bench:
-    """Who sends is nobody special; other users have entries, too."""
+    """Create a broker with an authorizer. The sender is no super user; other users have entries, too."""
     bench = Bench(str(path), {"authorizer.class.name": STANDARD_AUTHORIZER})
     access = bench.broker.services.access
     assert access is not None
@@ -57,7 +57,7 @@ def _limited(path: Path) -> Bench:
 
 BROKERS = {"plain": _plain, "authorizer": _authorized, "quotas": _limited}
 Figures = dict[str, list[float]]
-"""Microseconds a request of each round, by broker."""
+"""Microseconds per request of each round, by broker."""
 
 
 def main(*, rounds: int, path: Path, say: Callable[[str], None]) -> int:

@@ -1,7 +1,7 @@
-"""What a broker holds in memory for each partition, producer and transaction: the last part of `bench --growth`.
+"""A broker's memory for each partition, producer and transaction: the last part of `bench --growth`.
 
-In one process, without sockets. Memory is what Python says it has allocated (tracemalloc), so it does not depend on
-what else runs; descriptors are those that the process has open.
+In one process, without sockets. Memory is counted as Python allocates it (tracemalloc), so it does not depend on
+other processes; descriptors are those that the process has open.
 """
 
 import gc
@@ -24,7 +24,7 @@ TRANSACTIONAL_VERSION, END_VERSION = 12, 5
 
 
 class _Memory:
-    """What was allocated since the last look."""
+    """The memory that was allocated since the last look."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -37,11 +37,11 @@ class _Memory:
         return self._held - before
 
     async def of(self, what: str, count: int, make: Callable[[], Awaitable[None]]) -> None:
-        """Print what `make` has the broker hold, for each of `count`."""
+        """Print the memory that the broker uses after `make`, for each of `count`."""
         self._look()
         await make()
         for _ in range(100):
-            await self._bench.turn()  # what was begun is over
+            await self._bench.turn()  # until all that was begun is over
         print(f"{self._look() / count:8.0f} B for each {what} ({count:,} of them)", flush=True)
 
 

@@ -1,6 +1,6 @@
-"""The unkind clients: what 1,000 that never read and 1,000 that send a byte at a time cost the others.
+"""The unkind clients: the effect of 1,000 that never read and 1,000 that send a byte at a time on the others.
 
-The first thousand each ask for 50 MB by Fetch and never read the answer; the second thousand each announce a
+The first thousand each request 50 MB by Fetch and never read the response; the second thousand each announce a
 frame of 100 MB and send one byte of it now and then. Meanwhile one kind client measures its round trips. Bounded:
 it ends after `seconds`, on loopback only.
 """
@@ -18,7 +18,7 @@ from bench.topics import fresh_topic
 
 
 def fetch_frame(topic: str, max_bytes: int) -> bytes:
-    """A Fetch v4 request for partition 0 from offset 0."""
+    """Return a Fetch v4 request for partition 0 from offset 0."""
     name = topic.encode()
     body = struct.pack(">iiiibi", -1, 1000, 1, max_bytes, 0, 1) + struct.pack(">h", len(name)) + name
     body += struct.pack(">iiqi", 1, 0, 0, max_bytes)
@@ -37,7 +37,7 @@ def connect(port: int, count: int) -> list[socket.socket]:
 
 
 def run(peer: Peer, clients: int = 1000, seconds: float = 10.0) -> dict[str, Any]:
-    """Peak RSS of the broker under both thousands, and the kind client's p99 without and with them."""
+    """Measure the broker's peak RSS under both thousands, and the kind client's p99 without and with them."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     backlog = fresh_topic(peer)
     rdkafka("produce", peer.port, backlog, size=1000, batch_size=1_000_000, seconds=2)
@@ -59,9 +59,9 @@ def run(peer: Peer, clients: int = 1000, seconds: float = 10.0) -> dict[str, Any
                     try:
                         s.send(b"\0")
                     except OSError:
-                        continue  # the broker closed it, which is its right
+                        continue  # the broker closed it, as it may
                 peak = max(peak, peer.rss_mb())
-                time.sleep(0.1)  # ten bytes a second each: slow is what they are
+                time.sleep(0.1)  # ten bytes a second each
             loud = kind.result()
     finally:
         for s in (*deaf, *slow):

@@ -1,4 +1,4 @@
-"""kfake, franz-go's broker in memory (bench/kfake), with the handles of the other servers. It keeps nothing."""
+"""kfake, franz-go's broker in memory (bench/kfake), with the interface of the other servers. It stores nothing."""
 
 import hashlib
 import shutil
@@ -12,7 +12,7 @@ _READY = "kfake ready "
 
 
 class KfakeProcess(Server):
-    """One node on a port it picks."""
+    """One node on a port that it chooses."""
 
     def command(self) -> list[str]:
         return [str(_binary())]
@@ -25,7 +25,7 @@ class KfakeProcess(Server):
 
 
 def _binary() -> Path:
-    """The program, built when its source or its lock has changed."""
+    """Return the program, built when its source or its lock has changed."""
     text = b"".join((_SOURCE / name).read_bytes() for name in ("main.go", "go.mod", "go.sum"))
     program = ROOT / ".cache" / "go" / hashlib.sha256(text).hexdigest()[:16] / "kfake"
     if not program.exists():

@@ -1,4 +1,4 @@
-"""What a load is: how it is set up, what is run against a broker, and which figures of it are compared."""
+"""The definition of a load: its set-up, its run against a broker, and the figures that are compared."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -16,17 +16,17 @@ def no_topic(peer: Peer) -> str:
 
 
 class Load(NamedTuple):
-    """One line of work, done to every peer alike. All figures carry their unit in their name.
+    """One line of work, done to every peer alike. All figures have their unit in their name.
 
-    prepare: what is set up before the clock, on a peer; returns the topic. It is called anew for every slice and every
+    prepare: the set-up before the clock starts, on a peer; returns the topic. It is called for every slice and every
     round unless `keeps_topic`: then once for all of them.
     run: (peer, topic, seconds) -> figures. `seconds` says how long to measure, never how large messages or batches are.
-    figures: those that are compared, each with True where more is better. The first is the one whose flatness ends the
+    figures: those that are compared, each with True if more is better. The first is the one whose flatness ends the
     warming.
-    aims: the ratio to Kafka's that is asked for.
-    is_warmed: False where the broker under load is one that was just started, as the load itself demands.
-    rivals: loads of the same word are the same work, asked for in different ways: each peer has its best among them.
-    without: names of peers that it is not run on.
+    aims: the wanted ratio to Kafka's figure.
+    is_warmed: False if the broker under load is one that was just started, as the load itself requires.
+    rivals: loads with the same word are the same work, requested in different ways: each peer has its best among them.
+    without: names of peers on which it is not run.
     """
 
     name: str
@@ -41,6 +41,6 @@ class Load(NamedTuple):
     without: tuple[str, ...] = ()
 
     def pace(self, figures: Figures) -> float:
-        """What warming watches: more is better."""
+        """Return the rate that warming watches: more is better."""
         name, more_is_better = next(iter(self.figures.items()))
         return float(figures[name]) if more_is_better else 1 / float(figures[name])

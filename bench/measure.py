@@ -1,4 +1,4 @@
-"""What is measured about a broker from outside: processor seconds and memory; what else ran; and running a load."""
+"""Measurements of a broker from outside: processor seconds and memory; those of other processes; and running a load."""
 
 import json
 import os
@@ -14,13 +14,13 @@ CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time of the process so far."""
+    """Return the user and system time of the process so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
 
 
 def rss_mb(pid: int) -> float:
-    """Resident memory now, in MB."""
+    """Return the resident memory now, in MB."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) / 1024
@@ -28,10 +28,10 @@ def rss_mb(pid: int) -> float:
 
 
 def held_mb(pid: int) -> float:
-    """Memory that what the process knows takes, in MB: the difference of two readings is the price of what came
+    """Return the memory of the process's data, in MB: the difference of two readings is the cost of what was added
     between.
 
-    Of a JVM that is what lives in its heap, counted after a full collection: its resident memory grows with garbage
+    Of a JVM that is the live data in its heap, counted after a full collection: its resident memory grows with garbage
     until the heap is full.
     """
     if Path(f"/proc/{pid}/comm").read_text().strip() != "java":
@@ -48,7 +48,7 @@ def _jcmd(pid: int, command: str) -> str:
 
 
 def busy_seconds() -> float:
-    """Processor time of the whole machine so far, what its host took from it included."""
+    """Return the processor time of the whole machine so far, including the time taken by its host (steal)."""
     user, nice, system, _idle, _iowait, irq, softirq, steal = map(
         int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
     )
@@ -56,13 +56,13 @@ def busy_seconds() -> float:
 
 
 def own_seconds() -> float:
-    """Processor time of this process and of the load programs that it has run to their end."""
+    """Return the processor time of this process and of the load programs that it has run to their end."""
     usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def c_program(name: str) -> Path:
-    """A load generator in C (`blast`, `blast-tls`, `txn`) or the floor, built when its source is newer than it."""
+    """Return a load generator in C (`blast`, `blast-tls`, `txn`) or the floor, built if its source is newer."""
     source, binary = HERE / f"{name.removesuffix('-tls')}.c", ROOT / ".cache" / "bench" / name
     newest = max(each.stat().st_mtime for each in (source, HERE / "wire.h", HERE / "stream.h"))
     if not binary.exists() or binary.stat().st_mtime < newest:

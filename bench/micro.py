@@ -1,9 +1,9 @@
 """Processor time per request inside one process: `scripts/bench --micro`.
 
-A real broker on real files (in memory where the system has such a place), fed through its connections; only the
-socket is missing. What it prints is microseconds of processor time, the median of several rounds: made to compare two
-versions of the code on a machine that also does other things. What the kernel's socket calls cost is not in it; what
-copying a request into the receive buffer costs is, as the kernel would have to do that too.
+A real broker on real files (in memory if the system supports it), fed through its connections; only the
+socket is missing. It prints microseconds of processor time, the median of several rounds: made to compare two
+versions of the code on a machine that also does other work. The kernel's socket calls are not included;
+copying a request into the receive buffer is, as the kernel would have to do that too.
 """
 
 import asyncio
@@ -47,12 +47,12 @@ from tests.support.worlds.broker import request_frame
 
 PRODUCE_VERSION, FETCH_VERSION, METADATA_VERSION, COMMIT_VERSION = 9, 12, 12, 9
 MEMORY_FILES = Path("/dev/shm")
-RESPONSE_BODY = 4 + 4 + 1  # behind the size, the correlation id and an empty section of tags
+RESPONSE_BODY = 4 + 4 + 1  # after the size, the correlation id and an empty section of tags
 ROUNDS = 9
 
 
 class Sink:
-    """A transport whose peer reads at once and forgets."""
+    """A transport whose peer reads at once and discards the data."""
 
     def __init__(self, connection: Connection) -> None:
         self.last: list[bytes | bytearray] = []
@@ -63,7 +63,7 @@ class Sink:
         return ("127.0.0.1", 50_000) if name in ("peername", "sockname") else None
 
     def set_write_buffer_limits(self, high: int) -> None:
-        """Nothing is ever held back."""
+        """Ignore the limits: writing never blocks."""
 
     def write(self, data: bytearray) -> None:
         self.last = [data]
@@ -81,7 +81,7 @@ class Bench:
     def __init__(
         self, path: str, settings: Mapping[str, str] = MappingProxyType({}), stopwatch: Stopwatch = monotonic
     ) -> None:
-        """settings: the broker's, beside its directory."""
+        """Create the broker. settings: the broker's, beside its directory."""
         loop, environment = asyncio.get_running_loop(), Environment(stopwatch=stopwatch)
         config = BrokerConfig({**settings, "log.dirs": path})
         directory = open_directory(config, environment.files, environment.random, 1000)
@@ -96,14 +96,14 @@ class Bench:
         return Sink(Connection(self.broker.listener, self.dispatcher))
 
     def topic(self, partitions: int = 1) -> str:
-        """A new one that can be written to at once: what comes first to many partitions waits for turns of the loop."""
+        """Create a topic that is ready for writes: the first request to many partitions waits for turns of the loop."""
         name = self.unopened_topic(partitions)
         for partition in range(partitions):
             self.broker.services.partitions.get_led(name, partition)
         return name
 
     def unopened_topic(self, partitions: int) -> str:
-        """A new one that nobody has used."""
+        """Create a topic that was never used."""
         name = next(self._topics)
         self.broker.catalogue.create_topic(name, partitions)
         return name
@@ -114,14 +114,14 @@ class Bench:
         return txn.state
 
     def turn(self) -> asyncio.Future[None]:
-        """Done when the loop has been around once."""
+        """Return a future that is done after one turn of the loop."""
         loop = asyncio.get_running_loop()
         turn = loop.create_future()
         loop.call_soon(turn.set_result, None)
         return turn
 
     def send(self, data: bytes, connection: Connection | None = None) -> None:
-        """Everything in `data` arrives, in as many pieces as the receive buffer asks for."""
+        """Pass `data` to the connection, in as many pieces as the receive buffer needs."""
         connection = connection or self.connection
         left = memoryview(data)
         while left:
@@ -169,7 +169,7 @@ def fetch(
     max_wait_ms: int = 0,
     session: tuple[int, int] = (0, -1),
 ) -> bytes:
-    """Asks for partition 0 and those behind it, each from its offset; `session` is (id, epoch)."""
+    """Return a Fetch of partition 0 and the following ones, each from its offset; `session` is (id, epoch)."""
     partitions = [
         FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=max_bytes)
         for index, offset in enumerate(offsets)
@@ -196,7 +196,7 @@ async def send_all(bench: Bench, frames: Iterable[bytes]) -> None:
 
 
 def sent(bench: Bench, frame: bytes) -> Prepare:
-    """The same frame again and again."""
+    """Send the same frame again and again."""
     return lambda count: send_all(bench, itertools.repeat(frame, count))
 
 
@@ -217,7 +217,7 @@ def produce_1m(bench: Bench) -> Prepare:
 
 
 def produce_pipelined(bench: Bench) -> Prepare:
-    """32 requests in one read."""
+    """Send 32 requests in one read."""
     frames = produce(bench.topic(), batch(1, 100)) * 32
     return lambda count: send_all(bench, itertools.repeat(frames, count // 32))
 
@@ -232,7 +232,7 @@ def produce_idempotent(bench: Bench) -> Prepare:
 
 
 def transaction(*, is_new_protocol: bool, partitions: int = 1) -> Callable[[Bench], Prepare]:
-    """A whole transaction of one record to each partition, and its commit."""
+    """Run a whole transaction of one record to each partition, and its commit."""
 
     def make(bench: Bench) -> Prepare:
         topic = name = bench.topic(partitions)
@@ -278,7 +278,7 @@ def fetch_of(value_bytes: int, records: int, batches: int, max_bytes: int) -> Ca
 
 
 def follow(partitions: int) -> Callable[[Bench], Prepare]:
-    """A reader at the end of all partitions: a long poll, a message to the first, the answer."""
+    """Follow all partitions at their end: a long poll, a message to the first, the response."""
 
     def make(bench: Bench) -> Prepare:
         topic = bench.topic(partitions)
@@ -320,7 +320,7 @@ def offset_commit(bench: Bench) -> Prepare:
 
 
 class Case(NamedTuple):
-    """What is measured, and how many requests a round of it has."""
+    """A measured case, and the number of requests in one of its rounds."""
 
     name: str
     make: Callable[[Bench], Prepare]
@@ -347,7 +347,7 @@ CASES = (
 
 
 def probe_us() -> float:
-    """What a fixed piece of Python costs: tells runs apart in which the machine was slow."""
+    """Return the time of a fixed piece of Python: it shows runs in which the machine was slow."""
     start = time.process_time_ns()
     total = 0
     for number in range(100_000):
@@ -356,7 +356,7 @@ def probe_us() -> float:
 
 
 async def measure(bench: Bench, case: Case) -> list[float]:
-    """Microseconds a request, for each round."""
+    """Return the microseconds per request, for each round."""
     prepare = case.make(bench)
     await prepare(case.requests)
     rounds = []
@@ -383,7 +383,7 @@ async def run_all(path: str, only: str) -> dict[str, dict[str, float]]:
 
 
 def main(only: str = "") -> dict[str, dict[str, float]]:
-    """Measure the cases whose name contains `only`; prints and returns microseconds of processor time a request."""
+    """Measure the cases whose name contains `only`; print and return microseconds of processor time per request."""
     parent = str(MEMORY_FILES) if MEMORY_FILES.is_dir() else None
     with tempfile.TemporaryDirectory(prefix="barnabas-micro-", dir=parent) as path:
         found = uvloop.run(run_all(path, only))

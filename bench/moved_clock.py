@@ -1,7 +1,7 @@
-"""`scripts/bench --workload clock`: what it costs to move a broker's clock by days, over many idle transactional ids.
+"""`scripts/bench --workload clock`: the cost of moving a broker's clock by days, over many idle transactional ids.
 
 Each round has fresh brokers: an empty one, one with 10,000 ids that stay, one with as many that expire on the way. The
-figures are of `broker.clock.advance`, asked from another process. Kafka has no such clock to be measured beside.
+figures are of `broker.clock.advance`, called from another process. Kafka has no such clock to compare with.
 """
 
 import json
@@ -20,7 +20,7 @@ ROUNDS, QUICK_ROUNDS = 5, 2
 
 
 class Move(NamedTuple):
-    """ids: how many transactional ids there are. by: how far the clock is moved. left: how many there are then."""
+    """ids: the number of transactional ids. by: how far the clock is moved. left: the number of ids after that."""
 
     name: str
     ids: int

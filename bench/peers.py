@@ -1,4 +1,4 @@
-"""The brokers that are compared, and the floor, each in a process of its own, and what is read of it from outside."""
+"""The brokers that are compared, and the floor, each in a separate process, and the figures read from outside."""
 
 import os
 import time
@@ -24,10 +24,10 @@ KAFKAS_OWN_JVM_OPTIONS = (
     "-XX:InitiatingHeapOccupancyPercent=35",
     "-XX:+ExplicitGCInvokesConcurrent",
 )
-"""What bin/kafka-server-start.sh gives a JVM that is left alone."""
+"""The options that bin/kafka-server-start.sh gives a JVM by default."""
 
 SETTINGS = {"log.segment.delete.delay.ms": 200}
-"""Of every broker: topics that were measured leave the disk and the page cache before the next load."""
+"""Of every broker: topics that were measured are removed from disk and page cache before the next load."""
 
 Figures = dict[str, Any]
 
@@ -36,7 +36,7 @@ class Peer:
     """One broker under measurement. `start_ms` is the time from spawn to its ready line, of the last start."""
 
     def __init__(self, name: str, server: Server, entrance: Entrance = ENTRANCES["plain"], load_port: int = 0) -> None:
-        """`load_port`: where the clients of a load come in; 0 for the port over which topics are made."""
+        """Create a peer. `load_port`: the port for a load's clients; 0 for the port on which topics are created."""
         self.name = name
         self.server = server
         self.start_ms = 0.0
@@ -74,8 +74,8 @@ class Peer:
         return held_mb(self.server.pid)
 
     def measured(self, run: Callable[[], Figures]) -> Figures:
-        """Run a load whose set-up is done, and add what it cost the broker: processor time for each GB, request,
-        transaction or message, and memory after it; and what the machine spent on anything else, in percent.
+        """Run a load whose set-up is done, and add its cost to the broker: processor time for each GB, request,
+        transaction or message, and memory after it; and what the machine spent on other processes, in percent.
         """
         begun, broker, machine, load = time.monotonic(), self.cpu_seconds(), busy_seconds(), own_seconds()
         figures = run()
@@ -86,7 +86,7 @@ class Peer:
 
 
 def _costs(figures: Figures, spent_s: float) -> Figures:
-    """Processor time by what the load counts, which is the first of these that it has."""
+    """Return the processor time per unit of the load, which is the first of these that it counts."""
     if "megabytes" in figures:
         return {"cpu_s_per_gb": spent_s / figures["megabytes"] * 1000}
     for counted in ("request", "transaction", "message"):
@@ -109,7 +109,7 @@ def kafka(directory: Path, entrance: Entrance = ENTRANCES["plain"]) -> Peer:
 
 
 def _settings(directory: Path, entrance: Entrance, ports: dict[str, int]) -> tuple[dict[str, object], int]:
-    """A broker's settings, and the port that loads come in by: 0 for that of the plain listener."""
+    """Return a broker's settings, and the port for loads: 0 for that of the plain listener."""
     if entrance.is_plain:
         return dict(SETTINGS), 0
     certificate = write_certificate(directory.with_name(f"{directory.name}.pem"))
@@ -118,10 +118,10 @@ def _settings(directory: Path, entrance: Entrance, ports: dict[str, int]) -> tup
 
 
 def kfake(directory: Path) -> Peer:
-    """A broker in memory, with its own settings."""
+    """Create kfake: a broker in memory, with its own settings."""
     return Peer("kfake", KfakeProcess(directory))
 
 
 def floor(directory: Path) -> Peer:
-    """No broker: what the system calls of one cost, for the loads of the raw client."""
+    """Create the floor: no broker, but the system calls of one, for the loads of the raw client."""
     return Peer("floor", FloorProcess(directory))

@@ -1,4 +1,4 @@
-"""Load from Kafka's own performance tools: the Java client as it comes, each run in a JVM of its own with its
+"""Load from Kafka's own performance tools: the unmodified Java client, each run in a separate JVM with its
 default options.
 """
 
@@ -21,7 +21,7 @@ def _run(tool: str, *arguments: str) -> str:
 
 
 def produce(port: int, topic: str, *, count: int, size: int) -> dict[str, Any]:
-    """ProducerPerformance: `count` records of `size` bytes as fast as they go, the JVM's own warming included."""
+    """Run ProducerPerformance: `count` records of `size` bytes as fast as possible, the JVM's own warming included."""
     output = _run(
         "ProducerPerformance",
         *("--topic", topic, "--num-records", str(count), "--record-size", str(size), "--throughput", "-1"),
@@ -38,7 +38,7 @@ def produce(port: int, topic: str, *, count: int, size: int) -> dict[str, Any]:
 
 
 def consume(port: int, topic: str, *, count: int) -> dict[str, Any]:
-    """ConsumerPerformance: `count` records from the beginning; its own column of the time spent fetching is used."""
+    """Run ConsumerPerformance: `count` records from the beginning; its column of the time spent fetching is used."""
     output = _run(
         "ConsumerPerformance",
         *("--bootstrap-server", f"127.0.0.1:{port}", "--topic", topic, "--num-records", str(count)),

@@ -18,17 +18,17 @@ BIG_QUEUES = {"queued.min.messages": 1_000_000, "queued.max.messages.kbytes": 1_
 
 
 def _broker(options: argparse.Namespace) -> dict[str, Any]:
-    """Where the broker is, and how it is spoken to."""
+    """Return the broker's address and the security settings."""
     return {"bootstrap.servers": f"127.0.0.1:{options.port}", **json.loads(options.client_settings)}
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The value below which `share` of the sorted values lie."""
+    """Return the value below which `share` of the sorted values lie."""
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
 
 
 def produce(options: argparse.Namespace) -> dict[str, Any]:
-    """W1 to W3: as many messages as go through in the time, or `count` of them; idempotent, acks=all.
+    """Run W1 to W3: as many messages as possible in the time, or `count` of them; idempotent, acks=all.
 
     The first message, which waits for the producer's id, is acknowledged before the clock starts. All that were sent
     are acknowledged before it stops.
@@ -82,7 +82,7 @@ def produce(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def sync(options: argparse.Namespace) -> dict[str, Any]:
-    """W5: one message at a time, each waited for."""
+    """Run W5: one message at a time, each waited for."""
     producer = Producer({**_broker(options), "enable.idempotence": True, "acks": "all", "linger.ms": 0})
     value = b"x" * options.size
     producer.produce(options.topic, value)
@@ -105,8 +105,8 @@ def sync(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def transactions(options: argparse.Namespace) -> dict[str, Any]:
-    """One transactional producer: `count` messages a transaction, each committed before the next begins. The first is
-    committed before the clock starts."""
+    """Run one transactional producer: `count` messages a transaction, each committed before the next begins. The first
+    is committed before the clock starts."""
     producer = Producer({**_broker(options), "transactional.id": options.topic, "linger.ms": 0})
     producer.init_transactions(60)
     value = b"x" * options.size
@@ -140,7 +140,7 @@ def transactions(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def consume(options: argparse.Namespace) -> dict[str, Any]:
-    """W8: read a backlog of `count` messages from the start, again and again, for the time given. The clock runs from
+    """Run W8: read a backlog of `count` messages from the start, repeatedly, for the given time. The clock runs from
     the first message of a pass to its last."""
     consumer = Consumer(
         {
@@ -177,7 +177,7 @@ def consume(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def latency(options: argparse.Namespace) -> dict[str, Any]:
-    """W9: from produce() to the consumer's poll(), at a steady `rate` of messages a second."""
+    """Run W9: from produce() to the consumer's poll(), at a steady `rate` of messages a second."""
     consumer = Consumer(
         {
             **_broker(options),
@@ -224,8 +224,8 @@ def latency(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def tail(options: argparse.Namespace) -> dict[str, Any]:
-    """W11's reader: follow all partitions from their ends for the time given, from its first message on; lag is from
-    the message's own timestamp, in ms, so the producer's queue is part of it.
+    """Run W11's reader: follow all partitions from their ends for the given time, from the first message on; lag is
+    from the message's own timestamp, in ms, so the producer's queue is part of it.
     """
     consumer = Consumer({**_broker(options), "group.id": "bench", "enable.auto.commit": False} | BIG_QUEUES)
     partitions = consumer.list_topics(options.topic, timeout=30).topics[options.topic].partitions

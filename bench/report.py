@@ -1,5 +1,5 @@
-"""What a run came to: medians, spreads and ratios as Markdown tables that can stand in a document as they are, and
-everything for machines. Pure: what was measured in, text or plain data out.
+"""The results of a run: medians, spreads and ratios as Markdown tables that can be pasted into a document, and
+everything for machines. Pure: measurements in, text or plain data out.
 
 A ratio is always that of two medians of the same run.
 """
@@ -15,7 +15,7 @@ from bench.warming import SPREAD
 OURS = "barnabas"
 TITLES = {"barnabas": "Barnabas", "kafka": "Apache Kafka", "kfake": "kfake", "floor": "floor"}
 NOISY_PERCENT = 12
-"""With so much of the machine's processor time spent on others, a figure is one of a busy machine."""
+"""If other processes used so much of the machine's processor time, the figure is that of a busy machine."""
 COSTS = ("cpu_s_per_gb", "cpu_us_per_request", "cpu_us_per_transaction", "cpu_us_per_message", "rss_mb")
 
 
@@ -42,7 +42,7 @@ def ratio(ours: Spread | None, theirs: Spread | None) -> str:
 
 
 def best(all_measured: Sequence[Measured], load: Load, peer: str, figure: str) -> Spread | None:
-    """A peer's best among the loads that are the same work as this one, asked for in different ways."""
+    """Return a peer's best among the loads that are the same work as this one, requested in different ways."""
     same = [each for each in all_measured if each.load == load or (load.rivals and each.load.rivals == load.rivals)]
     found = [each for each in (spread(measured, peer, figure) for measured in same) if each]
     choose = max if load.figures.get(figure) else min
@@ -50,7 +50,7 @@ def best(all_measured: Sequence[Measured], load: Load, peer: str, figure: str) -
 
 
 def table(all_measured: Sequence[Measured], peers: Sequence[str]) -> str:
-    """A row for each figure of each load; ratios are ours to each of the others' best in the same work."""
+    """Return a row for each figure of each load; ratios are ours to each of the others' best in the same work."""
     others = [peer for peer in peers if peer != OURS]
     columns = [TITLES[peer] for peer in peers] + [f"to {TITLES[peer]}" for peer in others] + ["aim"]
     lines = _head(["", "figure", *columns], 2)
@@ -65,7 +65,7 @@ def table(all_measured: Sequence[Measured], peers: Sequence[str]) -> str:
 
 
 def transactions_table(all_measured: Sequence[Measured], peers: Sequence[str]) -> str:
-    """A row for each load: transactions per second, the commit's p99, processor time of each."""
+    """Return a row for each load: transactions per second, the commit's p99, processor time of each."""
     others = [peer for peer in peers if peer != OURS]
     columns = [f"{TITLES[peer]}, per second" for peer in peers] + [f"to {TITLES[peer]}" for peer in others]
     lines = _head(["", *columns, "commit p99, ms", "processor, µs each", "aim"], 1)
@@ -86,7 +86,7 @@ def transactions_table(all_measured: Sequence[Measured], peers: Sequence[str]) -
 
 
 def warming_table(all_measured: Sequence[Measured], peers: Sequence[str]) -> str:
-    """How each peer was warmed for each load, whether it became flat, and where it stood afterwards: the median of its
+    """Return how each peer was warmed for each load, whether it became flat, and its later level: the median of its
     rounds to the last slices of its warming. And the most that the rest of the machine spent during a round.
     """
     lines = _head(["", *(TITLES[peer] for peer in peers), "other processes, at most"], 1 + len(peers))
@@ -122,7 +122,7 @@ def for_machines(all_measured: Sequence[Measured]) -> dict[str, Any]:
 
 
 def _head(columns: Sequence[str], left: int) -> list[str]:
-    """The first two lines: so many columns to the left, and the last (aim, remark); numbers to the right."""
+    """Return the first two lines: so many columns to the left, and the last (aim, remark); numbers to the right."""
     marks = ["---" if place < left or place == len(columns) - 1 else "--:" for place in range(len(columns))]
     return [_row(columns), "|" + "|".join(marks) + "|"]
 

@@ -2,8 +2,8 @@
 
 Every start is one of a directory that was filled once, stopped or killed, and copied back before each round, so that
 every round finds the same. Counted from the spawn: the ready line, the first record of one partition, the first records
-of all. While all are asked for on one connection, another asks for the one partition that is there, over and over: how
-long it waits at worst is what recovery costs those who do not need it.
+of all. While all are fetched on one connection, another fetches the one partition that is ready, over and over: its
+longest wait is the cost of recovery to clients that do not need it.
 """
 
 import json
@@ -33,13 +33,13 @@ Figures = dict[str, float]
 RECORD_BYTES, BATCH_RECORDS = 1_000, 10
 FETCH_VERSION = 12
 ASKED_AT_ONCE = 200
-"""Partitions in a Fetch, so that no answer is larger than a client would take."""
+"""Partitions in a Fetch, so that no response is larger than a client would accept."""
 AIMS = {"first_fetch_ms": "<= 0.1", "others_worst_ms": "<= 20 ms"}
 _PATIENCE_S = 300.0
 
 
 class Size(NamedTuple):
-    """What is on the disk."""
+    """The data on the disk."""
 
     partitions: int
     megabytes_each: int
@@ -84,7 +84,7 @@ def _peer(name: str, directory: Path) -> Peer:
 
 
 def _fill(name: str, scratch: Path, size: Size, say: Callable[[str], None]) -> dict[str, _Kept]:
-    """The two directories that every round begins with."""
+    """Fill the two directories with which every round begins."""
     directory = scratch / "data"
     peer = _peer(name, directory)
     peer.start()
@@ -114,7 +114,7 @@ def _fill(name: str, scratch: Path, size: Size, say: Callable[[str], None]) -> d
 def _copy(source: Path, target: Path) -> Path:
     shutil.rmtree(target, ignore_errors=True)
     subprocess.run(["cp", "-a", "--reflink=auto", str(source), str(target)], check=True)
-    subprocess.run(["sync"], check=True)  # or the first start waits for what the copy left to be written
+    subprocess.run(["sync"], check=True)  # otherwise the first start waits for dirty pages of the copy
     return target
 
 
@@ -162,7 +162,7 @@ def _ask_over_and_over(port: int, topic: str, partition: int, waits_ms: list[flo
 
 
 def _fetch_all(port: int, topic: str, partitions: Iterable[int]) -> None:
-    """Ask until every partition has given its first records."""
+    """Fetch until every partition has returned its first records."""
     left = list(partitions)
     deadline = time.monotonic() + _PATIENCE_S
     with Wire(port) as wire:
@@ -175,7 +175,7 @@ def _fetch_all(port: int, topic: str, partitions: Iterable[int]) -> None:
 
 
 def _fetched(wire: Wire, topic: str, partitions: Iterable[int]) -> set[int]:
-    """Those that gave records. An error has to be one that a client asks again after."""
+    """Return the partitions that returned records. An error has to be a retriable one."""
     asked = [FetchPartition(partition=each, fetch_offset=0, partition_max_bytes=1) for each in partitions]
     request = FetchRequest(
         max_wait_ms=5, min_bytes=1, max_bytes=64 << 20, topics=[FetchTopic(topic=topic, partitions=asked)]
@@ -194,7 +194,7 @@ _AGAIN = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def table(results: dict[str, dict[str, list[Figures]]]) -> str:
-    """Medians of each broker, after a clean stop and after a kill; ratios to Kafka."""
+    """Return medians of each broker, after a clean stop and after a kill; ratios to Kafka."""
     others = [name for name in results if name != "barnabas"]
     lines = ["| start | figure | " + " | ".join(results) + " | ratio | aim |"]
     lines.append("|---|---|" + "--:|" * (len(results) + 1) + "---|")

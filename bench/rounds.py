@@ -1,6 +1,6 @@
 """Loads on all peers: each peer is warmed with the load until its rate is flat, then they are measured in turn.
 
-The order of the peers is turned round from round to round. Setting up and taking down are outside of every clock.
+The order of the peers is reversed from round to round. Set-up and tear-down are not measured.
 """
 
 import time
@@ -14,8 +14,8 @@ from bench.warming import Warming, warm_until_flat
 
 
 class Plan(NamedTuple):
-    """How long and how often. Only `rounds`, `seconds` and `cap_s` differ between a full and a quick run: what counts
-    as warm is the same."""
+    """The number and length of rounds. Only `rounds`, `seconds` and `cap_s` differ between a full and a quick run: the
+    criterion for warm is the same."""
 
     rounds: int
     seconds: float
@@ -34,7 +34,7 @@ FULL = Plan(rounds=6, seconds=4, cap_s=90)
 
 
 class Measured(NamedTuple):
-    """All of one load: how each peer was warmed (not at all, where the load is not), and every round, by peer."""
+    """The results of one load: how each peer was warmed (not at all, if the load is not), and every round, by peer."""
 
     load: Load
     warmings: dict[str, Warming]
@@ -42,7 +42,7 @@ class Measured(NamedTuple):
 
 
 class Bench:
-    """Runs loads on the peers given, which have been started."""
+    """Runs loads on the given peers, which have been started."""
 
     def __init__(self, peers: list[Peer], plan: Plan, say: Callable[[str], None]) -> None:
         self._peers, self._plan, self._say = peers, plan, say

@@ -1,6 +1,6 @@
 """`scripts/bench spark`: our source and sink beside Spark's own, over one broker, in alternating rounds of one run.
 
-Prints what was measured, the ratios to the stock connector and the aims, and writes the same as JSON. The broker is
+Prints the figures, the ratios to the stock connector and the aims, and writes the same as JSON. The broker is
 Barnabas, or with --against kafka Apache Kafka. Every lane copies key and value of the same topic. Spark, its Python
 workers and the broker share the processors, as on a laptop: trust ratios.
 """
@@ -36,7 +36,7 @@ PIPELINES = (Lane(STOCK, STOCK), Lane(OURS, OURS), Lane(STOCK, OURS))
 PARTS = ("throughput", "latency", "commit", "decode", "audit")
 ROWS_A_BATCH = {100: 250_000, 1000: 75_000}
 BATCHES, ROUNDS, QUICK_BATCHES, QUICK_ROUNDS = 8, 5, 4, 1
-SETTINGS = {"log.segment.delete.delay.ms": 1000}  # or the disk fills up with what was measured
+SETTINGS = {"log.segment.delete.delay.ms": 1000}  # or the disk fills up with measured topics
 AIMS = {100: 1.0, 1000: 0.9}  # of the stock connector's rate, by the size of a row
 COMMIT_AIM_MS = 50
 COMMIT_TASKS = 8
@@ -49,7 +49,7 @@ def say(text: str) -> None:
 
 
 class Bench:
-    """One run over one broker. Results are kept by what was measured, and by lane."""
+    """One run over one broker. Results are stored by measurement, and by lane."""
 
     def __init__(self, spark: SparkSession, server: Server, rounds: int, batches: int) -> None:
         self._spark, self._server = spark, server
@@ -58,14 +58,14 @@ class Bench:
         self.results: Results = {}
 
     def warm(self) -> None:
-        """Let the JIT see every lane, and the workers import what they need."""
+        """Run every lane once, so that the JIT compiles it and the workers import what they need."""
         for size, rows in ((100, 300_000), (1000, 100_000)):
             source, rows = self._filled(2, rows, size)
             for lane in (*SOURCES, *PIPELINES):
                 self._copy(source, 2, -(-rows // QUICK_BATCHES), lane)
 
     def throughput(self, size: int, partitions: int) -> None:
-        """Rows per second and processor time of every lane, warmed with these very rows."""
+        """Measure rows per second and processor time of every lane, warmed with these very rows."""
         lanes = (*SOURCES, *PIPELINES)
         source, rows = self._filled(partitions, self._batches * ROWS_A_BATCH[size], size)
         measure = partial(self._copy, source, partitions, -(-rows // self._batches))
@@ -75,7 +75,7 @@ class Bench:
         drop_topic(self._server.address, source)
 
     def latencies(self) -> None:
-        """A trigger with nothing to do, and batches of one row and of 10,000."""
+        """Measure a trigger with nothing to do, and batches of one row and of 10,000."""
         for rows in (1, 10_000):
             source, _ = self._filled(1 if rows == 1 else 2, rows * 12, 100)
             self._alternate(
@@ -90,17 +90,17 @@ class Bench:
         )
 
     def commits(self) -> None:
-        """commit() alone, after eight tasks have prepared."""
+        """Measure commit() alone, after eight tasks have prepared."""
         figures = commit_ms(self._server.address, self._empty(COMMIT_TASKS), COMMIT_TASKS, 20 * self._rounds)
         self.results[f"commit() after {COMMIT_TASKS} tasks"] = {str(Lane(OURS, OURS)): [figures]}
 
     def decoding(self) -> None:
-        """Records into Arrow columns, without Spark and broker."""
+        """Measure decoding records into Arrow columns, without Spark and broker."""
         for kind, figures in decode_rates():
             self.results[f"decoding, {kind}"] = {"decoder": [figures]}
 
     def audit(self) -> None:
-        """All rows counted and hashed out of the files of a stopped broker."""
+        """Measure counting and hashing all rows from the files of a stopped broker."""
         source, rows = self._filled(4, self._batches * ROWS_A_BATCH[100], 100)
         self._server.stop()
         found: list[Figures] = []
@@ -146,7 +146,7 @@ class Bench:
 
 
 def table(results: Results) -> str:
-    """Medians with their spread, and ratios to the stock connector: of rates, ours over stock; of times, the same."""
+    """Return medians with their spread, and ratios to the stock connector: of rates and of times, ours over stock."""
     lines = ["| | lane | figure | median (spread) | to stock | aim |", "|---|---|---|--:|--:|---|"]
     for what, by_lane in results.items():
         for lane, rounds in by_lane.items():

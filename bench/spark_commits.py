@@ -1,4 +1,4 @@
-"""How long commit() takes, without Spark around it: tasks of one row each prepare, then the driver decides and ends."""
+"""The duration of commit() without Spark: tasks of one row each prepare, then the driver decides and ends."""
 
 import statistics
 import time
@@ -11,7 +11,7 @@ _WARMING = 5
 
 
 def commit_ms(address: str, topic: str, tasks: int, batches: int) -> dict[str, float]:
-    """The median commit of so many batches in a row, in ms; each task writes to a partition of its own."""
+    """Return the median commit of so many batches in a row, in ms; each task writes to a separate partition."""
     query = Query(SinkSettings(ConnectionSettings(address), topic=topic, prefix=f"commits-of-{topic}"))
     taken: list[float] = []
     for batch_id in range(_WARMING + batches):

@@ -1,4 +1,4 @@
-"""How many records a second one processor turns into Arrow columns: all at once, as the source does, and one by one."""
+"""The rate at which one processor turns records into Arrow columns: all at once, as the source does, and one by one."""
 
 import random
 import time
@@ -18,7 +18,7 @@ _LZ4 = 3
 
 
 def decode_rates() -> Iterator[tuple[str, Figures]]:
-    """(kind of records, records per processor second), the best of some rounds each."""
+    """Yield (kind of records, records per processor second), the best of some rounds each."""
     for size in (100, 1000):
         yield f"{size} B, all alike", _rates(size, spread=0)
         yield f"{size} B, of many lengths", _rates(size, spread=size // 4)

@@ -1,4 +1,4 @@
-"""Streams that Spark runs to be measured: from a source to a sink, batch by batch, and what Spark tells of each."""
+"""Streams that Spark runs to be measured: from a source to a sink, batch by batch, and Spark's report of each."""
 
 import os
 import statistics
@@ -26,7 +26,7 @@ _LOOK_EVERY_S = 0.1
 
 
 class Lane(NamedTuple):
-    """From one source to one sink, by the names of Spark's formats."""
+    """A path from one source to one sink, by the names of Spark's formats."""
 
     source: str
     sink: str
@@ -38,7 +38,7 @@ class Lane(NamedTuple):
 
 @contextmanager
 def session(scratch: Path) -> Iterator[SparkSession]:
-    """Spark on two threads, with the stock connector and ours."""
+    """Keep a Spark session on two threads, with the stock connector and ours."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     spark = (
         SparkSession.builder.master("local[2]")
@@ -67,7 +67,7 @@ def session(scratch: Path) -> Iterator[SparkSession]:
 def copy(spark: SparkSession, server: Server, lane: Lane, source: str, target: str, batch_rows: int) -> Figures:
     """Run the whole source through the lane, `batch_rows` offsets a batch.
 
-    Both figures leave the first batch out, which finds everything cold, and starts what a query needs.
+    Both figures omit the first batch, for which nothing is cached yet, and which starts what a query needs.
     rows_per_second is that of the median batch; processor seconds are those of Spark with its workers and the broker.
     """
     meter = _Meter(spark, server)
@@ -85,13 +85,13 @@ def copy(spark: SparkSession, server: Server, lane: Lane, source: str, target: s
 def batch_latency(
     spark: SparkSession, server: Server, lane: Lane, source: str, target: str, batch_rows: int
 ) -> Figures:
-    """The median batch of `batch_rows` rows, from its trigger to its end, in ms, without the first two."""
+    """Return the median batch of `batch_rows` rows, from its trigger to its end, in ms, without the first two."""
     progress = _run(spark, server, lane, source, target, batch_rows)
     return {"batch_ms": statistics.median(each["durationMs"]["triggerExecution"] for each in progress[2:])}
 
 
 def idle_latency(spark: SparkSession, server: Server, lane: Lane, source: str, target: str) -> Figures:
-    """The median trigger that finds nothing to do, in ms."""
+    """Return the median trigger that finds nothing to do, in ms."""
     spark.conf.set("spark.sql.streaming.noDataProgressEventInterval", "0")
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as checkpoint:
         frame = _frame(spark, server, lane.source, source, startingOffsets="latest")
@@ -114,7 +114,7 @@ class _Meter:
         self.skipped = 0
 
     def look(self, query: StreamingQuery) -> None:
-        """Called now and then."""
+        """Check for the first batch; called now and then."""
         if self._begun_s is None and (done := len(query.recentProgress)):
             self._begun_s, self.skipped = _cpu_seconds(self._spark, self._server), done
 
@@ -133,7 +133,7 @@ def _run(
     batch_rows: int,
     meter: _Meter | None = None,
 ) -> list[Any]:
-    """What Spark tells of each batch that had rows."""
+    """Return Spark's progress report of each batch that had rows."""
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as checkpoint:
         frame = _frame(spark, server, lane.source, source, maxOffsetsPerTrigger=str(batch_rows))
         query = _writer(frame, server, lane.sink, target, checkpoint).trigger(availableNow=True).start()
@@ -169,7 +169,7 @@ def _writer(frame: DataFrame, server: Server, sink: str, topic: str, checkpoint:
 
 
 def _cpu_seconds(spark: SparkSession, server: Server) -> float:
-    """Of the JVM and all its children, living and dead, and of the broker."""
+    """Return the processor time of the JVM and all its children, living and dead, and of the broker."""
     jvm = spark.sparkContext._gateway.proc.pid
     return sum(_with_dead_children(pid) for pid in _tree(jvm)) + _with_dead_children(server.pid)
 

@@ -15,19 +15,19 @@ _IN_FLIGHT = 5
 
 
 def make_topic(address: str, topic: str, partitions: int) -> None:
-    """An empty topic."""
+    """Create an empty topic."""
     with Client(address) as client:
         create_topic(client, topic, partitions=partitions)
 
 
 def drop_topic(address: str, topic: str) -> None:
-    """Away with it."""
+    """Delete a topic."""
     with Client(address) as client:
         delete_topic(client, topic)
 
 
 def fill(address: str, topic: str, partitions: int, rows: int, size: int) -> int:
-    """Write about `rows` rows of `size` bytes, key included, evenly to all partitions; how many it were."""
+    """Write about `rows` rows of `size` bytes, key included, evenly to all partitions; return their number."""
     per_batch = max(1, _BATCH_BYTES // (size + 10))
     batches = max(1, rows // partitions // per_batch)
     draw = random.Random(size)

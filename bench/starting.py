@@ -1,9 +1,9 @@
-"""`scripts/bench --workload start`: what a broker for a test costs, and beside it what Apache Kafka costs.
+"""`scripts/bench --workload start`: the cost of a broker for a test, beside that of Apache Kafka.
 
-From spawn to the ready line and to the first record acknowledged, in an empty directory (Kafka's is formatted before
-the clock starts); memory while idle, and what 1,000 connections that say nothing add to it. Kafka is started in two
+From spawn to the ready line and to the first acknowledged record, in an empty directory (Kafka's is formatted before
+the clock starts); memory while idle, and the memory that 1,000 silent connections add to it. Kafka is started in two
 ways: with the options of its own start script, and with those that start a JVM fastest; a ratio is to the better one.
-Then the fixture alone, since nothing like it is Kafka's: brokers out of the pool, and a run of pytest with a fresh
+Then the fixture alone, since Kafka has nothing like it: brokers out of the pool, and a run of pytest with a fresh
 broker for each of 200 tests.
 """
 
@@ -79,7 +79,7 @@ def main(*, rounds: int, alone: bool, path: Path, say: Callable[[str], None]) ->
 
 
 def one_start(server: Server) -> Figures:
-    """A start in an empty directory, its first record, and memory with nobody there and with many who say nothing."""
+    """Measure a start in an empty directory, its first record, and memory without and with many silent connections."""
     server.command()  # formats Kafka's directory
     begun = time.perf_counter()
     with server:
@@ -106,12 +106,12 @@ def one_start(server: Server) -> Figures:
 
 
 def fixture() -> Figures:
-    """Brokers out of the pool, one after the other: set-up with a topic, tear-down; what the pool and a broker hold."""
+    """Measure brokers out of the pool, one after another: set-up with a topic, tear-down; memory of pool and broker."""
     pool.close()
     begun = time.perf_counter()
     with Barnabas(topics={"orders": 3}):
         first_ms = _ms_since(begun)
-        time.sleep(_SETTLE_S)  # until the pool has imported all there is
+        time.sleep(_SETTLE_S)  # until the pool has imported everything
     ups, downs = [], []
     for _ in range(FIXTURES):
         begun = time.perf_counter()
@@ -134,7 +134,7 @@ def fixture() -> Figures:
 
 
 def pytest_run(scratch: Path) -> Figures:
-    """Wall time of a run of pytest with a fresh broker for each test, and of the same tests without."""
+    """Measure the wall time of a run of pytest with a fresh broker for each test, and of the same tests without."""
     figures = {}
     for key, name in (("pytest_without_s", ""), ("pytest_with_a_broker_each_s", "barnabas, ")):
         (scratch / "test_many.py").write_text(_TEST.format(count=TESTS, fixture=name))
@@ -148,7 +148,7 @@ def pytest_run(scratch: Path) -> Figures:
 
 
 def pss_mb(pid: int) -> float:
-    """Memory of a process, in MB, what it shares with others divided among them."""
+    """Return the memory of a process, in MB, with shared memory divided among its users."""
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
         if line.startswith("Pss:"):
             return int(line.split()[1]) / 1024
@@ -156,7 +156,7 @@ def pss_mb(pid: int) -> float:
 
 
 def table(results: dict[str, list[Figures]]) -> str:
-    """Medians and spreads, and the ratio of ours to Kafka's better median, as Markdown. Less is better in all."""
+    """Return medians, spreads, and the ratio of ours to Kafka's better median, as Markdown. Less is better in all."""
     names = list(results)
     titles = {"barnabas": "Barnabas", "kafka": "Apache Kafka", "kafka_fast": "the same, a JVM that starts fast"}
     lines = ["| | " + " | ".join(titles[name] for name in names) + " | ratio to the better | aim |"]
@@ -176,5 +176,5 @@ def _ms_since(begun: float) -> float:
 
 
 def in_words(figures: Figures) -> str:
-    """For the terminal, while it runs."""
+    """Format the figures for the terminal, while it runs."""
     return ", ".join(f"{key} {value:,.1f}" for key, value in figures.items())

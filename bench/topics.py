@@ -1,4 +1,4 @@
-"""Topics to measure with: made before a load, and away before the next."""
+"""Topics for measurements: created before a load, and deleted before the next."""
 
 import itertools
 import os
@@ -15,9 +15,9 @@ _READY_S, _GONE_S = 120.0, 30.0
 
 
 def fresh_topic(peer: Peer, partitions: int = 1) -> str:
-    """Create a topic nobody used before, and write one message to each partition; returns its name.
+    """Create an unused topic, and write one message to each partition; return its name.
 
-    A cluster may know a topic before its partitions can be written to, and the raw client tries nothing twice.
+    A cluster may know a topic before its partitions can be written to, and the raw client does not retry.
     """
     name = f"bench-{next(_numbers)}"
     if isinstance(peer.server, FloorProcess):
@@ -44,14 +44,14 @@ def drop_topic(peer: Peer, name: str) -> None:
 
 
 def _client(peer: Peer) -> dict[str, str | int | float | bool]:
-    return {"bootstrap.servers": f"127.0.0.1:{peer.port}", "log_level": 5}  # at 6 it speaks of its own ending
+    return {"bootstrap.servers": f"127.0.0.1:{peer.port}", "log_level": 5}  # at 6 it logs its own end
 
 
 def settle(peers: list[Peer]) -> None:
-    """Wait until the files of all deleted topics are gone and what else was written is on the disk, so that no load
+    """Wait until the files of all deleted topics are gone and all other writes are on the disk, so that no load
     pays for the one before it."""
     deadline = time.monotonic() + _GONE_S
     for peer in peers:
         while any(peer.server.data_dir.glob("*-delete")) and time.monotonic() < deadline:
-            time.sleep(0.05)  # two brokers' own timers are waited for, from outside
+            time.sleep(0.05)  # polling the timers of two brokers, from outside
     os.sync()

@@ -1,8 +1,8 @@
-"""`scripts/bench --workload trace`: what the history of a broker costs its requests, inside one process.
+"""`scripts/bench --workload trace`: the cost of a broker's history to its requests, inside one process.
 
 The same requests over the same broker, with the history on and off in turn, round by round, so that both sides share
-whatever else the machine does; where that is much, the least of the rounds tells more than their median. The figures
-are microseconds of processor time, as those of micro.py. The dispatcher makes its entries anew at each change, which is
+the load of other processes; if that is much, the least of the rounds is more reliable than their median. The figures
+are microseconds of processor time, as those of micro.py. The dispatcher rebuilds its entries at each change, which is
 in no round that is measured.
 """
 
@@ -72,7 +72,7 @@ async def _all(directory: str, rounds: int, say: Callable[[str], None]) -> dict[
 
 
 async def _measured(bench: Bench, case: Case, rounds: int) -> list[tuple[float, float]]:
-    """Microseconds a request without the history and with it, of each pair of rounds."""
+    """Return the microseconds per request without the history and with it, of each pair of rounds."""
     prepare = case.make(bench)
     await prepare(case.requests)
     pairs = []
@@ -97,7 +97,7 @@ async def _with_history(bench: Bench, prepare: Prepare, case: Case) -> float:
 
 
 async def process_us(prepare: Prepare, case: Case) -> float:
-    """Microseconds of processor time a request, of one round behind a short one that warms."""
+    """Return the microseconds of processor time per request, of one round after a short one that warms."""
     await prepare(max(1, case.requests // 10))
     work = prepare(case.requests)
     start = time.process_time_ns()

@@ -1,10 +1,11 @@
 """`scripts/bench --workload txn`: transactions on Barnabas, Apache Kafka and kfake, in alternating rounds of one run.
 
-Raw producers speak the older protocol (AddPartitionsToTxn, Produce, EndTxn), which all three know. `synced` brokers
+Raw producers use the older protocol (AddPartitionsToTxn, Produce, EndTxn), which all three support. `synced` brokers
 have log.flush.interval.messages=1: a commit is on the disk before it is answered; kfake has no disk. Times of a whole
-transaction include what a broker asks to be tried again; times of a commit are those of EndTxn's answer alone, which
-Kafka gives before its markers are written. So Kafka answers CONCURRENT_TRANSACTIONS to whoever begins his next at once,
-and its rate depends on when he asks again. Raw loads are run both ways, and a ratio is to the better one.
+transaction include retries that a broker requests; times of a commit are those of EndTxn's answer alone, which
+Kafka gives before its markers are written. So Kafka answers CONCURRENT_TRANSACTIONS to a client that begins its next
+transaction at once, and its rate depends on when the client retries. Raw loads are run both ways, and a ratio is to
+the better one.
 """
 
 import json
@@ -35,7 +36,7 @@ Run = Callable[[Peer, str, float], Figures]
 
 
 class Retry(NamedTuple):
-    """How long a producer waits, in ms: before it asks again to begin a transaction, and before anything else."""
+    """How long a producer waits, in ms: before it retries to begin a transaction, and before any other retry."""
 
     add_retry: int
     retry: int
@@ -71,7 +72,7 @@ def partitions(count: int) -> Callable[[Peer], str]:
 
 
 def producers(connections: int, records: int, *, waits: Retry) -> Run:
-    """So many raw producers, one partition each, and so many records a transaction."""
+    """Run so many raw producers, one partition each, with so many records a transaction."""
 
     def run(peer: Peer, topic: str, seconds: float) -> Figures:
         options = {"connections": connections, "partitions": connections, "records": records}
@@ -81,7 +82,7 @@ def producers(connections: int, records: int, *, waits: Retry) -> Run:
 
 
 def librdkafka(records: int) -> Run:
-    """One stock producer."""
+    """Run one stock producer."""
 
     def run(peer: Peer, topic: str, seconds: float) -> Figures:
         return rdkafka("transactions", peer.port, topic, count=records, seconds=seconds)
@@ -90,7 +91,7 @@ def librdkafka(records: int) -> Run:
 
 
 def wide(*, waits: Retry) -> Run:
-    """One record to each of 300 partitions in one transaction."""
+    """Write one record to each of 300 partitions in one transaction."""
 
     def run(peer: Peer, topic: str, seconds: float) -> Figures:
         return raw(peer, topic, spread=300, partitions=300, **waits._asdict(), seconds=seconds)
@@ -99,14 +100,14 @@ def wide(*, waits: Retry) -> Run:
 
 
 def aborted_transactions(peer: Peer) -> str:
-    """A topic with more than a megabyte of nothing but aborted transactions."""
+    """Create a topic with more than a megabyte of nothing but aborted transactions."""
     topic = fresh_topic(peer)
     raw(peer, topic, connections=20, count=ABORTED // 20, abort=1, seconds=300)
     return topic
 
 
 def fetch_aborted(peer: Peer, topic: str, seconds: float) -> Figures:
-    """The same Fetch over and over, at read_committed, of a megabyte of them."""
+    """Repeat the same Fetch, at read_committed, of a megabyte of them."""
     with tempfile.NamedTemporaryFile() as frames:
         frames.write(_fetch_and_answer(peer.port, topic))
         frames.flush()
@@ -114,7 +115,7 @@ def fetch_aborted(peer: Peer, topic: str, seconds: float) -> Figures:
 
 
 def _fetch_and_answer(port: int, topic: str) -> bytes:
-    """What `blast repeat` takes: the request and its answer without the correlation id, each behind its size."""
+    """Return the input of `blast repeat`: the request and its answer without the correlation id, with size prefixes."""
     partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
     request = FetchRequest(
         max_wait_ms=0,
@@ -150,7 +151,7 @@ def _load(
     rivals: str = "",
     without: tuple[str, ...] = (),
 ) -> Load:
-    """Transactions over a topic of `count` partitions, the same for all rounds: ids and logs stay what they are."""
+    """Return transactions over a topic of `count` partitions, the same for all rounds: ids and logs stay the same."""
     return Load(
         name, title, run, _COMMITS, aims or {}, partitions(count), keeps_topic=True, rivals=rivals, without=without
     )
@@ -159,9 +160,9 @@ def _load(
 def _both_ways(
     name: str, title: str, run: Callable[[Retry], Run], count: int, aims: dict[str, str] | None = None
 ) -> list[Load]:
-    """A load whose producers wait as the Java client does, and one whose producers ask again after a millisecond.
+    """Return a load whose producers wait as the Java client does, and one whose producers retry after a millisecond.
 
-    The second leaves out kfake, which asks nobody to come again.
+    The second omits kfake, which never requests a retry.
     """
     eager = f"{title}, asked again after 1 ms"
     return [
@@ -201,8 +202,8 @@ SYNCED_LOADS = [
 
 
 def start_with_ids(peer: Peer) -> Figures:
-    """Memory and starts with IDS transactional ids: after a clean stop and after a kill, to ready and to the first
-    answer about an id."""
+    """Measure memory and starts with IDS transactional ids: after a clean stop and after a kill, to ready and to the
+    first answer about an id."""
     peer.start()
     _make_ids(peer.port, 1)
     before_mb = peer.held_mb()
@@ -229,7 +230,7 @@ def _make_ids(port: int, count: int) -> None:
 
 
 def _peers(directory: Path, *, alone: bool) -> dict[bool, list[Peer]]:
-    """The brokers, synced (True) and not (False)."""
+    """Return the brokers, synced (True) and not (False)."""
 
     def kafka(name: str, settings: dict[str, int]) -> Peer:
         server = KafkaProcess(directory / name, SETTINGS | settings, jvm_options=KAFKAS_OWN_JVM_OPTIONS)
@@ -253,7 +254,7 @@ def main(plan: Plan, *, alone: bool, path: Path, say: Callable[[str], None]) -> 
                 for peer in peers:
                     peer.start()
                     started.callback(peer.stop)
-                    _make_ids(peer.port, 1)  # looks for the coordinator, so that Kafka makes its topic
+                    _make_ids(peer.port, 1)  # finds the coordinator, so that Kafka creates its topic
                 bench = Bench(peers, plan, say)
                 measured += [bench.measure(load) for load in (SYNCED_LOADS if is_synced else LOADS)]
         starts = {"barnabas": start_with_ids(barnabas(directory / "ids"))}

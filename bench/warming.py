@@ -1,7 +1,7 @@
-"""When a peer is warm: it is put under the very load that is measured next, slice by slice, until its rate is flat.
+"""The criterion for a warm peer: it runs the very load that is measured next, slice by slice, until its rate is flat.
 
 Knows neither brokers nor loads: a rate is any number of which more is better. `is_flat` is a pure function of the
-rates; what it says does not depend on their unit.
+rates; its result does not depend on their unit.
 """
 
 import itertools
@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 WINDOW = 3
-"""So many slices are held against as many before them."""
+"""The number of last slices that are compared with as many before them."""
 SPREAD = 0.08
-"""How far the last slices may lie apart, and how far they may have fallen, as a share of their median."""
+"""How far the last slices may differ, and how far they may have fallen, as a share of their median."""
 RISE = 0.03
 """How much the rate may have risen from one window to the next, or within the last one."""
 
@@ -33,7 +33,7 @@ class Warming(NamedTuple):
 
 
 def is_flat(rates: Sequence[float]) -> bool:
-    """Whether the last slices lie close together and no longer rise, among themselves or above those before them."""
+    """Return whether the last slices are close together and do not rise, among themselves or above those before."""
     if len(rates) < 2 * WINDOW:
         return False
     before, last = rates[-2 * WINDOW : -WINDOW], rates[-WINDOW:]
@@ -45,7 +45,7 @@ def is_flat(rates: Sequence[float]) -> bool:
 
 
 def warm_until_flat(slice_rate: Callable[[], float], clock: Callable[[], float], cap_s: float) -> Warming:
-    """Run slices until their rate is flat; no further one is begun once `cap_s` are over.
+    """Run slices until their rate is flat; start no further one once `cap_s` are over.
 
     slice_rate: runs one slice and returns its rate; clock: seconds that never go back.
     """

@@ -1,5 +1,6 @@
-"""The workloads W1 to W11, those of groups, and Kafka's own tools: what load each puts on a broker, and which figures
-of it count. All brokers get the same clients with the same settings. A load that writes has a fresh topic each time."""
+"""The workloads W1 to W11, those of groups, and Kafka's own tools: the load that each puts on a broker, and its
+figures that count. All brokers get the same clients with the same settings. A load that writes has a fresh topic each
+time."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,7 @@ from bench.peers import Figures, Peer
 from bench.topics import fresh_topic
 
 BACKLOG = 256_000
-"""Messages of 1,000 bytes that the reading loads find."""
+"""The number of messages of 1,000 bytes that the reading loads find."""
 _BATCH_RECORDS = 16
 _JAVA_PER_SECOND, _JAVA_FEWEST = 100_000, 500_000
 
@@ -18,7 +19,7 @@ Run = Callable[[Peer, str, float], Figures]
 
 
 def produce(size: int, batch_size: int) -> Run:
-    """W1 to W3: one librdkafka producer."""
+    """Return W1 to W3: one librdkafka producer."""
 
     def run(peer: Peer, topic: str, seconds: float) -> Figures:
         return peer.rdkafka("produce", topic, size=size, batch_size=batch_size, seconds=seconds)
@@ -31,7 +32,7 @@ def sync(peer: Peer, topic: str, seconds: float) -> Figures:
 
 
 def raw(connections: int, depth: int) -> Run:
-    """W5raw to W7: Produce of 100 bytes from the C client, acks=1."""
+    """Return W5raw to W7: Produce of 100 bytes from the C client, acks=1."""
 
     def run(peer: Peer, topic: str, seconds: float) -> Figures:
         return peer.blast("produce", topic, connections=connections, depth=depth, seconds=seconds)
@@ -40,7 +41,7 @@ def raw(connections: int, depth: int) -> Run:
 
 
 def backlog(peer: Peer) -> str:
-    """A topic with batches of 16 KiB to read, the same ones on every peer."""
+    """Create a topic with batches of 16 KiB to read, the same ones on every peer."""
     topic = fresh_topic(peer)
     count = BACKLOG // _BATCH_RECORDS
     written = peer.blast("produce", topic, depth=8, size=1000, records=_BATCH_RECORDS, count=count, seconds=60.0)
@@ -58,7 +59,7 @@ def consume(peer: Peer, topic: str, seconds: float) -> Figures:
 
 
 def handshakes(peer: Peer, topic: str, seconds: float) -> Figures:
-    """One connection after the other is opened, authenticated and closed."""
+    """Open, authenticate and close one connection after the other."""
     return peer.blast("handshake", topic, seconds=seconds)
 
 
@@ -71,7 +72,7 @@ def twelve_partitions(peer: Peer) -> str:
 
 
 def written_and_read(peer: Peer, topic: str, seconds: float) -> Figures:
-    """W11: a producer over 12 partitions while a reader follows all of them."""
+    """Run W11: a producer over 12 partitions while a reader follows all of them."""
     with ThreadPoolExecutor() as pool:
         reader = pool.submit(peer.rdkafka, "tail", topic, seconds=seconds)
         written = peer.rdkafka("produce", topic, size=1000, batch_size=16384, seconds=seconds)
@@ -80,7 +81,7 @@ def written_and_read(peer: Peer, topic: str, seconds: float) -> Figures:
 
 
 def java(peer: Peer, topic: str, seconds: float) -> Figures:
-    """Kafka's ProducerPerformance, and its ConsumerPerformance on what that wrote."""
+    """Run Kafka's ProducerPerformance, and its ConsumerPerformance on the written records."""
     count = max(_JAVA_FEWEST, int(_JAVA_PER_SECOND * seconds))
     written = perf_tools.produce(peer.port, topic, count=count, size=1000)
     return written | perf_tools.consume(peer.port, topic, count=count)
@@ -200,6 +201,6 @@ WORKLOADS = {
     for load in LOADS
 }
 SECURED = ["W1", "W2", "W5", "W6", "W8", "H"]
-"""What is measured over TLS, unless --workload says otherwise."""
+"""The loads that are measured over TLS, unless --workload names others."""
 QUICK = [name for name in WORKLOADS if name.startswith("W")]
-"""What a quick run without --workload measures."""
+"""The loads of a quick run without --workload."""
