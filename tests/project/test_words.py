@@ -12,7 +12,7 @@ import pytest
 
 from tests.support import source_tree as tree
 
-FILES = tree.python_files(*tree.PRODUCT, "scripts")
+FILES = tree.python_files(*tree.PRODUCT, "pyspark_barnabas", "pipeline", "scripts", "bench")
 NEVER_FIRST = frozenset(
     [
         "what",
