@@ -15,6 +15,7 @@ from barnabas.broker.config.authorizer import STANDARD_AUTHORIZER
 from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.metadata.catalogue import NewTopic
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from tests.support import requests
 from tests.support.depth import long
 from tests.support.files.memory_files import MemoryFiles
@@ -25,6 +26,9 @@ TURN_MS = 20
 TRIES = 3
 TOPICS = 1_000
 """How many there are, and groups of the same names. The others that a request names are missing."""
+MEMBERS = 500
+"""Of the group that most requests name."""
+DAY_MS = "86400000"
 BREATH_S = 0.001
 """How long the loop is left alone: slices rest for twice as long."""
 PATIENCE_BREATHS = 5
@@ -46,6 +50,9 @@ class Driver:
         settings = {"authorizer.class.name": STANDARD_AUTHORIZER, "super.users": f"User:{RIGHTS[rights]}"}
         self._is_allowed = rights == "everything"
         settings |= {"delegation.token.secret.key": "key-of-a-test", "offsets.topic.num.partitions": "5"}
+        settings |= dict.fromkeys(
+            ("group.consumer.session.timeout.ms", "group.consumer.max.session.timeout.ms"), DAY_MS
+        )
         self._world = BrokerWorld(settings, RoomyFiles(0), stopwatch=thread_time)
         catalogue = self._world.services.catalogue
         names = [f"t-{number}" for number in range(TOPICS)]
@@ -61,11 +68,23 @@ class Driver:
         request = CommitRequest(group, -1, "", None, tuple(offsets))
         self._world.services.groups.commit_offsets(request, missing_group=ErrorCode.NONE)
 
-    async def begin_transaction(self) -> None:
-        """Have the transactional id that a request names wait for its first partition."""
-        if self._is_allowed:
-            answer = await self._world.ask(requests.init_producer("t-0"))
-            assert (answer.error_code, answer.producer_id, answer.producer_epoch) == (ErrorCode.NONE, 0, 0)
+    async def begin(self) -> None:
+        """Have the transactional id that a request names wait for its first partition, and the group have members."""
+        if not self._is_allowed:
+            return
+        answer = await self._world.ask(requests.init_producer("t-0"))
+        assert (answer.error_code, answer.producer_id, answer.producer_epoch) == (ErrorCode.NONE, 0, 0)
+        for number in range(MEMBERS):
+            joining = ConsumerGroupHeartbeatRequest(
+                group_id="t-0",
+                member_id=f"t-{number}",
+                member_epoch=0,
+                rebalance_timeout_ms=60_000,
+                subscribed_topic_names=["t-0"],
+                topic_partitions=[],
+            )
+            answer = await self._world.ask(joining)
+            assert answer.error_code == ErrorCode.NONE, answer
 
     async def longest_turn_ms(self, frame: bytes) -> float:
         """What the longest turn takes of the processor until it is answered, or the connection closed."""
@@ -95,7 +114,7 @@ class Driver:
 
 async def _again_ms(rights: str, ask: Ask, size: int) -> float:
     driver = Driver(rights, size)
-    await driver.begin_transaction()
+    await driver.begin()
     took_ms = await driver.longest_turn_ms(driver.maker.frame(ask))
     driver.close()
     return took_ms
@@ -105,7 +124,7 @@ async def _again_ms(rights: str, ask: Ask, size: int) -> float:
 async def test_no_request_holds_the_loop(size: int) -> None:
     drivers = {rights: Driver(rights, size) for rights in RIGHTS}
     for driver in drivers.values():
-        await driver.begin_transaction()
+        await driver.begin()
     slow: dict[str, float] = {}
     gc.freeze()
     gc.disable()  # how long a collection takes is told elsewhere: test_garbage_collection.py
