@@ -92,8 +92,7 @@ class Broker:
         """Create the broker. It owns `directory`, which is open. Raises CatalogueError, StorageError.
 
         sockets_max: how many connections a node has descriptors for. sync_helpers_max: threads that sync files beside
-        the flush thread. cluster: creates the node's view. others: the listeners of other nodes. tls: TLS of the
-        listeners.
+        the flush thread. cluster: creates the node's view. others: listeners of other nodes. tls: TLS of all of them.
         """
         self.bound, self.state, self._tls = bound, _STARTING, tls
         self._directory, self._environment, self.events = directory, environment, Events(environment.stopwatch)

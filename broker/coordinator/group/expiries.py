@@ -1,6 +1,6 @@
 """The expiration of old offsets at intervals of the clock, in slices, in the loaded partitions.
 
-`group/expiry.py` decides which ones expire.
+`group/decisions/expiry.py` decides which ones expire.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The deletion of committed offsets of deleted topics: a bounded number in each turn of the event loop.
 
-Knows which topics to examine and when; `group/expiry.py` decides which offsets are deleted. Kafka does the same after
-the topic is deleted: one batch of tombstones per partition of `__consumer_offsets`.
+Knows which topics to examine and when; `group/decisions/expiry.py` decides which offsets are deleted. Kafka does the
+same after the topic is deleted: one batch of tombstones per partition of `__consumer_offsets`.
 
 Theory of operation: a topic is searched in one partition of `__consumer_offsets` when it is deleted, all topics are
 when a partition was loaded. The groups to examine come from the partition's index, so a topic costs as much as its

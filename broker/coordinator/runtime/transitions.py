@@ -1,7 +1,7 @@
 """The possible meanings of an event in a state: the four kinds of cell in a coordinator's table of states.
 
-Knows neither groups nor transactions; `group/states.py` and `transaction/states.py` fill the tables. A decision reads
-its own table, and never guesses an entry that is not in it.
+Knows neither groups nor transactions; `group/decisions/classic/states.py` and `transaction/decisions/states.py` fill
+the tables. A decision reads its own table, and never guesses an entry that is not in it.
 """
 
 from __future__ import annotations
