@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from barnabas.broker.metadata.cluster.topology import ClusterTopology, PartitionKey
     from barnabas.broker.runtime.events.cause import Cause
 
-PARTITIONS_IN_A_TURN = 150
+PARTITIONS_IN_A_TURN = 100
 TOPICS_IN_A_TURN = 2_500
 """How many topics are scanned in one turn, if the node has few partitions."""
 _ONE_AT_A_TIME = WorkClass(under_way_max=1, steps_max=1, may_begin_again=False)
