@@ -185,6 +185,7 @@ async def test_who_still_reads_what_was_deleted_holds_its_file_until_it_is_remov
         assert log.apply_retention(world.clock.now_ms())
     assert len(data.read_all()) > 700_000
     await world.advance(10 * MINUTE_MS)
+    await world.broker.thread_is_idle()
     assert not [path for path in open_files(world) if path.endswith((f"-delete/{FIRST}", f"{FIRST}.deleted"))]
     with pytest.raises(FileRemoved):
         data.read_all()
@@ -200,6 +201,7 @@ async def test_who_waits_for_the_sync_of_a_deleted_topic_leaves_no_file_open() -
     world.services.catalogue.delete_topics(["t"])
     await asyncio.wait_for(synced, 30)
     await world.advance(2 * MINUTE_MS)
+    await world.broker.thread_is_idle()
     assert not [path for path in open_files(world) if "-delete" in path]
 
 

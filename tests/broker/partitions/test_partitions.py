@@ -79,6 +79,7 @@ async def test_a_deleted_topics_logs_are_gone_and_its_successors_are_new(world: 
     assert world.append("t", b"v") == 0
     await world.broker.start()
     await world.advance(120_000)
+    await world.broker.thread_is_idle()
     assert not [name for name in world.files.entries("/data") if name.name.endswith("-delete")]
 
 
