@@ -111,7 +111,7 @@ class MetadataLog:
         ]
         segments.sort()
         start = self.next_offset
-        del segments[: bisect_right(segments, start) - 1]  # a power cut may have restored some of these
+        del segments[: max(bisect_right(segments, start) - 1, 0)]  # a power cut may have restored some of these
         if segments and segments[0] > start:
             raise CatalogueError(f"{self._where()} begins at offset {segments[0]} and no snapshot reaches that far")
         log_end = segments[0] if segments else start

@@ -193,6 +193,9 @@ def test_a_missing_segment_is_refused(world: CatalogueWorld) -> None:
     world.files.remove(LOG)
     with pytest.raises(CatalogueError, match="begins at offset 900 and no snapshot reaches that far"):
         world.start()
+    _write(world, f"{DIRECTORY}/00000000000000000950.log", b"")
+    with pytest.raises(CatalogueError, match="begins at offset 900 and no snapshot reaches that far"):
+        world.start()
 
 
 def test_a_log_in_several_segments_is_one_log(world: CatalogueWorld) -> None:
