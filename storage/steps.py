@@ -56,14 +56,15 @@ def mapped(make: Callable[[A], T], items: Iterable[A], at_once: int = AT_ONCE) -
     return made
 
 
-def listed(items: Iterable[T]) -> Steps[list[T]]:
+def collected(items: Iterable[T]) -> Steps[list[T]]:
     """Return all items as a list."""
     return (yield from mapped(lambda item: item, items))
 
 
 def decided(decide: Callable[[], Steps[T]], changes: Callable[[], int]) -> Steps[T]:
-    """Return the result of `decide` once nothing changed while it paused: it is repeated until then.
-    `changes`: how often the data that it reads have changed so far.
+    """Return the result of `decide`, which is repeated until nothing has changed while it paused.
+
+    `changes`: returns how often the data that it reads have changed so far.
     """
     while True:
         before = changes()

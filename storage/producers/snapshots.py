@@ -17,7 +17,7 @@ from barnabas.protocol.files.names import FileKind, segment_file
 from barnabas.protocol.files.producer_snapshot import ProducerEntry, iter_entries
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.small_file import Replacement, SmallFile
-from barnabas.storage.steps import Steps, listed
+from barnabas.storage.steps import Steps, collected
 
 
 class ProducerSnapshots:
@@ -82,7 +82,7 @@ class ProducerSnapshots:
             data = self._directory.read(_name(offset))
             if data is not None:
                 try:
-                    return offset, (yield from listed(iter_entries(data, offset)))
+                    return offset, (yield from collected(iter_entries(data, offset)))
                 except DecodeError:
                     pass  # torn, invalid, or of a later version: an older one and the log give the same state
             self.remove([offset])

@@ -20,6 +20,7 @@ ONE_EACH = {
     "broker/http/console/templates": "page",
 }
 """Folders with a file for each of something."""
+# Every package has an `__init__.py`: it describes the package, and a reader never has to choose it.
 NOT_COUNTED = {"__init__.py", "__main__.py", "__pycache__"}
 OUTSIDE = ("barnabas", "pyspark_barnabas", "pipeline")
 
