@@ -4,6 +4,8 @@ Property tests that are the same in every run and stay within their budget, and 
 real clients against Apache Kafka instead of Barnabas, one writes the golden stories as they now come out.
 """
 
+import socket
+import sys
 import time
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
@@ -54,6 +56,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("pure"):
                 item.add_marker(pytest.mark.skip(reason="needs the pure form"))
+
+
+class _ClosedSocket(socket.socket):
+    """A socket that closes itself without a warning when it is collected."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def pytest_collection_finish() -> None:
+    """Have kafka-python close its sockets: it leaves one to the garbage collector if it is closed during a connect."""
+    if "kafka" in sys.modules:
+        from kafka.net.inet import KafkaNetSocket
+
+        KafkaNetSocket.socket = lambda _, *arguments: _ClosedSocket(*arguments)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -68,7 +68,7 @@ def examine_http(host: str, port: int) -> Finding:
 def _cannot_bind(check: str, host: str, port: int, error: OSError) -> Finding:
     where = Address(host, port)
     if error.errno == errno.EADDRINUSE:
-        holders = [named(pid) for pid in listening_processes(port)]
+        holders = [named(pid) for pid in listening_processes(host, port)]
         says = f"{where} is in use by {' and '.join(holders) or 'a program that cannot be seen from here'}"
         return problem(check, says, "stop it, or choose another port (0 picks a free one)")
     if error.errno in (errno.EACCES, errno.EPERM):
@@ -91,7 +91,7 @@ def _bindable(bound: BoundAddress) -> list[Finding]:
     check, listener = f"listener {bound.listener.name}", bound.listener
     findings = [ok(check, f"{listener.address} is free")]
     if listener.host in ("127.0.0.1", "localhost") and len(bound.sockets) == 1 and listener.port:
-        pids = listening_processes(listener.port)
+        pids = listening_processes("::1", listener.port)
         if pids:
             says = f"[::1]:{listener.port} is in use by {named(pids[0])}: `localhost` may lead clients there"
             findings.append(warning(check, says, "clients should connect to 127.0.0.1"))

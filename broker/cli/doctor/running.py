@@ -136,7 +136,7 @@ def _not_opened(found: DescribeLogDirsResult) -> list[Finding]:
 def _descriptors(address: Address) -> list[Finding]:
     """Return findings about the descriptors of the process, if it is on this machine and visible to this user."""
     findings = []
-    for pid in listening_processes(address.port) if _is_local(address.host) else []:
+    for pid in listening_processes(address.host, address.port) if _is_local(address.host) else []:
         found = descriptors_of(pid)
         if found is None:
             continue

@@ -7,16 +7,34 @@ import sys
 import pytest
 
 from barnabas.broker.cli.doctor.processes import descriptors_of, listening_processes, named
+from tests.support.ipv6 import speaks_ipv6
 
+needs_ipv6 = pytest.mark.skipif(not speaks_ipv6(), reason="this machine's loopback has no IPv6")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
 
 
-@pytest.mark.parametrize(("family", "host"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::")])
-def test_the_process_that_listens_on_a_port_is_found(family: int, host: str) -> None:
+@pytest.mark.parametrize(
+    ("family", "host", "asked"),
+    [
+        (socket.AF_INET, "127.0.0.1", "127.0.0.1"),
+        (socket.AF_INET, "0.0.0.0", "127.0.0.1"),
+        (socket.AF_INET, "127.0.0.1", "0.0.0.0"),
+        (socket.AF_INET, "127.0.0.1", ""),
+        pytest.param(socket.AF_INET6, "::", "::1", marks=needs_ipv6),
+        pytest.param(socket.AF_INET6, "::1", "::1", marks=needs_ipv6),
+    ],
+)
+def test_the_process_that_listens_on_an_address_is_found(family: int, host: str, asked: str) -> None:
     with socket.create_server((host, 0), family=family) as server:
         port = server.getsockname()[1]
-        assert listening_processes(port) == [os.getpid()]
-    assert listening_processes(port) == []
+        assert os.getpid() in listening_processes(asked, port)  # others may have that port on other interfaces
+    assert os.getpid() not in listening_processes(asked, port)
+
+
+@pytest.mark.parametrize("asked", ["127.0.0.2", "::1"])
+def test_the_same_port_on_another_address_is_not_meant(asked: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert os.getpid() not in listening_processes(asked, server.getsockname()[1])
 
 
 def test_a_process_is_named_by_its_command_and_one_that_is_gone_by_its_number() -> None:
