@@ -10,6 +10,7 @@ from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.barnabas.conftest import Writer
+from tests.support.waiting import PATIENCE_S
 
 PARTITIONS = 8
 TIMEOUT_MS = 60_000
@@ -53,5 +54,5 @@ def test_a_slow_sync_keeps_its_producer_waiting_and_nobody_else(writer: Writer) 
             assert broker.topics() == {"orders": 1}
             assert not writing.done()
             slow.disarm()
-            writing.result(30)
+            writing.result(PATIENCE_S)
         assert [record.value for record in broker.records("orders")] == [b"before", b"slow"]

@@ -12,6 +12,7 @@ from barnabas.client.produce.producer import Producer
 from barnabas.embedded.handles import faults
 from barnabas.protocol.errors import KafkaError
 from tests.barnabas.conftest import NewBroker, Writer
+from tests.support.waiting import PATIENCE_S
 
 
 def test_a_commit_whose_answer_never_comes_was_made(broker: Barnabas, writer: Writer) -> None:
@@ -28,22 +29,22 @@ def test_somebody_stands_at_a_pause_until_it_is_released(broker: Barnabas, write
     tx = writer.begin(broker, "tx", b"x")
     with ThreadPoolExecutor(1) as thread:
         committing = thread.submit(tx.commit)
-        pause.wait_standing(timeout_s=30)
+        pause.wait_standing(timeout_s=PATIENCE_S)
         assert pause.standing == 1
         assert broker.records("orders") == []
         pause.release()
-        committing.result(30)
+        committing.result(PATIENCE_S)
     assert [record.value for record in broker.records("orders")] == [b"x"]
 
 
 def test_one_waits_in_a_thread_while_another_asks_the_broker(broker: Barnabas) -> None:
     fault = broker.faults.arm(api="Produce", error="NOT_LEADER_OR_FOLLOWER", times=2)
     with ThreadPoolExecutor(1) as thread:
-        waiting = thread.submit(fault.wait, 2, 30)
+        waiting = thread.submit(fault.wait, 2, PATIENCE_S)
         assert broker.topics() == {"orders": 2}
         with Client(broker.bootstrap_servers) as client, Producer(client) as producer:
             producer.send("orders", b"x", partition=0)
-        waiting.result(30)
+        waiting.result(PATIENCE_S)
     assert fault.fired == 2
 
 

@@ -10,16 +10,16 @@ from tests.support.clients.java import compile_programs
 from tests.support.clients.npm import JS, node_of
 from tests.support.kafka.jars import junit_libs
 from tests.support.processes.server import ROOT
+from tests.support.waiting import PATIENCE_S
 
 EXAMPLES = ROOT / "examples"
-TIMEOUT_S = 120
 
 
 def run(command: Sequence[str], directory: Path) -> str:
     """What an example prints; it must succeed, with `barnabas` found where these tests have theirs."""
     environment = os.environ | {"BARNABAS": str(ROOT / ".venv" / "bin" / "barnabas")}
     done = subprocess.run(
-        command, cwd=directory, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+        command, cwd=directory, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     assert done.returncode == 0, f"{command}:\n{done.stdout}\n{done.stderr}"
     return done.stdout

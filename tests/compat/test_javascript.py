@@ -11,6 +11,7 @@ from tests.compat.conftest import JS
 from tests.compat.model import COMPRESSIONS, Client, as_stored, by_position, messages_for
 from tests.support.clients.npm import node_of
 from tests.support.processes.server import Server
+from tests.support.waiting import PATIENCE_S
 
 
 @pytest.fixture(scope="module", params=JS)
@@ -34,7 +35,7 @@ def test_what_an_idempotent_producer_writes_others_read(
 def test_the_admin_interface_of_platformatic_finds_everything(server: Server) -> None:
     program = PROGRAMS["platformatic"].with_name("admin.mjs")
     command = [node_of(program.parent), str(program), server.address, "platformatic-admin", "platformatic-moved"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     assert dict(json.loads(f"[{line.replace(': ', ', ', 1)}]") for line in done.stdout.splitlines()) == {
         "made": ["platformatic-admin", 2],

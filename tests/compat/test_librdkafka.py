@@ -10,6 +10,7 @@ from tests.compat.model import COMPRESSIONS
 from tests.support.clients.go import confluent_kafka_go
 from tests.support.clients.rust import rdkafka
 from tests.support.processes.server import Server
+from tests.support.waiting import PATIENCE_S
 
 COUNT = 300
 BUILDS: dict[str, Callable[[], Path]] = {"confluent-kafka-go": confluent_kafka_go, "rdkafka": rdkafka}
@@ -21,7 +22,9 @@ def test_what_it_writes_its_group_reads_and_goes_on_after_a_restart(server: Serv
     program, group, topic = str(BUILDS[name]()), f"{name}-group", f"{name}-topic"
 
     def run(*words: object) -> list[str]:
-        done = subprocess.run([program, *map(str, words)], capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(
+            [program, *map(str, words)], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()
 

@@ -14,9 +14,9 @@ from barnabas import Barnabas
 from barnabas.client.admin.nodes import reassign
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
-from tests.support.clients.java import FAST_START, TIMEOUT_S, logging_options
+from tests.support.clients.java import FAST_START, logging_options
 from tests.support.kafka.jars import tools_libs
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 LEADER, FOLLOWER, RACK = 1, 2, "b"
@@ -86,7 +86,7 @@ def test_the_java_consumer_reads_from_the_replica_in_its_rack(broker: Barnabas) 
             *("--command-property", f"client.rack={RACK}"),
         ],
         capture_output=True,
-        timeout=TIMEOUT_S,
+        timeout=PATIENCE_S,
         check=True,
     )
     assert consumed.stdout.split() == VALUES

@@ -7,8 +7,9 @@ import signal
 import subprocess
 from typing import Any
 
-from tests.support.processes.container import START_TIMEOUT_S, Container, Running
+from tests.support.processes.container import Container, Running
 from tests.support.processes.server import ROOT
+from tests.support.waiting import PATIENCE_S
 
 COMPOSE = ROOT / "docs" / "compose"
 BROKER = ("--bootstrap-server", "localhost:9092")
@@ -28,7 +29,7 @@ def is_ready(line: str) -> bool:
 def started(box: Container, **environment: str) -> Running:
     """The container's own command, once it can be used."""
     running = box.start("/etc/kafka/docker/run", environment=environment)
-    assert running.lines.first(is_ready, START_TIMEOUT_S) is not None, running.lines.text()
+    assert running.lines.first(is_ready, PATIENCE_S) is not None, running.lines.text()
     return running
 
 
@@ -57,7 +58,7 @@ def test_the_image_runs_the_compiled_form(box: Container) -> None:
     version = box.run("barnabas", "--version")
     assert (version.stdout[-len(" (compiled)\n") :], version.stderr) == (" (compiled)\n", "")
     lines = started(box).lines
-    lines.first(lambda line: " broker started " in line, START_TIMEOUT_S)  # stderr comes by another pipe
+    lines.first(lambda line: " broker started " in line, PATIENCE_S)  # stderr comes by another pipe
     said = lines.text().splitlines()
     assert [line.rpartition(" ")[2] for line in said if " broker started " in line] == ["form=compiled"]
 
@@ -90,7 +91,7 @@ def test_the_compose_files_variables_start_it_and_a_stock_client_works_with_it(b
 def test_secured_it_is_used_from_outside_with_the_settings_that_it_writes(box: Container) -> None:
     security = box.root / "data.security"
     running = box.start("/etc/kafka/docker/run", "--secure")
-    assert running.lines.first(is_ready, START_TIMEOUT_S) is not None, running.lines.text()
+    assert running.lines.first(is_ready, PATIENCE_S) is not None, running.lines.text()
 
     healthy = box.run("/etc/kafka/docker/healthcheck")
     assert (healthy.returncode, healthy.stdout) == (0, "HTTP/1.1 200 OK\n"), healthy.stderr
@@ -154,7 +155,7 @@ def test_only_told_what_to_advertise_it_listens_there_on_every_interface(box: Co
 def test_variables_and_flags_may_follow_the_command(box: Container) -> None:
     running = box.start("/etc/kafka/docker/run", "KAFKA_NODE_ID=5", "--topic", "wanted:2")
     line = "[KafkaServer id=5] started"
-    assert running.lines.first(lambda it: it == line, START_TIMEOUT_S) is not None, running.lines.text()
+    assert running.lines.first(lambda it: it == line, PATIENCE_S) is not None, running.lines.text()
     assert "PartitionCount: 2" in box.run("kafka-topics.sh", "--describe", "--topic", "wanted", *BROKER).stdout
 
 

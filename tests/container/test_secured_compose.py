@@ -5,8 +5,9 @@ from pathlib import Path
 from tests.support.certificates import authority
 from tests.support.pages.blocks import blocks_of
 from tests.support.pages.compose import variables_of
-from tests.support.processes.container import START_TIMEOUT_S, Container
+from tests.support.processes.container import Container
 from tests.support.processes.server import ROOT
+from tests.support.waiting import PATIENCE_S
 
 PAGE = ROOT / "docs" / "security" / "cluster.md"
 PASSWORD = "cluster-secret"
@@ -32,7 +33,7 @@ def test_the_image_starts_with_the_variables_and_files_of_a_secured_kafka(box: C
         (secrets / variables[name]).write_text(f"{PASSWORD}\n")
 
     running = box.start("/etc/kafka/docker/run", environment=variables)
-    ready = running.lines.first(lambda line: line.startswith("barnabas ready "), START_TIMEOUT_S)
+    ready = running.lines.first(lambda line: line.startswith("barnabas ready "), PATIENCE_S)
     assert ready is not None, running.lines.text()
     trusted = authority().write(tmp_path / "authority.pem")
     assert box.ask_from_outside("-c", PRODUCE, str(trusted)) == "0\n"

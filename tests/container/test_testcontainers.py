@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.processes.container import START_TIMEOUT_S, Container
+from tests.support.processes.container import Container
+from tests.support.waiting import PATIENCE_S
 
 RUNNING = r".*Transitioning from RECOVERY to RUNNING.*"
 
@@ -138,11 +139,9 @@ def test_a_modules_starter_script_starts_a_broker_its_wait_sees_and_its_client_u
     unfinished.chmod(0o777)
     unfinished.rename(copied)
     if name == "Node":
-        assert running.lines.first(lambda line: line.startswith("barnabas ready "), START_TIMEOUT_S)
+        assert running.lines.first(lambda line: line.startswith("barnabas ready "), PATIENCE_S)
     waited_for = re.compile(module.waits_for)
-    assert running.lines.first(lambda line: waited_for.fullmatch(line) is not None, START_TIMEOUT_S), (
-        running.lines.text()
-    )
+    assert running.lines.first(lambda line: waited_for.fullmatch(line) is not None, PATIENCE_S), running.lines.text()
     bootstrap = f"localhost:{module.port}"
     answer = json.loads(box.ask_from_outside("-m", "tests.support.clients.round_trip", bootstrap, "orders"))
     assert answer == {"values": ["0", "1", "2"], "brokers": [bootstrap]}

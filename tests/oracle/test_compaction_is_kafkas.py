@@ -20,7 +20,7 @@ from tests.support.clients.java import run_tool
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.broker import BrokerProcess
 from tests.support.processes.server import Server
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 SETTINGS = {"log.cleaner.backoff.ms": 100, "log.retention.check.interval.ms": 100}
 TOPIC = {
@@ -31,7 +31,6 @@ TOPIC = {
 }
 ROUNDS, KEYS = 24, 7
 PADDING = bytes(80_000)
-DEADLINE_S = 60
 Left = list[tuple[int, bytes | None, bytes | None]]
 Both = tuple[Path, dict[str, Left], dict[str, Left]]
 
@@ -42,7 +41,7 @@ class Workload:
     def __init__(self, address: str) -> None:
         self._address = address
         admin = AdminClient({"bootstrap.servers": address})
-        admin.create_topics([NewTopic("t", 1, 1, config=TOPIC)])["t"].result(30)
+        admin.create_topics([NewTopic("t", 1, 1, config=TOPIC)])["t"].result(PATIENCE_S)
         self._watching = Consumer({"bootstrap.servers": address, "group.id": "watching"})
         self._end_offset = 0
 
@@ -105,7 +104,7 @@ def wait_until_compacted(data_dir: Path) -> None:
         found = decode_offsets(path.read_bytes() if path.exists() else b"").get(("t", 0))
         return found is not None and found >= segments(data_dir)[-1]
 
-    until(is_compacted, DEADLINE_S)
+    until(is_compacted, PATIENCE_S)
 
 
 def ran(server: Server, *, is_killed: bool) -> dict[str, Left]:

@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.support.clients.java import run_tool
 from tests.support.processes.broker import BrokerProcess
+from tests.support.waiting import PATIENCE_S
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
 PARTITION = "__consumer_offsets-0"
@@ -24,7 +25,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> str:
     data_dir = tmp_path_factory.mktemp("groups") / "data"
     with BrokerProcess(data_dir, {"offsets.topic.num.partitions": 1}) as broker:
         admin = AdminClient({"bootstrap.servers": broker.address})
-        admin.create_topics([NewTopic("read", 2, 1)])["read"].result(30)
+        admin.create_topics([NewTopic("read", 2, 1)])["read"].result(PATIENCE_S)
         consumer = _member(broker.address)
         _in_transactions(broker.address, consumer)
         consumer.commit(offsets=[TopicPartition("read", 0, 7, "told")], asynchronous=False)
@@ -62,7 +63,7 @@ def _simple(address: str, admin: AdminClient) -> None:
     consumer = Consumer({"bootstrap.servers": address, "group.id": "simple"})
     consumer.commit(offsets=[TopicPartition("read", 0, 3)], asynchronous=False)
     consumer.close()
-    admin.delete_consumer_groups(["simple"])["simple"].result(30)
+    admin.delete_consumer_groups(["simple"])["simple"].result(PATIENCE_S)
 
 
 def _records(printed: str) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:

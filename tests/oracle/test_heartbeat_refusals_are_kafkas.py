@@ -66,7 +66,7 @@ def _ask(client: Client, fields: dict[str, Any]) -> _Said:
         said.append(_Said(answer.error_code, answer.error_message, answer.member_epoch))
         return answer.error_code not in _LOADING
 
-    until(is_answered, timeout_s=30)
+    until(is_answered)
     return said[-1]
 
 

@@ -27,7 +27,7 @@ from tests.support.security.secured import (
     SSL,
     SecuredKafka,
 )
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 ALICE = "alice"
 PAGE = (ROOT / "docs" / "security" / "clients.md").read_text()
@@ -156,7 +156,9 @@ def blocks(language: str, heading: str) -> list[str]:
 def run_in(directory: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
     """With our programs on the path."""
     path = {**os.environ, "PATH": f"{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}"}
-    return subprocess.run(command, cwd=directory, env=path, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        command, cwd=directory, env=path, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
 
 
 def test_the_page_of_clients_works_as_written(kafka: SecuredKafka, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.log.log import PartitionLog
 from tests.support.clients import topics
 from tests.support.kafka.process import KafkaProcess
+from tests.support.waiting import PATIENCE_S
 
 ROUNDS = 30
 SEGMENT_BYTES = 1 << 20  # the smallest Kafka 4 takes
@@ -30,7 +31,7 @@ SEGMENT_BYTES = 1 << 20  # the smallest Kafka 4 takes
 def fill(address: str) -> list[str]:
     """Transactions of two producers, the last one left open; returns what a committed reader sees."""
     admin = AdminClient({"bootstrap.servers": address})
-    admin.create_topics([NewTopic("t", 1, 1, config={"segment.bytes": str(SEGMENT_BYTES)})])["t"].result(30)
+    admin.create_topics([NewTopic("t", 1, 1, config={"segment.bytes": str(SEGMENT_BYTES)})])["t"].result(PATIENCE_S)
     ender = Producer({"bootstrap.servers": address, "transactional.id": "ender", "linger.ms": 0})
     opener = Producer({"bootstrap.servers": address, "transactional.id": "opener", "linger.ms": 0})
     ender.init_transactions(30)

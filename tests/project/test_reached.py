@@ -14,6 +14,7 @@ from scripts.testing.changed import choose
 from scripts.testing.changes import Change
 from scripts.testing.groups import NEWEST
 from scripts.testing.reached import Reach, recorded
+from tests.support.waiting import PATIENCE_S
 
 TEXTS = {
     "storage/log.py": "",
@@ -102,7 +103,9 @@ def _run(project: Path, *arguments: str) -> dict[str, Reach]:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, folders)), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     options = ("-q", "-p", reached.__name__, "-p", "no:cacheprovider", "--import-mode=importlib")
     command = [find_python(NEWEST), "-m", "pytest", *options, *arguments]
-    ran = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    ran = subprocess.run(
+        command, cwd=project, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE_S
+    )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return recorded(project)
 

@@ -22,6 +22,7 @@ from tests.spark.programs.every_spark import COUNT, MOMENT, Work, outcomes
 from tests.support.clients import topics
 from tests.support.processes.server import ROOT, Server
 from tests.support.spark.cluster import QUICK_JVM
+from tests.support.waiting import PATIENCE_S
 
 WHOLE = {
     "for_each_batch": COUNT,
@@ -102,7 +103,7 @@ def test_every_spark_does_what_the_page_says(release: Release, server: Server, t
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stderr[-8000:]
     found = json.loads(done.stdout.splitlines()[-1])

@@ -11,6 +11,7 @@ import pytest
 from tests.support.clients import topics
 from tests.support.processes.server import ROOT, Server
 from tests.support.spark.cluster import QUICK_JVM, bare_environment, standalone, submit
+from tests.support.waiting import PATIENCE_S
 
 PROGRAMS = Path(__file__).parent / "programs"
 COUNT = 300
@@ -50,7 +51,7 @@ def test_over_connect_streams_writes_and_updates_are_exact(server: Server, sourc
         "JDK_JAVA_OPTIONS": QUICK_JVM,
     }
     done = subprocess.run(
-        [*command, str(tmp_path)], capture_output=True, text=True, timeout=180, check=False, env=environment
+        [*command, str(tmp_path)], capture_output=True, text=True, timeout=PATIENCE_S, check=False, env=environment
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-8000:]
     assert topics.numbers(server.address, f"{source}-copy") == EXPECTED

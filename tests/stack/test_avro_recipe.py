@@ -11,6 +11,7 @@ from tests.support.pages.recipes import Recipe
 from tests.support.processes.server import ROOT, Server
 from tests.support.stack.avro import read_avro, write_avro
 from tests.support.stack.registry import Registry
+from tests.support.waiting import PATIENCE_S
 
 _PYTHON = ROOT / ".venv-spark" / "bin" / "python"
 _NEWER = {
@@ -36,7 +37,12 @@ def _spark(*arguments: str) -> None:
     environment = {"PYSPARK_PYTHON": str(_PYTHON), "BARNABAS_FORM": "pure", "SPARK_LOCAL_IP": "127.0.0.1"}
     environment |= {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
     done = subprocess.run(
-        [_PYTHON, *arguments], env=os.environ | environment, capture_output=True, text=True, timeout=180, check=False
+        [_PYTHON, *arguments],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-8000:]
 

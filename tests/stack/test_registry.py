@@ -61,7 +61,7 @@ class _Expected:
         """
         versions = list(range(1, len(self._ids) + 1))
         with registry_client(self._registry) as client:
-            until(lambda: client.get_subjects() and client.get_versions(f"{_ORDERS}-value") == versions, 120)
+            until(lambda: client.get_subjects() and client.get_versions(f"{_ORDERS}-value") == versions)
             assert client.get_subjects() == [f"{_ORDERS}-value"]
             for schema_id, schema in self._ids.items():
                 assert json.loads(client.get_schema(schema_id).schema_str or "") == json.loads(schema)

@@ -25,8 +25,9 @@ import select
 import subprocess
 from collections.abc import Callable
 
+from tests.support.waiting import PATIENCE_S
+
 SESSION_MS = 6000
-PATIENCE_S = 120  # for one step
 
 
 class Fenced(Exception):

@@ -33,7 +33,7 @@ class ConsumeTransformProduce(Program):
     def commits(self, count: int = 2) -> None:
         """Wait until it has committed so many transactions more."""
         enough = self._committed() + count
-        until(lambda: self._committed() >= enough, 60)
+        until(lambda: self._committed() >= enough)
 
     def _committed(self) -> int:
         return sum(line.startswith("committed") for line in self.lines)
@@ -76,6 +76,6 @@ def test_what_is_consumed_is_produced_once_whoever_is_killed(mortal_server: Serv
                 third.commits()
                 third.kill()
     with ConsumeTransformProduce(server, version, source, target):
-        until(lambda: len(values(server.address, target)) >= len(written), 60)
+        until(lambda: len(values(server.address, target)) >= len(written))
     assert values(server.address, target) == sorted(value.upper() for value in written)
     assert committed_offsets(server.address, f"group-of-{target}", source) == len(written)

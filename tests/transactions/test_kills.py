@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.support.processes.server import Server
+from tests.support.waiting import PATIENCE_S
 from tests.transactions.clients.programs import PROGRAMS
 from tests.transactions.model import Producer, Program
 from tests.transactions.views import committed_offsets, make_topics, values, wait_for_coordinators, write
@@ -121,7 +122,7 @@ def survivors(mortal_server: Server) -> Iterator[Lives]:
     one_is_through = threading.Event()
     committing = threading.Thread(target=_side_by_side, args=(lives, commit))
     committing.start()
-    assert one_is_through.wait(60)
+    assert one_is_through.wait(PATIENCE_S)
     server.kill()
     server.start()
     committing.join()

@@ -7,12 +7,11 @@ from confluent_kafka import Producer
 from tests.support.clients.java import tool_command
 from tests.support.processes.program import Program
 from tests.support.processes.server import Server
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 from tests.transactions.views import make_topics, values
 
 COUNT = 3000  # messages in each of the two partitions
 AT_ONCE = 5  # messages in a transaction
-PATIENCE_S = 120
 TRANSACTION_TIMEOUT_MS = 12_000
 """Well below the minute that the tool waits for its position, which it asks for before `initTransactions` ends the
 transaction of the one that was killed: where that one had sent its offsets, only the timeout ends it."""
@@ -39,7 +38,7 @@ class Copier(Program):
     def copies(self, count: int) -> None:
         """Wait until it has copied so many messages more, or everything."""
         enough = self._copied() + count
-        until(lambda: self._copied() >= enough or self.has_ended, PATIENCE_S)
+        until(lambda: self._copied() >= enough or self.has_ended)
 
     def _copied(self) -> int:
         return max((json.loads(line)["totalProcessed"] for line in self.lines if "totalProcessed" in line), default=0)

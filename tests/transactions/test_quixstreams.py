@@ -8,7 +8,7 @@ import pytest
 
 from tests.compat.test_group_programs import PROGRAMS, QUIXSTREAMS_PYTHON
 from tests.support.processes.server import Server
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 from tests.transactions.views import committed_offsets, make_topics, values, write
 
 COUNT = 300
@@ -51,16 +51,16 @@ def test_each_record_is_copied_once_and_numbered_once_over_kills(mortal_server: 
         return len(values(server.address, "quix-out"))
 
     write(server.address, "quix-in", COUNT)
-    until(lambda: copied() > 0, timeout_s=60)
+    until(lambda: copied() > 0)
     server.kill()
     server.start()
-    until(lambda: copied() >= COUNT, timeout_s=60)
+    until(lambda: copied() >= COUNT)
     write(server.address, "quix-in", COUNT)
-    until(lambda: copied() > COUNT, timeout_s=60)
+    until(lambda: copied() > COUNT)
     copies.pop(0).kill()
-    until(lambda: copied() >= 2 * COUNT, timeout_s=60)
+    until(lambda: copied() >= 2 * COUNT)
     copies[0].process.terminate()
-    assert copies[0].process.wait(30) == 0
+    assert copies[0].process.wait(PATIENCE_S) == 0
     # Each number was written twice, as its key's first and second.
     assert values(server.address, "quix-out") == sorted(f"{n} {time}" for n in range(COUNT) for time in (1, 2))
     assert committed_offsets(server.address, "quix-copiers", "quix-in") == 2 * COUNT

@@ -15,17 +15,17 @@ def test_a_word_count_is_exact_over_kills_of_program_and_broker(
     count = WordCount(server, tools, "exact", "exactly_once_v2")
     with count.writing():
         with count.run(tmp_path / "state") as program:
-            until(lambda: sum(count.counted().values()) > 300, 180)
+            until(lambda: sum(count.counted().values()) > 300)
             program.kill()
         with count.run(tmp_path / "state") as program:
             told = sum(count.counted().values())
-            until(lambda: sum(count.counted().values()) > told + 100, 180)
+            until(lambda: sum(count.counted().values()) > told + 100)
             server.kill()
             server.start()
             told = sum(count.counted().values())
-            until(lambda: sum(count.counted().values()) > told + 100, 180)
+            until(lambda: sum(count.counted().values()) > told + 100)
             program.kill()
     with count.run(tmp_path / "restored from the changelog") as program:
-        until(lambda: count.counted() == count.written, 180)
+        until(lambda: count.counted() == count.written)
         assert program.stop() == ENDED_BY_SIGTERM
     assert count.counted() == count.written

@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from barnabas.client.admin.transactions import describe_transactions
 from barnabas.client.client import Client
 from tests.compat.clients.confluent import Confluent
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 PARTITIONS = 3
 
@@ -17,7 +17,7 @@ def make_topics(address: str, *names: str) -> None:
     """Make topics of three partitions, and wait until everybody knows them."""
     admin = AdminClient({"bootstrap.servers": address})
     for future in admin.create_topics([NewTopic(name, PARTITIONS) for name in names]).values():
-        future.result(timeout=30)
+        future.result(timeout=PATIENCE_S)
     until(lambda: set(names) <= set(admin.list_topics(timeout=10).topics))
 
 
@@ -44,5 +44,5 @@ def committed_offsets(address: str, group: str, topic: str) -> int:
     """The sum of the offsets that the group has committed in the partitions of the topic; 0 where there is none."""
     admin = AdminClient({"bootstrap.servers": address})
     wanted = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, number) for number in range(PARTITIONS)])
-    told = admin.list_consumer_group_offsets([wanted], require_stable=False)[group].result(timeout=30)
+    told = admin.list_consumer_group_offsets([wanted], require_stable=False)[group].result(timeout=PATIENCE_S)
     return sum(max(partition.offset, 0) for partition in told.topic_partitions)

@@ -26,6 +26,7 @@ from barnabas.protocol.registry import ApiKey
 from tests.support.scripted.answers import accepted
 from tests.support.scripted.broker import HANG_UP, Answer, ScriptedBroker
 from tests.support.scripted.cluster import ScriptedCluster
+from tests.support.waiting import PATIENCE_S
 
 ME = ProducerIdentity(7, 0)
 SenderFor = Callable[..., BatchSender]
@@ -235,7 +236,7 @@ def test_a_batch_under_way_to_the_leader_before_is_judged_by_its_own_answer() ->
     follower_has_answered = threading.Event()
 
     def answer_late(request: ProduceRequest) -> Answer:
-        assert follower_has_answered.wait(10)
+        assert follower_has_answered.wait(PATIENCE_S)
         return accepted(request)
 
     told: list[tuple[str, object]] = []

@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Sequence
 
 from tests.compat.model import Headers, Message, Stored
+from tests.support.waiting import PATIENCE_S
 
 # Lengths come first, so that any bytes can be read back.
 _FORMAT = r"%p %o %T %K %S\n%k%s\n%h\n"
@@ -36,7 +37,7 @@ class Kcat:
     def run(self, address: str, *flags: str, stdin: bytes = b"") -> bytes:
         """What kcat prints; it must succeed."""
         done = subprocess.run(
-            ["kcat", "-b", address, *flags], input=stdin, capture_output=True, timeout=60, check=False
+            ["kcat", "-b", address, *flags], input=stdin, capture_output=True, timeout=PATIENCE_S, check=False
         )
         assert done.returncode == 0, f"kcat {' '.join(flags)}: {done.stderr.decode(errors='replace')}"
         return done.stdout

@@ -7,12 +7,11 @@ import pytest
 from tests.compat.nodes.conftest import Nodes
 from tests.compat.tools import Tools
 from tests.support.clients.word_count import ENDED_BY_SIGTERM, WordCount
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 STEPS = 6
 LONG_STEPS = 60
 WORDS_BETWEEN = 60  # that are counted between two steps
-DEADLINE_S = 120.0
 
 
 @pytest.mark.parametrize("steps", [STEPS, pytest.param(LONG_STEPS, marks=pytest.mark.long)])
@@ -27,11 +26,11 @@ def test_counts_are_exact_while_leaders_and_coordinators_move(
             for _ in range(steps):
                 _wait_for_more(count)
                 moves.make()
-        until(lambda: count.counted() >= count.written, DEADLINE_S)
+        until(lambda: count.counted() >= count.written, PATIENCE_S)
         assert program.stop() == ENDED_BY_SIGTERM
     assert count.counted() == count.written, moves.told
 
 
 def _wait_for_more(count: WordCount) -> None:
     enough = sum(count.counted().values()) + WORDS_BETWEEN
-    until(lambda: sum(count.counted().values()) >= enough, DEADLINE_S)
+    until(lambda: sum(count.counted().values()) >= enough, PATIENCE_S)

@@ -14,11 +14,10 @@ from tests.compat.tools import Tools
 from tests.support.clients.word_count import ENDED_BY_SIGTERM, SETTINGS, WordCount
 from tests.support.security.grants import Grant, Grants
 from tests.support.security.secured import SASL_SSL, SecuredServer, secured_kind
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 USER = "streams"
 APPLICATION = "exact"
-DEADLINE_S = 90
 READ_LINES = Grant("READ", "TOPIC", f"{APPLICATION}-lines")
 WRITE_COUNTS = Grant("WRITE", "TOPIC", f"{APPLICATION}-counts")
 WRITE_TRANSACTIONS = Grant("WRITE", "TRANSACTIONAL_ID", f"{APPLICATION}-*")
@@ -68,12 +67,12 @@ def test_a_word_count_with_the_least_rights_is_exact_whatever_is_taken_back(
         ):
             with count.run(tmp_path / "state") as program:
                 told = sum(count.counted().values())
-                until(partial(_has_told, count, told + 100), DEADLINE_S)
+                until(partial(_has_told, count, told + 100), PATIENCE_S)
                 secured.grants.take([right])
                 assert program.end() == 1
                 assert error in program.errors.replace(" ", "").lower()  # which request fails first, words it
             secured.grants.give([right])
     with count.run(tmp_path / "state") as program:
-        until(lambda: count.counted() == count.written, DEADLINE_S)
+        until(lambda: count.counted() == count.written, PATIENCE_S)
         assert program.stop() == ENDED_BY_SIGTERM
     assert count.counted() == count.written

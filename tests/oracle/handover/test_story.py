@@ -24,7 +24,6 @@ from tests.support.waiting import until
 from tests.support.worlds import kafkas_own
 from tests.support.worlds.handover import ENDINGS, SETTINGS, STATE, WORDS, HandoverWorld
 
-PATIENCE_S = 90
 SHARERS = "sharers"
 COORDINATORS_TOPICS = ("__consumer_offsets", "__transaction_state")
 ROLLED_AT_ONCE = [
@@ -64,10 +63,10 @@ class Story:
                 self._share(client)
                 kafkas_own.make(client, self._kafkas_turns)
                 rules = self._kafkas_turns  # each is told once it is in force
-                until(lambda: len(kafkas_own.told(client)["rules"]) == rules, PATIENCE_S)
+                until(lambda: len(kafkas_own.told(client)["rules"]) == rules)
                 self._told = kafkas_own.told(client)
             self._wait_for_the_cleaner()
-            until(lambda: metadata_checkpoints(self.data_dir), PATIENCE_S)
+            until(lambda: metadata_checkpoints(self.data_dir))
             self._end(kafka)
             expected = [] if self.end == "stop" else [UNCLEAN_ELECTION]
             assert [each for each in kafka.complaints() if each not in expected] == []
@@ -97,9 +96,9 @@ class Story:
     def _is_told_again(self, client: Client) -> None:
         """What only Kafka understands is as it was made."""
         if self._told is not None:
-            until(lambda: kafkas_own.told(client) == self._told, PATIENCE_S)
+            until(lambda: kafkas_own.told(client) == self._told)
         if self._shares:
-            until(lambda: SHARERS in [group.group_id for group in list_groups(client, types=["share"])], PATIENCE_S)
+            until(lambda: SHARERS in [group.group_id for group in list_groups(client, types=["share"])])
 
     def _share(self, client: Client) -> None:
         """A share group, where the directory is one of Kafka's: its records are among the committed offsets."""
@@ -109,10 +108,10 @@ class Story:
 
     def _wait_for_the_cleaner(self) -> None:
         """Until it has cleaned all it can: it stops before the active segment, and before an open transaction."""
-        until(lambda: cleaned_to(self.data_dir, STATE, 0) == active_segment(self.data_dir, STATE, 0), PATIENCE_S)
-        until(lambda: cleaned_to(self.data_dir, ENDINGS, 0) > 0, PATIENCE_S)
+        until(lambda: cleaned_to(self.data_dir, STATE, 0) == active_segment(self.data_dir, STATE, 0))
+        until(lambda: cleaned_to(self.data_dir, ENDINGS, 0) > 0)
         for topic in COORDINATORS_TOPICS if self._kafkas_turns > 1 or self.world.turns > 1 else ():
-            until(partial(self._is_cleaned, topic), PATIENCE_S)
+            until(partial(self._is_cleaned, topic))
 
     def _is_cleaned(self, topic: str) -> bool:
         return any(cleaned_to(self.data_dir, topic, number) for number in (0, 1))

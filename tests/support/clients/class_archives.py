@@ -13,9 +13,10 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.support.waiting import PATIENCE_S
+
 SILENT = "-Xlog:disable"
 """A JVM warns on stdout of what it cannot archive, and of an archive that it does not take."""
-TIMEOUT_S = 300
 _CACHE = Path(__file__).resolve().parents[3] / ".cache" / "java"
 _SOURCE = Path(__file__).with_name("LoadClasses.java")
 _LOADER = _CACHE / "load-classes.jar"  # on the class path of those who take an archive, as it was when it was made
@@ -41,7 +42,7 @@ def archive_jars(libs: Path, *options: str) -> None:
 
     def load(recording: tuple[str, ...]) -> None:
         command = ["java", *options, *recording, "-cp", class_path(libs), _SOURCE.stem, *jars]
-        subprocess.run(command, check=True, timeout=TIMEOUT_S)
+        subprocess.run(command, check=True, timeout=PATIENCE_S)
 
     archive(libs, load)
 
@@ -68,7 +69,7 @@ def _build_loader() -> None:
         return
     _CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=_CACHE) as classes:
-        subprocess.run(["javac", "-d", classes, str(_SOURCE)], check=True, timeout=TIMEOUT_S)
+        subprocess.run(["javac", "-d", classes, str(_SOURCE)], check=True, timeout=PATIENCE_S)
         partial = Path(classes) / "jar"
         with zipfile.ZipFile(partial, "w") as jar:
             jar.write(Path(classes) / f"{_SOURCE.stem}.class", f"{_SOURCE.stem}.class")

@@ -23,8 +23,8 @@ from tests.support.kafka.jars import (
     tools_libs,
 )
 from tests.support.processes.server import ROOT
+from tests.support.waiting import PATIENCE_S
 
-TIMEOUT_S = 300
 _LOG4J = """\
 <Configuration status="OFF">
   <Appenders><Console name="out" target="{target}"><PatternLayout pattern="%d %p %m (%c)%n"/></Console></Appenders>
@@ -66,7 +66,7 @@ def tool_command(main_class: str, *arguments: str, libs: Path | None = None) -> 
 def compiled_plugin(source: Path, directory: Path) -> Path:
     """`directory`, with the classes of `source` in it, a plug-in of the broker."""
     subprocess.run(
-        ["javac", "-cp", f"{kafka_libs()}/*", "-d", str(directory), str(source)], check=True, timeout=TIMEOUT_S
+        ["javac", "-cp", f"{kafka_libs()}/*", "-d", str(directory), str(source)], check=True, timeout=PATIENCE_S
     )
     return directory
 
@@ -134,7 +134,7 @@ def _java(
 
 def _run(command: list[str], stdin: str | None) -> str:
     given = {"input": stdin} if stdin is not None else {"stdin": subprocess.DEVNULL}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, **given)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False, **given)
     assert done.returncode == 0, f"{command} failed ({done.returncode}):\n{done.stdout[-4000:]}\n{done.stderr[-8000:]}"
     return done.stdout
 

@@ -29,7 +29,9 @@ def send(address: str, topic: str, values: Iterable[bytes], **settings: Any) -> 
             future.get(timeout=30)
 
 
-def committed(address: str, topic: str, *, isolation: str = "read_committed", timeout_s: float = 30.0) -> list[Any]:
+def committed(
+    address: str, topic: str, *, isolation: str = "read_committed", timeout_s: float = PATIENCE_S
+) -> list[Any]:
     """All records (kafka-python's ConsumerRecord) that a reader finds who reads to the end, by partition and offset."""
     deadline = time.monotonic() + timeout_s
     settings = {"isolation_level": isolation, "auto_offset_reset": "earliest", "enable_auto_commit": False}
@@ -48,12 +50,12 @@ def committed(address: str, topic: str, *, isolation: str = "read_committed", ti
 
 def wait_for(address: str, topic: str, count: int) -> None:
     """Until so many records are committed."""
-    until(lambda: len(committed(address, topic)) >= count, PATIENCE_S)
+    until(lambda: len(committed(address, topic)) >= count)
 
 
 def wait_for_markers(address: str, topic: str) -> None:
     """Until no transaction is open in the topic: Apache Kafka writes the markers after it has answered."""
-    until(lambda: _ends(address, topic, "read_committed") == _ends(address, topic, "read_uncommitted"), PATIENCE_S)
+    until(lambda: _ends(address, topic, "read_committed") == _ends(address, topic, "read_uncommitted"))
 
 
 def _ends(address: str, topic: str, isolation: str) -> dict[TopicPartition, int]:

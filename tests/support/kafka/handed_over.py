@@ -8,12 +8,13 @@ from typing import Any
 
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.server import ROOT
+from tests.support.waiting import PATIENCE_S
 
 
 def handover(*arguments: str) -> tuple[int, str]:
     """The exit status of `barnabas handover`, and what it printed."""
     command = [str(ROOT / ".venv" / "bin" / "barnabas"), "handover", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     return done.returncode, done.stdout + done.stderr
 
 

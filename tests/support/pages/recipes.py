@@ -17,10 +17,10 @@ from typing import Self
 
 from tests.support.pages.blocks import blocks_of
 from tests.support.processes.server import ROOT
+from tests.support.waiting import PATIENCE_S
 
 PAGE = ROOT / "docs" / "recipes.md"
 _DIRECTORIES = ("/data/", "/checkpoints/")
-_TIMEOUT_S = 120
 
 
 def sections() -> list[str]:
@@ -110,7 +110,7 @@ class Recipe:
             env={**os.environ, "PATH": path},
             capture_output=True,
             text=True,
-            timeout=_TIMEOUT_S,
+            timeout=PATIENCE_S,
             check=False,
         )
         assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"

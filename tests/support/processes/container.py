@@ -20,14 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.processes.server import ROOT, Lines
+from tests.support.waiting import PATIENCE_S
 
 PLACE = ROOT / ".cache" / "container"
 BASE, IMAGE = "localhost/barnabas-base", "localhost/barnabas"
 SUITE = "trixie"  # the Debian whose Python is 3.13
 CERTIFICATES = Path("/etc/ssl/certs")
-BUILD_TIMEOUT_S = 600  # two processors that are busy with other things compile for minutes
-RUN_TIMEOUT_S = 60
-START_TIMEOUT_S = 120
 
 _LOOPBACK_UP = """
 import fcntl, socket, struct, sys
@@ -63,7 +61,7 @@ def _storage_driver() -> str:
     return "overlay"
 
 
-def output(*arguments: str, timeout_s: float = RUN_TIMEOUT_S) -> str:
+def output(*arguments: str, timeout_s: float = PATIENCE_S) -> str:
     """What buildah printed. BuildFailed."""
     return _checked(buildah(*arguments), timeout_s).strip()
 
@@ -85,7 +83,7 @@ def make_base() -> None:
     if not archive.exists():
         unfinished = archive.with_suffix(".part.tar")
         included = "--include=python3,python3-venv"
-        _checked(["mmdebstrap", "--quiet", "--variant=minbase", included, SUITE, str(unfinished)], BUILD_TIMEOUT_S)
+        _checked(["mmdebstrap", "--quiet", "--variant=minbase", included, SUITE, str(unfinished)], PATIENCE_S)
         unfinished.rename(archive)
     if BASE not in output("images", "--format", "{{.Name}}").splitlines():
         context = PLACE / "base"
@@ -93,7 +91,7 @@ def make_base() -> None:
         path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
         (context / "Dockerfile").write_text(f"FROM scratch\nADD base.tar /\nENV PATH={path}\n")
         shutil.copyfile(archive, context / "base.tar")
-        output("bud", "--quiet", "--isolation", "chroot", "--tag", BASE, str(context), timeout_s=BUILD_TIMEOUT_S)
+        output("bud", "--quiet", "--isolation", "chroot", "--tag", BASE, str(context), timeout_s=PATIENCE_S)
 
 
 def build_image() -> None:
@@ -101,7 +99,7 @@ def build_image() -> None:
     trusted = ["--volume", f"{CERTIFICATES}:{CERTIFICATES}:ro"] if CERTIFICATES.is_dir() else []
     options = ["--quiet", "--isolation", "chroot", "--format", "docker", "--build-arg", f"BASE={BASE}", *trusted]
     options += ["--layers"] if _storage_driver() == "overlay" else []  # what did not change is kept from the last time
-    output("bud", *options, "--tag", IMAGE, ".", timeout_s=BUILD_TIMEOUT_S)
+    output("bud", *options, "--tag", IMAGE, ".", timeout_s=PATIENCE_S)
 
 
 def image_config() -> dict[str, Any]:
@@ -149,7 +147,7 @@ class Container:
         """Run `words` to their end."""
         command = self.command(words, environment)
         return subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=RUN_TIMEOUT_S, check=False
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False
         )
 
     def start(self, *words: str, environment: Mapping[str, str] | None = None) -> Running:
@@ -166,14 +164,14 @@ class Container:
 
     def ask_from_outside(self, *words: str) -> str:
         """Run Python with `words` on the machine, as a client of the container's ports; what it printed."""
-        return _checked(self.network.command([sys.executable, *words]), RUN_TIMEOUT_S)
+        return _checked(self.network.command([sys.executable, *words]), PATIENCE_S)
 
     def close(self) -> None:
         for process in self._processes:
             for pid in _inside(self.root):
                 os.kill(pid, signal.SIGKILL)
             try:
-                process.wait(RUN_TIMEOUT_S)
+                process.wait(PATIENCE_S)
             finally:
                 process.kill()
         output("rm", self._name)
@@ -193,7 +191,7 @@ class Running:
         """Send it to what runs in the container; the exit status."""
         for pid in _inside(self._root):
             os.kill(pid, number)
-        return self._process.wait(RUN_TIMEOUT_S)
+        return self._process.wait(PATIENCE_S)
 
 
 def _inside(root: Path) -> Iterator[int]:

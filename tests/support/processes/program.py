@@ -7,8 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.support.processes.server import Lines
-
-TIMEOUT_S = 60.0
+from tests.support.waiting import PATIENCE_S
 
 
 class Program:
@@ -37,7 +36,7 @@ class Program:
     def has_ended(self) -> bool:
         return self._process.poll() is not None
 
-    def line(self, wanted: Callable[[str], bool] | str, timeout_s: float = TIMEOUT_S) -> str:
+    def line(self, wanted: Callable[[str], bool] | str, timeout_s: float = PATIENCE_S) -> str:
         """The first line that is `wanted`, or begins with it, once it is there."""
         is_wanted = (lambda line: line.startswith(wanted)) if isinstance(wanted, str) else wanted
         found = self._out.first(is_wanted, timeout_s)
@@ -55,7 +54,7 @@ class Program:
         assert self._process.stdin is not None
         self._process.stdin.close()
 
-    def end(self, timeout_s: float = TIMEOUT_S) -> int:
+    def end(self, timeout_s: float = PATIENCE_S) -> int:
         """Its exit status, once it ends by itself."""
         try:
             status = self._process.wait(timeout_s)
@@ -66,7 +65,7 @@ class Program:
         self._err.join()
         return status
 
-    def succeed(self, timeout_s: float = TIMEOUT_S) -> list[str]:
+    def succeed(self, timeout_s: float = PATIENCE_S) -> list[str]:
         """Its lines, once it has ended with status 0."""
         status = self.end(timeout_s)
         assert status == 0, f"status {status}\n{self._told()}"

@@ -66,7 +66,7 @@ def submit(
     master: str,
     python: str | Path = sys.executable,
     packed: Path | None = None,
-    timeout_s: float = 180.0,
+    timeout_s: float = PATIENCE_S,
 ) -> str:
     """Run a program through spark-submit with `python` on all sides; returns what it and Spark said.
 
@@ -127,7 +127,7 @@ class _Daemon:
 
     def __exit__(self, *raised: object) -> None:
         self._process.terminate()
-        self._process.wait(30)
+        self._process.wait(PATIENCE_S)
         self._lines.join()
 
     def said(self, words: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.compat.clients.confluent import Confluent
+from tests.support.waiting import PATIENCE_S
 
 ROLL_MS = 300
 BUSY_CLEANER = {
@@ -38,7 +39,7 @@ def make_topic(address: str, name: str, partitions: int, config: Mapping[str, st
     """Make a topic, one that keeps all of its records unless told otherwise."""
     admin = AdminClient({"bootstrap.servers": address})
     topic = NewTopic(name, partitions, config={"cleanup.policy": "delete", "retention.ms": "-1", **(config or {})})
-    admin.create_topics([topic])[name].result(timeout=30)
+    admin.create_topics([topic])[name].result(timeout=PATIENCE_S)
 
 
 def last_values(address: str, topic: str) -> dict[str, bytes]:

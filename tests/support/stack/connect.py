@@ -12,8 +12,8 @@ from tests.support.kafka.jars import connect_libs
 from tests.support.processes.program import Program
 from tests.support.processes.server import Server
 from tests.support.stack.compacted import COMPACTED_TOPIC
+from tests.support.waiting import PATIENCE_S
 
-PATIENCE_S = 180
 KINDS = ("config", "offset", "status")
 _CONFLICT = 409  # a rebalance is going on: ask again
 _SETTINGS = (

@@ -14,6 +14,7 @@ from tests.support.clients.java import FAST_START
 from tests.support.kafka.jars import registry_libs
 from tests.support.ports import unused_port
 from tests.support.processes.server import Server
+from tests.support.waiting import PATIENCE_S
 
 _LISTENING = re.compile(r"Listening on: http://[^ ]+:(\d+)")
 SETTINGS = {
@@ -27,7 +28,7 @@ SETTINGS = {
 class Registry(Server):
     """A registry over the broker at `address`; `directory`: where it may write."""
 
-    start_timeout_s = 180.0  # six seconds on an idle machine
+    start_timeout_s = PATIENCE_S
 
     def __init__(self, directory: Path, address: str) -> None:
         super().__init__(directory)

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.support.terminal.session import Typed
+from tests.support.waiting import PATIENCE_S
 
 COLUMNS = 100
 ROWS = 50
-_PATIENCE_S = 120
 _MARK = "\x1e"
 _ERASE = "\x1b[K"
 
@@ -98,10 +98,10 @@ def _read_to_mark(terminal: int) -> str:
 def _read_until(terminal: int, pattern: str, before: str) -> str:
     """What comes until `before` and it together match."""
     shown = ""
-    end = time.monotonic() + _PATIENCE_S
+    end = time.monotonic() + PATIENCE_S
     while not re.search(pattern, before + shown):
         readable, _, _ = select.select([terminal], [], [], max(0, end - time.monotonic()))
         if not readable:
-            raise NotShown(f"waited {_PATIENCE_S} s for {pattern!r}, and there was only {before + shown!r}")
+            raise NotShown(f"waited {PATIENCE_S} s for {pattern!r}, and there was only {before + shown!r}")
         shown += os.read(terminal, 65536).decode()
     return shown
