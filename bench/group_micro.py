@@ -21,7 +21,7 @@ from barnabas.broker.coordinator.group.decisions.machine import GroupMachine
 from barnabas.broker.coordinator.group.decisions.records import encode
 from barnabas.broker.coordinator.runtime.loading import Loader
 from barnabas.broker.coordinator.runtime.outcome import Producer
-from barnabas.broker.coordinator.runtime.shard import Appended
+from barnabas.broker.coordinator.runtime.shard import AppendPosition
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from tests.support.worlds.group import GroupWorld
 from tests.support.worlds.memory_topic import MemoryTopic
@@ -44,8 +44,8 @@ class _ForgetfulTopic(MemoryTopic):
         records: Sequence[tuple[bytes, bytes | None]],
         now_ms: int,
         producer: Producer | None = None,
-    ) -> Appended:
-        return Appended(0, None)
+    ) -> AppendPosition:
+        return AppendPosition(0, None)
 
 
 class _Log:

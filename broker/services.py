@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
     from barnabas.broker.coordinator.transaction.producer_ids import ProducerIds
-    from barnabas.broker.metadata.access.access import Access
+    from barnabas.broker.metadata.access.access import AccessControl
     from barnabas.broker.metadata.catalogue import Catalogue
     from barnabas.broker.metadata.delegation_tokens.tokens import Tokens
     from barnabas.broker.partitions.cleaning.cleaner import Cleaner
@@ -106,7 +106,7 @@ class Services:
     """Runs work over whole logs, in processes beside the event loop."""
     offered_apis: tuple[OfferedApi, ...]
     """The rows of ApiVersions, in order of the key: derived from the API table."""
-    access: Access | None = None
+    access: AccessControl | None = None
     """The access control lists and the authorizer; None without an authorizer: then nothing is checked."""
     tokens: Tokens | None = None
     """The delegation tokens; None without a secret key for them."""

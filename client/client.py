@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from barnabas.client.addresses import Address, parse_addresses
-from barnabas.client.clock import Clock, Deadline, SystemClock
-from barnabas.client.connections.connection import Connection, LogIn
+from barnabas.client.clock import ClientClock, Deadline, SystemClientClock
+from barnabas.client.connections.connection import BrokerConnection, LogIn
 from barnabas.client.connections.retries import retry
 from barnabas.client.errors import ConnectionFailed, raise_for
 from barnabas.client.metadata import NOTHING_KNOWN, ClusterInfo, Leaders, TopicPartition, read_metadata
@@ -47,13 +47,13 @@ class Client:
         *,
         client_id: str | None = "barnabas-client",
         timeout_ms: int = _REQUEST_TIMEOUT_MS,
-        clock: Clock | None = None,
+        clock: ClientClock | None = None,
         network: Network | None = None,
         security: SecuritySettings | None = None,
     ) -> None:
         self.client_id = client_id
         self.timeout_ms = timeout_ms
-        self.clock: Clock = clock or SystemClock()
+        self.clock: ClientClock = clock or SystemClientClock()
         self._log_in: LogIn | None = None
         if security is not None and security.sasl is not None:
             from barnabas.client.security.sasl import Authenticator
@@ -62,7 +62,7 @@ class Client:
         self.network: Network = network or _network(security)
         self.cluster: ClusterInfo = NOTHING_KNOWN
         self._bootstrap = parse_addresses(bootstrap) if isinstance(bootstrap, str) else list(bootstrap)
-        self._connections: dict[tuple[Address, str], Connection] = {}
+        self._connections: dict[tuple[Address, str], BrokerConnection] = {}
         self._coordinators: dict[tuple[int, str], Address] = {}
 
     def __enter__(self) -> Self:
@@ -104,7 +104,7 @@ class Client:
         """Call `attempt`, again after retriable errors, until the deadline (barnabas.client.connections.retries)."""
         return retry(attempt, clock=self.clock, deadline=deadline, before_next=before_next, final=final)
 
-    def node(self, node_id: int, deadline: Deadline, purpose: str = "") -> Connection:
+    def node(self, node_id: int, deadline: Deadline, purpose: str = "") -> BrokerConnection:
         """Return the connection to one broker, by node id. One attempt.
 
         purpose: for a separate connection, on which no other responses come.
@@ -114,14 +114,14 @@ class Client:
             raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"no address is known for node {node_id}")
         return self._connection(address, deadline, purpose)
 
-    def controller(self, deadline: Deadline) -> Connection:
+    def controller(self, deadline: Deadline) -> BrokerConnection:
         """Return the connection to the controller if it is known, else to any broker, which forwards requests."""
         if not self.cluster.brokers:
             self._refresh([], deadline)
         address = self.cluster.brokers.get(self.cluster.controller_id)
         return self._any_connection(deadline) if address is None else self._connection(address, deadline)
 
-    def coordinator(self, kind: int, key: str, deadline: Deadline) -> Connection:
+    def coordinator(self, kind: int, key: str, deadline: Deadline) -> BrokerConnection:
         """Return the connection to the coordinator of a group or a transaction. One attempt.
 
         It is used for nothing else, so that a waiting JoinGroup does not delay a Fetch.
@@ -199,7 +199,7 @@ class Client:
         self.cluster = self.cluster.merged(found)
         return found
 
-    def _any_connection(self, deadline: Deadline) -> Connection:
+    def _any_connection(self, deadline: Deadline) -> BrokerConnection:
         for (_, purpose), connection in self._connections.items():
             if connection.is_open and purpose == "":
                 return connection
@@ -213,10 +213,10 @@ class Client:
             raise failures[0]
         raise ConnectionFailed("; ".join(failure.message for failure in failures))
 
-    def _connection(self, address: Address, deadline: Deadline, purpose: str = "") -> Connection:
+    def _connection(self, address: Address, deadline: Deadline, purpose: str = "") -> BrokerConnection:
         connection = self._connections.get((address, purpose))
         if connection is None or not connection.is_open:
-            connection = Connection(address, self.client_id, deadline, self.network, self._log_in)
+            connection = BrokerConnection(address, self.client_id, deadline, self.network, self._log_in)
             self._connections[address, purpose] = connection
         return connection
 

@@ -6,7 +6,7 @@ import time
 from typing import Protocol
 
 
-class Clock(Protocol):
+class ClientClock(Protocol):
     """The source of time for the client."""
 
     def now_ms(self) -> int:
@@ -19,7 +19,7 @@ class Clock(Protocol):
         """Sleep."""
 
 
-class SystemClock:
+class SystemClientClock:
     """The machine's clock."""
 
     def now_ms(self) -> int:
@@ -37,7 +37,7 @@ class Deadline:
 
     __slots__ = ("_at", "_clock")
 
-    def __init__(self, clock: Clock, timeout_ms: float) -> None:
+    def __init__(self, clock: ClientClock, timeout_ms: float) -> None:
         self._clock = clock
         self._at = clock.monotonic() + timeout_ms / 1000
 

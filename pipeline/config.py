@@ -21,7 +21,7 @@ C = TypeVar("C")
 _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 
 
-class ConfigError(ValueError):
+class PipelineConfigError(ValueError):
     """A setting is unknown, missing or of the wrong kind; the message is a sentence."""
 
 
@@ -39,7 +39,7 @@ def load(kind: type[C], job: str, arguments: Sequence[str], environment: Mapping
         found = _from_file(kind, job, path) | _from_environment(kind, job, environment)
         found |= {name: _value(kind, name, text) for name, text in flags.items() if text is not None}
         return kind(**found)
-    except ConfigError as error:
+    except PipelineConfigError as error:
         parser.error(str(error))
 
 
@@ -63,13 +63,13 @@ def _from_file(kind: type[Any], job: str, path: str | None) -> dict[str, Any]:
     try:
         tables = tomllib.loads(Path(path).read_text())
     except (OSError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}") from error
+        raise PipelineConfigError(f"{path} cannot be read: {error}") from error
     table = tables.get(job, {})
     names = {_flag(name)[2:]: name for name in _names(kind)}
     unknown = [key for key in table if key not in names]
     if unknown:
         known = did_you_mean(unknown[0], names) or f"; known are {', '.join(sorted(names))}"
-        raise ConfigError(f"{path}: [{job}] does not know {unknown[0]}{known}")
+        raise PipelineConfigError(f"{path}: [{job}] does not know {unknown[0]}{known}")
     return {names[key]: _value(kind, names[key], _shown(value)) for key, value in table.items()}
 
 
@@ -88,7 +88,7 @@ def _value(kind: type[Any], name: str, text: str) -> Any:
         return type(default)(text) if isinstance(default, int) else text
     except ValueError:
         wanted = "true or false" if isinstance(default, bool) else "a whole number"
-        raise ConfigError(f"{_flag(name)} is {text!r}, and should be {wanted}") from None
+        raise PipelineConfigError(f"{_flag(name)} is {text!r}, and should be {wanted}") from None
 
 
 def _names(kind: type[Any]) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 from pyspark.sql.streaming import StreamingQueryListener
 
-from barnabas.client.clock import SystemClock
+from barnabas.client.clock import SystemClientClock
 
 
 def facts(progress: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class ProgressListener(StreamingQueryListener):  # type: ignore[misc]  # because
     ) -> None:
         self._metrics = metrics
         self._out = out
-        self._now_ms = now_ms or SystemClock().now_ms
+        self._now_ms = now_ms or SystemClientClock().now_ms
 
     def onQueryStarted(self, event: Any) -> None:
         """Handle Spark's event: a run of a query begins."""

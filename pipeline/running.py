@@ -10,7 +10,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter
 
-from pipeline.config import ConfigError, Streaming
+from pipeline.config import PipelineConfigError, Streaming
 from pipeline.progress import ProgressListener
 from pipeline.session import session
 
@@ -55,7 +55,7 @@ def run(name: str, config: Streaming, build: Callable[[SparkSession], DataStream
     except StreamingQueryException as error:
         _say(f"{name} failed: {error}")
         return 1
-    except ConfigError as error:
+    except PipelineConfigError as error:
         _say(f"{name}: {error}")
         return 2
     finally:

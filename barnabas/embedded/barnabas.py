@@ -20,7 +20,7 @@ from typing import Any, Self
 from barnabas.embedded.answers import OpenTransaction, PartitionOffsets, Record, Transaction
 from barnabas.embedded.crashes import Crash, crash_in
 from barnabas.embedded.errors import BarnabasError, BarnabasWarning, Crashed, NotRunning
-from barnabas.embedded.handles.clock import Clock
+from barnabas.embedded.handles.clock import ClockHandle
 from barnabas.embedded.handles.faults import Faults
 from barnabas.embedded.handles.trace import Trace
 from barnabas.embedded.handles.why import Why
@@ -86,7 +86,7 @@ class Barnabas:
         self._snapshots = 0
         self._log = ""
         self._turn = threading.RLock()
-        self.clock = Clock(self._ask)
+        self.clock = ClockHandle(self._ask)
         """The broker's clock: `clock.advance("7d")`."""
         self.trace = Trace(self._ask)
         """The latest events in the broker: `trace.events(kind="transaction")`."""

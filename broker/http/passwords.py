@@ -14,7 +14,7 @@ import hashlib
 import hmac
 from collections.abc import Callable, Sequence
 
-from barnabas.broker.security.sasl.mechanism import AuthenticationFailed, Exchange
+from barnabas.broker.security.sasl.mechanism import Exchange, SaslAuthenticationFailed
 from barnabas.protocol.security.scram import ITERATIONS_MIN, ScramCredential, ScramMechanism, credential_of, salted
 
 KNOWN_MAX = 64
@@ -67,7 +67,7 @@ class Passwords:
 def _is_plain(exchange: Exchange, user: str, password: str) -> bool:
     try:
         exchange.respond(f"\0{user}\0{password}".encode())
-    except AuthenticationFailed:
+    except SaslAuthenticationFailed:
         return False
     return exchange.user == user
 

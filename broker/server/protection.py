@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
-    from barnabas.broker.metadata.access.access import Access
+    from barnabas.broker.metadata.access.access import AccessControl
     from barnabas.broker.metadata.catalogue import Catalogue
     from barnabas.broker.metadata.delegation_tokens.tokens import Tokens
     from barnabas.broker.runtime.clock import Clock
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def open_access(
     config: BrokerConfig, catalogue: Catalogue, random_bytes: Callable[[int], bytes], events: Events
-) -> Access | None:
+) -> AccessControl | None:
     """Return the access control, if there is an authorizer. events: receives an event for each denied operation."""
     if not config.string("authorizer.class.name").strip():
         return None

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from barnabas.client.admin.asking import ask_controller
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connections.connection import Connection
+from barnabas.client.connections.connection import BrokerConnection
 from barnabas.client.errors import raise_for
 from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from barnabas.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
@@ -57,7 +57,7 @@ def describe_acls(client: Client, wanted: AclBindingFilter) -> list[AclBinding]:
         permission_type=wanted.permission_type,
     )
 
-    def attempt(connection: Connection, deadline: Deadline) -> list[AclBinding]:
+    def attempt(connection: BrokerConnection, deadline: Deadline) -> list[AclBinding]:
         answer = connection.ask(request, deadline)
         raise_for(answer.error_code, answer.error_message, "acls")
         return sorted(
@@ -94,7 +94,7 @@ def create_acls(client: Client, bindings: Sequence[AclBinding]) -> None:
         ]
     )
 
-    def attempt(connection: Connection, deadline: Deadline) -> None:
+    def attempt(connection: BrokerConnection, deadline: Deadline) -> None:
         for binding, result in zip(bindings, connection.ask(request, deadline).results, strict=False):
             raise_for(result.error_code, result.error_message, f"{binding.principal} on {binding.resource_name!r}")
 
@@ -121,7 +121,7 @@ def delete_acls(client: Client, filters: Iterable[AclBindingFilter]) -> list[Acl
         ]
     )
 
-    def attempt(connection: Connection, deadline: Deadline) -> list[AclBinding]:
+    def attempt(connection: BrokerConnection, deadline: Deadline) -> list[AclBinding]:
         removed = set()
         for result in connection.ask(request, deadline).filter_results:
             raise_for(result.error_code, result.error_message, "acls")

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connections.connection import Connection
+from barnabas.client.connections.connection import BrokerConnection
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 T = TypeVar("T")
@@ -19,7 +19,7 @@ T = TypeVar("T")
 FINAL = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
 
 
-def ask_controller(client: Client, attempt: Callable[[Connection, Deadline], T]) -> T:
+def ask_controller(client: Client, attempt: Callable[[BrokerConnection, Deadline], T]) -> T:
     """Return the result of `attempt` with the controller."""
     deadline = client.deadline()
     return client.with_retries(lambda: attempt(client.controller(deadline), deadline), deadline, final=FINAL)

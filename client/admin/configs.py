@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 from barnabas.client.admin.asking import FINAL, no_answer
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connections.connection import Connection
+from barnabas.client.connections.connection import BrokerConnection
 from barnabas.client.errors import raise_for
 from barnabas.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -104,7 +104,7 @@ def describe_configs(
     """Return the configs of a resource (a broker by node id), by name; all of them, or those in `keys`."""
     wanted = None if keys is None else list(keys)
 
-    def attempt(connection: Connection, deadline: Deadline) -> list[ConfigValue]:
+    def attempt(connection: BrokerConnection, deadline: Deadline) -> list[ConfigValue]:
         asked = DescribeConfigsResource(resource_type=resource, resource_name=name, configuration_keys=wanted)
         request = DescribeConfigsRequest(resources=[asked], include_synonyms=include_synonyms)
         for result in connection.ask(request, deadline).results:
@@ -128,7 +128,7 @@ def alter_configs(
         AlterableConfig(name=change.name, config_operation=change.operation, value=change.value) for change in changes
     ]
 
-    def attempt(connection: Connection, deadline: Deadline) -> None:
+    def attempt(connection: BrokerConnection, deadline: Deadline) -> None:
         altered = AlterConfigsResource(resource_type=resource, resource_name=name, configs=configs)
         request = IncrementalAlterConfigsRequest(resources=[altered], validate_only=validate_only)
         for result in connection.ask(request, deadline).responses:
@@ -138,7 +138,9 @@ def alter_configs(
     _ask_owner(client, resource, name, attempt)
 
 
-def _ask_owner(client: Client, resource: ResourceType, name: str, attempt: Callable[[Connection, Deadline], T]) -> T:
+def _ask_owner(
+    client: Client, resource: ResourceType, name: str, attempt: Callable[[BrokerConnection, Deadline], T]
+) -> T:
     """Run `attempt` on the broker whose own configs these are, or on the controller for all other resources."""
     deadline = client.deadline()
 

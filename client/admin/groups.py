@@ -13,7 +13,7 @@ from barnabas.client.admin.asking import no_answer
 from barnabas.client.admin.group_descriptions import GroupInfo, read_classic_group, read_consumer_group
 from barnabas.client.client import GROUP, Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connections.connection import Connection
+from barnabas.client.connections.connection import BrokerConnection
 from barnabas.client.errors import UnsupportedByBroker, raise_for
 from barnabas.client.metadata import TopicPartition
 from barnabas.protocol.errors import ErrorCode
@@ -69,7 +69,7 @@ def describe_group(client: Client, group: str) -> GroupInfo:
     Like Kafka's admin client it requests a consumer group first, and if there is none, a classic one.
     """
 
-    def attempt(coordinator: Connection, deadline: Deadline) -> GroupInfo:
+    def attempt(coordinator: BrokerConnection, deadline: Deadline) -> GroupInfo:
         if (consumers := _ask_for_consumer_group(coordinator, group, deadline)) is not None:
             return read_consumer_group(consumers, client.find_coordinator(GROUP, group, deadline))
         for found in coordinator.ask(DescribeGroupsRequest(groups=[group]), deadline).groups:
@@ -82,7 +82,9 @@ def describe_group(client: Client, group: str) -> GroupInfo:
     return _ask_coordinator(client, group, attempt)
 
 
-def _ask_for_consumer_group(coordinator: Connection, group: str, deadline: Deadline) -> DescribedConsumerGroup | None:
+def _ask_for_consumer_group(
+    coordinator: BrokerConnection, group: str, deadline: Deadline
+) -> DescribedConsumerGroup | None:
     """Return the description of a consumer group; None if there is none of that name, or none at all."""
     if ApiKey.CONSUMER_GROUP_DESCRIBE not in coordinator.versions:
         return None
@@ -99,7 +101,7 @@ def _ask_for_consumer_group(coordinator: Connection, group: str, deadline: Deadl
 def delete_group(client: Client, group: str) -> None:
     """Delete a group without members, and its committed offsets."""
 
-    def attempt(coordinator: Connection, deadline: Deadline) -> None:
+    def attempt(coordinator: BrokerConnection, deadline: Deadline) -> None:
         for result in coordinator.ask(DeleteGroupsRequest(groups_names=[group]), deadline).results:
             return raise_for(result.error_code, None, f"group {group!r}")
         raise no_answer(f"group {group!r}")
@@ -116,7 +118,7 @@ def delete_offsets(client: Client, group: str, partitions: Iterable[TopicPartiti
         group_id=group, topics=[OffsetDeleteRequestTopic(name=name, partitions=each) for name, each in topics.items()]
     )
 
-    def attempt(coordinator: Connection, deadline: Deadline) -> None:
+    def attempt(coordinator: BrokerConnection, deadline: Deadline) -> None:
         response = coordinator.ask(request, deadline)
         raise_for(response.error_code, None, f"group {group!r}")
         for topic in response.topics:
@@ -126,7 +128,7 @@ def delete_offsets(client: Client, group: str, partitions: Iterable[TopicPartiti
     _ask_coordinator(client, group, attempt)
 
 
-def _ask_coordinator(client: Client, group: str, attempt: Callable[[Connection, Deadline], T]) -> T:
+def _ask_coordinator(client: Client, group: str, attempt: Callable[[BrokerConnection, Deadline], T]) -> T:
     deadline = client.deadline()
     return client.with_retries(
         lambda: attempt(client.coordinator(GROUP, group, deadline), deadline),

@@ -13,7 +13,7 @@ from barnabas.client.admin.asking import ask_controller
 from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connections.connection import Connection
+from barnabas.client.connections.connection import BrokerConnection
 from barnabas.client.errors import raise_for
 from barnabas.client.metadata import TopicPartition
 from barnabas.protocol.errors import ErrorCode
@@ -43,7 +43,7 @@ class ClusterNode(NamedTuple):
 def list_nodes(client: Client) -> list[ClusterNode]:
     """Return all nodes by their ids, including stopped ones. KafkaError."""
 
-    def attempt(connection: Connection, deadline: Deadline) -> list[ClusterNode]:
+    def attempt(connection: BrokerConnection, deadline: Deadline) -> list[ClusterNode]:
         request = DescribeClusterRequest(include_cluster_authorized_operations=False, include_fenced_brokers=True)
         answer = connection.ask(request, deadline)
         raise_for(answer.error_code, answer.error_message, "the cluster")
@@ -73,7 +73,7 @@ def reassign(client: Client, wishes: Mapping[TopicPartition, Sequence[int]]) -> 
         for (topic, number), nodes in wishes.items()
     ]
 
-    def attempt(connection: Connection, deadline: Deadline) -> None:
+    def attempt(connection: BrokerConnection, deadline: Deadline) -> None:
         request = AlterPartitionReassignmentsRequest(timeout_ms=client.timeout_ms, topics=topics)
         answer = connection.ask(request, deadline)
         raise_for(answer.error_code, answer.error_message, "reassignment")
@@ -88,7 +88,7 @@ def elect_preferred(client: Client, places: Sequence[TopicPartition]) -> None:
     """Elect the first replica of each of these partitions, if it is not the leader. KafkaError for the first."""
     asked = [TopicPartitions(topic=topic, partitions=[number]) for topic, number in places]
 
-    def attempt(connection: Connection, deadline: Deadline) -> None:
+    def attempt(connection: BrokerConnection, deadline: Deadline) -> None:
         request = ElectLeadersRequest(election_type=_PREFERRED, topic_partitions=asked, timeout_ms=client.timeout_ms)
         answer = connection.ask(request, deadline)
         raise_for(answer.error_code, None, "election")

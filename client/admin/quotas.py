@@ -8,7 +8,7 @@ from typing import NamedTuple
 from barnabas.client.admin.asking import ask_controller
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connections.connection import Connection
+from barnabas.client.connections.connection import BrokerConnection
 from barnabas.client.errors import raise_for
 from barnabas.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
@@ -32,7 +32,7 @@ class EntityQuotas(NamedTuple):
 def describe_quotas(client: Client) -> list[EntityQuotas]:
     """Return all quotas that are set. KafkaError."""
 
-    def attempt(connection: Connection, deadline: Deadline) -> list[EntityQuotas]:
+    def attempt(connection: BrokerConnection, deadline: Deadline) -> list[EntityQuotas]:
         answer = connection.ask(DescribeClientQuotasRequest(components=[], strict=False), deadline)
         raise_for(answer.error_code, answer.error_message, "quotas")
         return [
@@ -55,7 +55,7 @@ def alter_quotas(
         ops=[OpData(key=key, value=value or 0.0, remove=value is None) for key, value in changes.items()],
     )
 
-    def attempt(connection: Connection, deadline: Deadline) -> None:
+    def attempt(connection: BrokerConnection, deadline: Deadline) -> None:
         answer = connection.ask(AlterClientQuotasRequest(entries=[entry], validate_only=validate_only), deadline)
         for result in answer.entries:
             raise_for(result.error_code, result.error_message, "quotas")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from barnabas.client.admin.asking import ask_controller
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connections.connection import Connection
+from barnabas.client.connections.connection import BrokerConnection
 from barnabas.client.errors import raise_for
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.alter_user_scram_credentials import (
@@ -35,7 +35,7 @@ def describe_credentials(client: Client, users: Iterable[str] | None = None) -> 
     """Return the iterations by mechanism, by user: of these users, or of all. Users without any are left out."""
     wanted = None if users is None else [UserName(name=name) for name in users]
 
-    def attempt(connection: Connection, deadline: Deadline) -> dict[str, dict[str, int]]:
+    def attempt(connection: BrokerConnection, deadline: Deadline) -> dict[str, dict[str, int]]:
         answer = connection.ask(DescribeUserScramCredentialsRequest(users=wanted), deadline)
         raise_for(answer.error_code, answer.error_message, "credentials")
         found = {}
@@ -59,7 +59,7 @@ def alter_credentials(
         upsertions=[_upsertion(user, mechanism, new) for mechanism, new in passwords.items()],
     )
 
-    def attempt(connection: Connection, deadline: Deadline) -> None:
+    def attempt(connection: BrokerConnection, deadline: Deadline) -> None:
         for result in connection.ask(request, deadline).results:
             raise_for(result.error_code, result.error_message, f"user {result.user!r}")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from barnabas.client.admin.asking import ask_controller, no_answer
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connections.connection import Connection
+from barnabas.client.connections.connection import BrokerConnection
 from barnabas.client.errors import raise_for
 from barnabas.client.metadata import ClusterInfo, TopicInfo
 from barnabas.protocol.messages.create_partitions import (
@@ -57,7 +57,7 @@ def create_topic(
     assignment: the nodes of each partition, instead of numbers.
     """
 
-    def attempt(connection: Connection, deadline: Deadline) -> bytes:
+    def attempt(connection: BrokerConnection, deadline: Deadline) -> bytes:
         topic = CreatableTopic(
             name=name,
             num_partitions=partitions,
@@ -82,7 +82,7 @@ def create_topic(
 def delete_topic(client: Client, name: str) -> None:
     """Delete a topic with everything in it."""
 
-    def attempt(connection: Connection, deadline: Deadline) -> None:
+    def attempt(connection: BrokerConnection, deadline: Deadline) -> None:
         request = DeleteTopicsRequest(topic_names=[name], timeout_ms=deadline.left_ms)
         if connection.version(ApiKey.DELETE_TOPICS) >= 6:
             request.topics = [DeleteTopicState(name=name, topic_id=ZERO_UUID)]
@@ -99,7 +99,7 @@ def create_partitions(
 ) -> None:
     """Increase a topic's number of partitions to `total`. assignment: the nodes of each new partition."""
 
-    def attempt(connection: Connection, deadline: Deadline) -> None:
+    def attempt(connection: BrokerConnection, deadline: Deadline) -> None:
         new = None if assignment is None else [CreatePartitionsAssignment(broker_ids=list(each)) for each in assignment]
         topic = CreatePartitionsTopic(name=name, count=total, assignments=new)
         request = CreatePartitionsRequest(topics=[topic], timeout_ms=deadline.left_ms, validate_only=validate_only)

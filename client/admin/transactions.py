@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from barnabas.client.client import TRANSACTION, Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connections.connection import Connection
+from barnabas.client.connections.connection import BrokerConnection
 from barnabas.client.errors import UnsupportedByBroker, raise_for
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import LATEST, READ_COMMITTED, list_offsets
@@ -127,7 +127,7 @@ def list_transactions(
     )
     needs = _PATTERN_SINCE if pattern else _DURATION_SINCE if longer_than_ms >= 0 else 0
 
-    def read(connection: Connection, deadline: Deadline) -> list[TransactionListing]:
+    def read(connection: BrokerConnection, deadline: Deadline) -> list[TransactionListing]:
         if connection.version(ApiKey.LIST_TRANSACTIONS) < needs:
             raise UnsupportedByBroker("the broker is too old to list transactions by their age or a pattern")
         response: ListTransactionsResponse = connection.ask(request, deadline)
@@ -151,7 +151,7 @@ def describe_transactions(client: Client, transactional_ids: Sequence[str]) -> l
     found: dict[str, TransactionInfo] = {}
 
     def attempt() -> None:
-        by_coordinator: dict[Connection, list[str]] = {}
+        by_coordinator: dict[BrokerConnection, list[str]] = {}
         for transactional_id in transactional_ids:
             if transactional_id not in found:
                 connection = client.coordinator(TRANSACTION, transactional_id, deadline)
@@ -315,5 +315,5 @@ def abort_on_partition(client: Client, producer: PartitionProducer) -> None:
     client.with_retries(attempt, deadline, lambda error: client.forget([producer.topic]))
 
 
-def _ask_node(client: Client, node_id: int, read: Callable[[Connection, Deadline], T], deadline: Deadline) -> T:
+def _ask_node(client: Client, node_id: int, read: Callable[[BrokerConnection, Deadline], T], deadline: Deadline) -> T:
     return client.with_retries(lambda: read(client.node(node_id, deadline), deadline), deadline)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from barnabas.client.addresses import Address
-from barnabas.client.clock import Clock, Deadline, SystemClock
+from barnabas.client.clock import ClientClock, Deadline, SystemClientClock
 from barnabas.client.connections.versions import VersionRange, choose_version
 from barnabas.client.errors import AuthenticationFailed, ConnectionFailed, raise_for
 from barnabas.client.network import Network, Socket, SystemNetwork
@@ -37,7 +37,7 @@ LogIn = Callable[[Callable[[Request], Any], str], int]
 """Logs a connection in by its request function and name; returns the session lifetime in ms, 0 for no limit."""
 
 
-class Connection:
+class BrokerConnection:
     """A connection that is open and negotiated after its creation."""
 
     def __init__(
@@ -216,7 +216,7 @@ class Connection:
             raise
 
 
-def wait_for_answer(connections: Sequence[Connection], timeout_s: float) -> bool:
+def wait_for_answer(connections: Sequence[BrokerConnection], timeout_s: float) -> bool:
     """Return whether one of these connections, all of one client, gets data, or its end, before the timeout."""
     if any(each.has_answer for each in connections):
         return True
@@ -243,7 +243,7 @@ def _reason(error: OSError) -> str:
 
 
 def connect(
-    address: Address, client_id: str | None = None, timeout_ms: int = 30_000, clock: Clock | None = None
-) -> Connection:
+    address: Address, client_id: str | None = None, timeout_ms: int = 30_000, clock: ClientClock | None = None
+) -> BrokerConnection:
     """Return an open and negotiated connection, within `timeout_ms`."""
-    return Connection(address, client_id, Deadline(clock or SystemClock(), timeout_ms))
+    return BrokerConnection(address, client_id, Deadline(clock or SystemClientClock(), timeout_ms))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator
 from typing import TypeVar
 
-from barnabas.client.clock import Clock, Deadline
+from barnabas.client.clock import ClientClock, Deadline
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ def backoffs_ms() -> Iterator[float]:
 def retry(
     attempt: Callable[[], T],
     *,
-    clock: Clock,
+    clock: ClientClock,
     deadline: Deadline,
     before_next: Callable[[KafkaError], None],
     final: Container[ErrorCode] = (),

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from barnabas.client.client import GROUP, Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connections.connection import Connection
+from barnabas.client.connections.connection import BrokerConnection
 from barnabas.client.consume.assignors import (
     PROTOCOL_TYPE,
     RANGE,
@@ -143,7 +143,7 @@ class ClassicMembership:
             assignments=self._lead(joined) if joined.leader == self._member_id else [],
         )
 
-        def sync(coordinator: Connection) -> SyncGroupResponse:
+        def sync(coordinator: BrokerConnection) -> SyncGroupResponse:
             response: SyncGroupResponse = coordinator.ask(request, deadline)
             raise_for(response.error_code, None, f"group {self._group_id!r}")
             return response
@@ -159,7 +159,7 @@ class ClassicMembership:
             group_instance_id=self._settings.instance_id,
         )
 
-        def attempt(coordinator: Connection) -> None:
+        def attempt(coordinator: BrokerConnection) -> None:
             raise_for(coordinator.ask(request, deadline).error_code, None, f"group {self._group_id!r}")
 
         self._with_coordinator(deadline, attempt)
@@ -167,7 +167,7 @@ class ClassicMembership:
     def _ask_to_leave(self) -> None:
         deadline = self._client.deadline()
 
-        def attempt(coordinator: Connection) -> None:
+        def attempt(coordinator: BrokerConnection) -> None:
             if coordinator.version(ApiKey.LEAVE_GROUP) >= 3:
                 members = [MemberIdentity(member_id=self._member_id)]
                 request = LeaveGroupRequest(group_id=self._group_id, members=members)
@@ -177,7 +177,7 @@ class ClassicMembership:
 
         self._with_coordinator(deadline, attempt)
 
-    def _ask_to_join(self, coordinator: Connection, deadline: Deadline) -> JoinGroupResponse:
+    def _ask_to_join(self, coordinator: BrokerConnection, deadline: Deadline) -> JoinGroupResponse:
         request = JoinGroupRequest(
             group_id=self._group_id,
             session_timeout_ms=self._settings.session_timeout_ms,
@@ -221,7 +221,7 @@ class ClassicMembership:
         known = self._client.cluster.topics
         return {topic: len(known[topic].partitions) for topic in topics if topic in known}
 
-    def _with_coordinator(self, deadline: Deadline, attempt: Callable[[Connection], T]) -> T:
+    def _with_coordinator(self, deadline: Deadline, attempt: Callable[[BrokerConnection], T]) -> T:
         return self._client.with_retries(
             lambda: attempt(self._client.coordinator(GROUP, self._group_id, deadline)),
             deadline,

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connections.connection import Connection, wait_for_answer
+from barnabas.client.connections.connection import BrokerConnection, wait_for_answer
 from barnabas.client.connections.retries import backoffs_ms
 from barnabas.client.errors import ConnectionFailed, raise_for
 from barnabas.client.metadata import TopicPartition
@@ -52,7 +52,7 @@ class _Request(NamedTuple):
 class _Lane:
     """The requests in flight to one leader."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: BrokerConnection) -> None:
         self.connection = connection
         self.under_way: deque[_Request] = deque()
 

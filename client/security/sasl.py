@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
-from barnabas.client.clock import Clock
+from barnabas.client.clock import ClientClock
 from barnabas.client.errors import AuthenticationFailed
 from barnabas.client.security.exchanges import (
     TOKEN_BYTES_MAX,
@@ -38,7 +38,7 @@ def _new_nonce() -> str:
 class Authenticator:
     """The authenticator of one client: logs its connections in. `new_nonce`: returns an unpredictable nonce."""
 
-    def __init__(self, settings: SaslSettings, clock: Clock, new_nonce: Callable[[], str] = _new_nonce) -> None:
+    def __init__(self, settings: SaslSettings, clock: ClientClock, new_nonce: Callable[[], str] = _new_nonce) -> None:
         self._settings = settings
         self._new_nonce = new_nonce
         login = settings.login

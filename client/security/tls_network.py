@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from barnabas.client.addresses import Address
-from barnabas.client.clock import Deadline, SystemClock
+from barnabas.client.clock import Deadline, SystemClientClock
 from barnabas.client.errors import AuthenticationFailed, ConnectionFailed
 from barnabas.client.network import SystemNetwork
 from barnabas.client.security.settings import TlsSettings
@@ -114,7 +114,7 @@ class TlsNetwork:
 
     def connect(self, address: tuple[str, int], timeout_s: float) -> TlsSocket:
         """Connect with TLS; AuthenticationFailed if the two sides do not agree."""
-        deadline = Deadline(SystemClock(), timeout_s * 1000)
+        deadline = Deadline(SystemClientClock(), timeout_s * 1000)
         opened = self._below.connect(address, timeout_s)
         where = str(Address(*address))
         try:
@@ -127,7 +127,7 @@ class TlsNetwork:
     def wait(self, sockets: Iterable[Any], timeout_s: float) -> bool:
         """Return whether one of these sockets gets data, or its end, before the timeout."""
         watched: list[TlsSocket] = list(sockets)
-        deadline = Deadline(SystemClock(), timeout_s * 1000)
+        deadline = Deadline(SystemClientClock(), timeout_s * 1000)
         while not any(each.has_something for each in watched):
             if not self._below.wait(watched, deadline.left_s):
                 return False

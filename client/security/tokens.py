@@ -11,7 +11,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from barnabas.client.clock import Clock
+from barnabas.client.clock import ClientClock
 from barnabas.client.security.settings import (
     EndpointLogin,
     ProvidedLogin,
@@ -36,7 +36,7 @@ class TokenFailed(Exception):
 class TokenSource:
     """The tokens of one login."""
 
-    def __init__(self, login: ProvidedLogin | EndpointLogin | UnsecuredLogin, clock: Clock) -> None:
+    def __init__(self, login: ProvidedLogin | EndpointLogin | UnsecuredLogin, clock: ClientClock) -> None:
         self._clock = clock
         self._ask = _provider(login, clock)
         self._kept = ""
@@ -69,7 +69,7 @@ def _header_safe(token: Any) -> str:
     return token
 
 
-def _provider(login: ProvidedLogin | EndpointLogin | UnsecuredLogin, clock: Clock) -> Callable[[], Any]:
+def _provider(login: ProvidedLogin | EndpointLogin | UnsecuredLogin, clock: ClientClock) -> Callable[[], Any]:
     if isinstance(login, UnsecuredLogin):
         return lambda: unsecured_token(login, clock.now_ms())
     if isinstance(login, EndpointLogin):
@@ -108,7 +108,7 @@ def _encoded(value: object) -> str:
     return urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
 
-def _of_endpoint(login: EndpointLogin, clock: Clock) -> Token:
+def _of_endpoint(login: EndpointLogin, clock: ClientClock) -> Token:
     from urllib.error import HTTPError
     from urllib.parse import quote, urlencode
     from urllib.request import Request

@@ -28,7 +28,7 @@ class OutcomeUnknown(KafkaError):
     """No response to the end of a transaction came in time: only the same call may be repeated."""
 
 
-class Call(Enum):
+class TransactionRequest(Enum):
     """The request that got the error."""
 
     INIT = "InitProducerId"
@@ -46,10 +46,10 @@ ID_LOST = frozenset({ErrorCode.INVALID_PRODUCER_ID_MAPPING, ErrorCode.UNKNOWN_PR
 
 _MEMBER_LOST = frozenset({ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
 _ABORTABLE = {
-    Call.INIT: frozenset({ErrorCode.TRANSACTION_ABORTABLE}),
-    Call.ADD: ID_LOST
+    TransactionRequest.INIT: frozenset({ErrorCode.TRANSACTION_ABORTABLE}),
+    TransactionRequest.ADD: ID_LOST
     | {ErrorCode.TRANSACTION_ABORTABLE, ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.GROUP_AUTHORIZATION_FAILED},
-    Call.COMMIT_OFFSETS: ID_LOST
+    TransactionRequest.COMMIT_OFFSETS: ID_LOST
     | _MEMBER_LOST
     | {
         ErrorCode.TRANSACTION_ABORTABLE,
@@ -57,7 +57,7 @@ _ABORTABLE = {
         ErrorCode.TOPIC_AUTHORIZATION_FAILED,
         ErrorCode.OFFSET_METADATA_TOO_LARGE,
     },
-    Call.END: ID_LOST | {ErrorCode.TRANSACTION_ABORTABLE},
+    TransactionRequest.END: ID_LOST | {ErrorCode.TRANSACTION_ABORTABLE},
 }
 _FATAL_FOR_PRODUCE = frozenset(
     {
@@ -70,11 +70,11 @@ _FATAL_FOR_PRODUCE = frozenset(
 )
 
 
-def verdict(call: Call, error: KafkaError) -> KafkaError:
+def verdict(call: TransactionRequest, error: KafkaError) -> KafkaError:
     """Return the error as its meaning for the producer: TransactionAbortable, ProducerFatal or OutcomeUnknown."""
     if error.code.retriable:
-        kind: type[KafkaError] = OutcomeUnknown if call is Call.END else TransactionAbortable
-    elif call is Call.PRODUCE:
+        kind: type[KafkaError] = OutcomeUnknown if call is TransactionRequest.END else TransactionAbortable
+    elif call is TransactionRequest.PRODUCE:
         kind = ProducerFatal if error.code in _FATAL_FOR_PRODUCE else TransactionAbortable
     else:
         kind = TransactionAbortable if error.code in _ABORTABLE[call] else ProducerFatal

@@ -34,7 +34,13 @@ from barnabas.client.transaction_requests import (
     highest_version,
     init_producer,
 )
-from barnabas.client.transactions.errors import ID_LOST, Call, OutcomeUnknown, TransactionAbortable, verdict
+from barnabas.client.transactions.errors import (
+    ID_LOST,
+    OutcomeUnknown,
+    TransactionAbortable,
+    TransactionRequest,
+    verdict,
+)
 from barnabas.client.transactions.states import ProducerState, check
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.registry import ApiKey
@@ -90,7 +96,7 @@ class TransactionalProducer:
         except KafkaError as error:
             if error.code.retriable:
                 raise  # nothing is lost: it may be retried
-            raise self._fail(Call.INIT, error) from error
+            raise self._fail(TransactionRequest.INIT, error) from error
         self.state = ProducerState.READY
         return begun.ongoing
 
@@ -131,13 +137,13 @@ class TransactionalProducer:
         """
         self._check("send")
         member = GroupMember(group) if isinstance(group, str) else group
-        call = Call.ADD
+        call = TransactionRequest.ADD
         try:
             if self._protocol == EXPLICIT and member.group_id not in self._groups:
                 add_offsets(self._client, self.transactional_id, self.identity, member.group_id)
                 self._groups.add(member.group_id)
             self._has_sent_offsets = True
-            call = Call.COMMIT_OFFSETS
+            call = TransactionRequest.COMMIT_OFFSETS
             commit_offsets(self._client, self.transactional_id, self.identity, member, offsets, protocol=self._protocol)
         except KafkaError as error:
             raise self._fail(call, error) from error
@@ -180,7 +186,7 @@ class TransactionalProducer:
             before = self.identity
             self.identity = end(self._client, self.transactional_id, before, commit=commit, protocol=self._protocol)
         except KafkaError as error:
-            raise self._fail(Call.END, error) from error
+            raise self._fail(TransactionRequest.END, error) from error
         if self.identity != before:
             self._records.forget_sequences()
 
@@ -188,7 +194,9 @@ class TransactionalProducer:
         try:
             self._init(self.identity)
         except KafkaError as error:
-            raise self._fail(Call.END if error.code.retriable else Call.INIT, error) from error
+            raise self._fail(
+                TransactionRequest.END if error.code.retriable else TransactionRequest.INIT, error
+            ) from error
 
     # --- helpers ---
 
@@ -208,13 +216,13 @@ class TransactionalProducer:
     def _check(self, call: str) -> None:
         if self.state is ProducerState.OPEN and (self._is_interrupted or self._records.is_interrupted):
             reason = "sending was interrupted, the transaction has to be aborted"
-            self._fail(Call.PRODUCE, KafkaError(ErrorCode.INVALID_TXN_STATE, reason))
+            self._fail(TransactionRequest.PRODUCE, KafkaError(ErrorCode.INVALID_TXN_STATE, reason))
         if self.state is ProducerState.DEAD or (self.state is ProducerState.ABORT_ONLY and call != "abort"):
             assert self._failure is not None
             raise self._failure
         check(call, self.state)
 
-    def _fail(self, call: Call, error: KafkaError) -> KafkaError:
+    def _fail(self, call: TransactionRequest, error: KafkaError) -> KafkaError:
         """Return the error as its meaning for the producer, and set the resulting state."""
         judged = verdict(call, error)
         if isinstance(judged, OutcomeUnknown):
@@ -233,7 +241,7 @@ class _Records(Producer):
         self._sequences: dict[TopicPartition, int] = {}
         self.has_begun = False
         """Whether the transaction may have content, so that the coordinator must end it."""
-        self.failed_call = Call.PRODUCE
+        self.failed_call = TransactionRequest.PRODUCE
 
     def begin(self, identity: ProducerIdentity, protocol: int) -> None:
         """Begin a new transaction of this producer."""
@@ -247,7 +255,7 @@ class _Records(Producer):
         )
         self._failure = None
         self.has_begun = False
-        self.failed_call = Call.PRODUCE
+        self.failed_call = TransactionRequest.PRODUCE
 
     def drop(self, error: Exception) -> None:
         """Drop the records that were not sent yet."""
@@ -262,11 +270,11 @@ class _Records(Producer):
 
     def _add(self, identity: ProducerIdentity, protocol: int, places: Iterable[TopicPartition]) -> None:
         if protocol == EXPLICIT:
-            self.failed_call = Call.ADD
+            self.failed_call = TransactionRequest.ADD
             add_partitions(
                 self._client, self._transactional_id, identity, places, self._client.deadline(self._timeout_ms)
             )
-            self.failed_call = Call.PRODUCE
+            self.failed_call = TransactionRequest.PRODUCE
         self.has_begun = True
 
     @property

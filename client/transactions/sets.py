@@ -7,7 +7,7 @@ from itertools import islice
 
 from barnabas.client.client import TRANSACTION, Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connections.connection import Connection
+from barnabas.client.connections.connection import BrokerConnection
 from barnabas.client.connections.retries import backoffs_ms
 from barnabas.client.errors import raise_for
 from barnabas.client.transaction_requests import EXPLICIT, ProducerIdentity, highest_version
@@ -108,9 +108,9 @@ def _end(
     return errors
 
 
-def _by_coordinator(client: Client, ids: Sequence[str], deadline: Deadline) -> dict[Connection, list[str]]:
+def _by_coordinator(client: Client, ids: Sequence[str], deadline: Deadline) -> dict[BrokerConnection, list[str]]:
     client.find_coordinators(TRANSACTION, ids, deadline)
-    found: dict[Connection, list[str]] = {}
+    found: dict[BrokerConnection, list[str]] = {}
     for each in ids:
         found.setdefault(client.coordinator(TRANSACTION, each, deadline), []).append(each)
     return found

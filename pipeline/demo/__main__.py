@@ -17,7 +17,7 @@ from pathlib import Path
 
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
-from barnabas.client.clock import SystemClock
+from barnabas.client.clock import SystemClientClock
 from pipeline.demo import kills
 from pipeline.demo.kills import Victim
 from pipeline.demo.notes import Notes
@@ -112,7 +112,7 @@ def _parse(arguments: Sequence[str] | None) -> Settings:
             parser.error(f"{directory} is not empty: name a new directory")
         directory.mkdir(parents=True, exist_ok=True)
     return Settings(
-        seed=SystemClock().now_ms() % 1_000_000 if given.seed is None else given.seed,
+        seed=SystemClientClock().now_ms() % 1_000_000 if given.seed is None else given.seed,
         seconds=seconds if given.seconds is None else given.seconds,
         kills=count if given.kills is None else given.kills,
         rate=rate if given.rate is None else given.rate,

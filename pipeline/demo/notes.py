@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from barnabas.client.clock import SystemClock
+from barnabas.client.clock import SystemClientClock
 
 
 class Notes:
@@ -19,7 +19,7 @@ class Notes:
     def __init__(self, path: Path) -> None:
         self._file = path.open("a")
         self._lock = threading.Lock()
-        self.clock = SystemClock()
+        self.clock = SystemClientClock()
         self._began = self.clock.monotonic()
         self.began_ms = self.clock.now_ms()
         self.write("began", began_ms=self.began_ms)

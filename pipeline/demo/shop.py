@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from barnabas.client.client import Client
-from barnabas.client.clock import SystemClock
+from barnabas.client.clock import SystemClientClock
 from barnabas.client.transactions.errors import OutcomeUnknown
 from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.errors import KafkaError
@@ -107,12 +107,12 @@ class Shop:
 
 def _commit(producer: TransactionalProducer) -> None:
     """Commit, and retry while the outcome is unknown."""
-    deadline = SystemClock().monotonic() + 60
+    deadline = SystemClientClock().monotonic() + 60
     while True:
         try:
             producer.commit()
         except OutcomeUnknown:
-            if SystemClock().monotonic() > deadline:
+            if SystemClientClock().monotonic() > deadline:
                 raise
             continue
         return

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import DataStreamWriter
 
 from pipeline import running
-from pipeline.config import ConfigError, Streaming, load, setting
+from pipeline.config import PipelineConfigError, Streaming, load, setting
 from pipeline.transforms import orders, revenue
 
 
@@ -36,7 +36,7 @@ class AggregateConfig(Streaming):
 def build(spark: SparkSession, config: AggregateConfig) -> DataStreamWriter:
     """Return the query, without its name, its checkpoint and its trigger."""
     if config.output_mode not in ("append", "update"):
-        raise ConfigError(f"--output-mode is {config.output_mode!r}, and should be append or update")
+        raise PipelineConfigError(f"--output-mode is {config.output_mode!r}, and should be append or update")
     raw = running.read_stream(spark, config, config.valid_topic)
     sums = revenue.per_minute(orders.read_valid(raw), delay=config.watermark_delay)
     writer = revenue.as_records(sums).writeStream.outputMode(config.output_mode)

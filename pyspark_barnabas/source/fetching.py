@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connections.connection import Connection
+from barnabas.client.connections.connection import BrokerConnection
 from barnabas.client.connections.retries import backoffs_ms
 from barnabas.client.consume.decoding import Aborted
 from barnabas.client.errors import raise_for
@@ -47,7 +47,7 @@ class Unfinished(SourceError):
     """The end of the range does not come."""
 
 
-class Answer(NamedTuple):
+class FetchedBatches(NamedTuple):
     """Whole batches with their headers, the first of which may begin before `start`, the requested offset.
 
     aborted: the transactions among them that were aborted; None if they were not requested.
@@ -75,9 +75,9 @@ class Fetcher:
         self._fetch_bytes = fetch_bytes
         self._patience_ms = patience_ms
         self._bytes = min(_FIRST_BYTES, fetch_bytes)
-        self._ahead: Connection | None = None  # the connection that has a request in flight
+        self._ahead: BrokerConnection | None = None  # the connection that has a request in flight
 
-    def answers(self) -> Iterator[Answer]:
+    def answers(self) -> Iterator[FetchedBatches]:
         """Yield everything up to the end of the range. Batches at both ends of it may reach beyond."""
         try:
             while self.position < self._wanted.end:
@@ -92,7 +92,7 @@ class Fetcher:
                 self._ahead.close()  # its answer must not be read as that of another request
                 self._ahead = None
 
-    def _next_answer(self) -> tuple[Answer, int]:
+    def _next_answer(self) -> tuple[FetchedBatches, int]:
         """Return an answer that advances the position, and its size in bytes; retry until there is one."""
         patience = self._client.deadline(self._patience_ms)
         pauses_ms = backoffs_ms()
@@ -108,7 +108,7 @@ class Fetcher:
                 continue
             batches = self._whole_batches(data)
             if batches and batches[-1][0].next_offset > self.position:
-                return Answer(self.position, batches, self._aborted(data)), len(data.records or b"")
+                return FetchedBatches(self.position, batches, self._aborted(data)), len(data.records or b"")
             if data.records and not batches:
                 self._bytes = min(2 * self._bytes, _MOST_BYTES)
             if patience.is_over:
@@ -131,7 +131,7 @@ class Fetcher:
                 return data
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{self._wanted} is missing from the answer")
 
-    def _send(self, deadline: Deadline) -> Connection:
+    def _send(self, deadline: Deadline) -> BrokerConnection:
         leader = self._client.leader(*self._wanted.where, deadline)
         connection = self._client.node(leader, deadline)
         connection.send(self._request(), deadline)

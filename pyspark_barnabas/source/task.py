@@ -21,7 +21,7 @@ from pyspark_barnabas.source import cluster
 from pyspark_barnabas.source.decoding.decoded_columns import HEADERS, ROWS, TIMESTAMP, Columns, read_columns
 from pyspark_barnabas.source.decoding.visible import visible
 from pyspark_barnabas.source.errors import SourceError, explaining, lose
-from pyspark_barnabas.source.fetching import GONE, Answer, Batch, Fetcher, Unfinished
+from pyspark_barnabas.source.fetching import GONE, Batch, FetchedBatches, Fetcher, Unfinished
 from pyspark_barnabas.source.options import SourceSettings
 from pyspark_barnabas.source.ranges import OffsetRange
 from pyspark_barnabas.worker.workers import keep_what_is_freed
@@ -50,7 +50,7 @@ def read(settings: SourceSettings, wanted: OffsetRange) -> Iterator[pa.RecordBat
             yield from rows.of(answer)
 
 
-def _answers(client: Client, settings: SourceSettings, wanted: OffsetRange) -> Iterator[Answer]:
+def _answers(client: Client, settings: SourceSettings, wanted: OffsetRange) -> Iterator[FetchedBatches]:
     """Yield all answers, and skip lost offsets if that is allowed."""
     fetcher = Fetcher(
         client,
@@ -98,7 +98,7 @@ class _Rows:
         self._timestamp_types = [pa.repeat(pa.scalar(kind, pa.int32()), ROWS) for kind in (0, 1)]
         self._schema = _SCHEMA_WITH_HEADERS if settings.with_headers else _SCHEMA
 
-    def of(self, answer: Answer) -> Iterator[pa.RecordBatch]:
+    def of(self, answer: FetchedBatches) -> Iterator[pa.RecordBatch]:
         batches = visible(answer.batches, answer.aborted, answer.start, self._wanted.end)
         try:
             for columns in read_columns(batches, with_headers=self._settings.with_headers):

@@ -11,7 +11,7 @@ from barnabas.storage.cleaner.aborted import AbortedTransactions
 from barnabas.storage.cleaner.decisions import LastRecord, discards_records, retention, tells_producers_end
 from barnabas.storage.cleaner.filtering import BatchFilter, Filtered
 from barnabas.storage.cleaner.mapping import BATCH_COST_BYTES, STEP_BYTES
-from barnabas.storage.cleaner.reading import BatchReader, Span
+from barnabas.storage.cleaner.reading import SegmentBatchReader, Span
 from barnabas.storage.cleaner.results import Tally
 from barnabas.storage.cleaner.transactions import CleanedTransactions, kind_of
 from barnabas.storage.cleaner.writing import CleanedSegment
@@ -55,7 +55,7 @@ class GroupCleaning:
         self._tally.bytes_written += cleaned.size
 
     def _clean(self, span: Span, cleaned: CleanedSegment) -> Generator[int, None, None]:
-        reader = BatchReader(self._directory, span, self._rules.buffer_bytes)
+        reader = SegmentBatchReader(self._directory, span, self._rules.buffer_bytes)
         told, work = cleaned.bytes_written, 0
         tally = self._tally
         try:

@@ -15,7 +15,7 @@ from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.rows import Row, row_pieces
 from barnabas.storage.cleaner.aborted import AbortedTransactions
 from barnabas.storage.cleaner.offset_map import OffsetMap
-from barnabas.storage.cleaner.reading import BatchReader, Span
+from barnabas.storage.cleaner.reading import SegmentBatchReader, Span
 from barnabas.storage.cleaner.results import Tally
 from barnabas.storage.cleaner.transactions import BatchKind, CleanedTransactions, kind_of
 from barnabas.storage.disk.directory import Directory
@@ -58,7 +58,7 @@ class MapBuilding:
         self._tally.map_fullness = self._map.fullness
 
     def _walk(self, span: Span) -> Generator[int, None, bool]:
-        reader = BatchReader(self._directory, span, self._buffer_bytes)
+        reader = SegmentBatchReader(self._directory, span, self._buffer_bytes)
         told = work = 0
         try:
             while (header := reader.next()) is not None:

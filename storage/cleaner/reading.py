@@ -24,7 +24,7 @@ class Span(NamedTuple):
     size: int
 
 
-class BatchReader:
+class SegmentBatchReader:
     """A reader of a segment's batches. After `next`, `batch` has the bytes, which lie at `batch_position`."""
 
     def __init__(self, directory: Directory, span: Span, buffer_bytes: int) -> None:

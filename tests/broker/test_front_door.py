@@ -15,8 +15,8 @@ from barnabas.broker.network.bound import bind_listeners, close_sockets
 from barnabas.broker.server.start import start_broker
 from barnabas.client.addresses import Address
 from barnabas.client.client import Client
-from barnabas.client.clock import Deadline, SystemClock
-from barnabas.client.connections.connection import Connection
+from barnabas.client.clock import Deadline, SystemClientClock
+from barnabas.client.connections.connection import BrokerConnection
 from barnabas.client.consume.consumer import Consumer
 from barnabas.client.produce.producer import Producer
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
@@ -192,8 +192,8 @@ def test_bad_input_is_refused_in_one_line_and_leaves_nothing_behind(
 
 def addresses_told(host: str, port: int) -> set[tuple[str, int]]:
     """Every host and port that a client is told which came in by this one."""
-    deadline = Deadline(SystemClock(), 30_000)
-    connection = Connection(Address(host, port), "front door", deadline)
+    deadline = Deadline(SystemClientClock(), 30_000)
+    connection = BrokerConnection(Address(host, port), "front door", deadline)
     try:
         metadata = connection.ask(MetadataRequest(topics=[]), deadline)
         cluster = connection.ask(DescribeClusterRequest(include_cluster_authorized_operations=False), deadline)

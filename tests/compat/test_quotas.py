@@ -17,8 +17,8 @@ from barnabas.client.addresses import Address
 from barnabas.client.admin.quotas import alter_quotas
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
-from barnabas.client.clock import Deadline, SystemClock
-from barnabas.client.connections.connection import Connection
+from barnabas.client.clock import Deadline, SystemClientClock
+from barnabas.client.connections.connection import BrokerConnection
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.fetch import FetchRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
@@ -44,11 +44,11 @@ def client_id(server: Server) -> Iterator[str]:
 
 
 def deadline() -> Deadline:
-    return Deadline(SystemClock(), 30_000)
+    return Deadline(SystemClientClock(), 30_000)
 
 
-def connect(server: Server, client_id: str) -> Connection:
-    return Connection(Address("127.0.0.1", server.port), client_id, deadline())
+def connect(server: Server, client_id: str) -> BrokerConnection:
+    return BrokerConnection(Address("127.0.0.1", server.port), client_id, deadline())
 
 
 def limit(server: Server, client_id: str, **quotas: float | None) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.client.clock import SystemClock
+from barnabas.client.clock import SystemClientClock
 from barnabas.client.security.settings import UnsecuredLogin
 from barnabas.client.security.tokens import unsecured_token
 from tests.compat.tools import Tools
@@ -50,7 +50,7 @@ def test_a_page_is_done_as_it_is_written(page: Path, tmp_path: Path, tools: Tool
 def test_tokens_are_taken_as_the_page_on_sasl_says(tmp_path: Path, tools: Tools) -> None:
     """Of the brokers that it starts for OAUTHBEARER one takes those that are signed, and one those that are not."""
     good = signer().token(iss="https://login.example")
-    nobodys = unsecured_token(UnsecuredLogin((("sub", "alice"),)), SystemClock().now_ms())[0]
+    nobodys = unsecured_token(UnsecuredLogin((("sub", "alice"),)), SystemClientClock().now_ms())[0]
     blocks = blocks_of(ROOT / "docs" / "security" / "sasl.md")
     told = []
     with preparing("sasl", tmp_path) as replaced, Reader(tmp_path, tools.run, replaced) as reader:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from barnabas.broker.insight.why.rules.answer import Answer
+from barnabas.broker.insight.why.rules.answer import WhyAnswer
 from barnabas.broker.insight.why.sources.held_up import NOTHING_HELD_UP, HeldUp
 from barnabas.broker.insight.why.sources.ring import NO_RING, Happened, Ring
 from barnabas.broker.insight.why.why import Why
@@ -19,26 +19,26 @@ class Asked:
     def __init__(self, services: Services, ring: Ring = NO_RING, held_up: HeldUp = NOTHING_HELD_UP) -> None:
         self._why = Why(services, ring, held_up)
 
-    async def consumer(self, group: str, topic: str | None = None) -> Answer:
+    async def consumer(self, group: str, topic: str | None = None) -> WhyAnswer:
         return checked(await now(self._why.consumer(group, topic)))
 
-    async def producer(self, transactional_id: str) -> Answer:
+    async def producer(self, transactional_id: str) -> WhyAnswer:
         return checked(await now(self._why.producer(transactional_id)))
 
-    async def record(self, topic: str, partition: int, offset: int) -> Answer:
+    async def record(self, topic: str, partition: int, offset: int) -> WhyAnswer:
         return checked(await now(self._why.record(topic, partition, offset)))
 
-    async def group(self, group: str) -> Answer:
+    async def group(self, group: str) -> WhyAnswer:
         return checked(await now(self._why.group(group)))
 
-    async def hanging(self) -> dict[str, Answer]:
-        found: dict[str, Answer] = await now(self._why.hanging())
+    async def hanging(self) -> dict[str, WhyAnswer]:
+        found: dict[str, WhyAnswer] = await now(self._why.hanging())
         return {about: checked(answer) for about, answer in found.items()}
 
 
-def checked(answer: Any) -> Answer:
+def checked(answer: Any) -> WhyAnswer:
     """Every answer says something, in lines that end as sentences do, and its evidence is plain."""
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, WhyAnswer)
     assert answer.sentences
     for sentence in answer.sentences:
         assert "\n" not in sentence

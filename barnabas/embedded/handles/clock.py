@@ -10,7 +10,7 @@ ANSWER_TIMEOUT_S = 600.0
 """A move of the clock may take its time; the broker cancels a move that cannot continue after a minute."""
 
 
-class Clock:
+class ClockHandle:
     """The broker's clock: timestamps, transaction timeouts, sessions, retention. Methods raise BarnabasError."""
 
     def __init__(self, ask: Callable[..., Any]) -> None:

@@ -26,7 +26,7 @@ from barnabas.broker.api.answers import Answer, CloseConnection, DeferredRespons
 from barnabas.broker.api.authentication.sasl_listener import SaslListener
 from barnabas.broker.api.error_responses import error_response
 from barnabas.broker.security.sasl.exchange import IllegalStage, SaslExchange, Stage, UnsupportedMechanism
-from barnabas.broker.security.sasl.mechanism import AuthenticationFailed
+from barnabas.broker.security.sasl.mechanism import SaslAuthenticationFailed
 from barnabas.broker.security.session.principal import USER, Principal
 from barnabas.protocol.codec.schema import Request, Response, default_instance
 from barnabas.protocol.errors import DecodeError, ErrorCode
@@ -93,7 +93,7 @@ class SaslAuthenticator:
             return self._next(frame, client)
         except _Refused as refused:
             return self._refuse(client, str(refused), refused.answer)
-        except AuthenticationFailed as failed:
+        except SaslAuthenticationFailed as failed:
             return self._refuse(client, failed.reason, None)
         except IllegalStage as misplaced:
             return self._refuse(client, str(misplaced), None)
@@ -158,7 +158,7 @@ class SaslAuthenticator:
         try:
             response.auth_bytes = self._conversation.respond(request.auth_bytes)
             response.session_lifetime_ms = self._open_if_complete(client)
-        except AuthenticationFailed as failed:
+        except SaslAuthenticationFailed as failed:
             response = SaslAuthenticateResponse(
                 error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message=str(failed), auth_bytes=b""
             )
@@ -176,7 +176,7 @@ class SaslAuthenticator:
             return 0
         principal = Principal(USER, conversation.user)
         if self._is_again and principal != session.principal:
-            raise AuthenticationFailed(
+            raise SaslAuthenticationFailed(
                 "Cannot change principals during re-authentication from "
                 f"{session.principal.kind}.{session.principal.name}: {principal.kind}.{principal.name}"
             )

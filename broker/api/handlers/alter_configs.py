@@ -8,7 +8,7 @@ from asyncio import Future
 
 from barnabas.broker.api.in_hand import keep_in_hand
 from barnabas.broker.metadata.catalogue.alterations import SettingsWish, check_broker_name
-from barnabas.broker.metadata.config_resources.altering import Change, alter_each
+from barnabas.broker.metadata.config_resources.altering import AlterContext, alter_each
 from barnabas.broker.metadata.image.image import BROKER_RESOURCE, RESOURCES
 from barnabas.broker.metadata.image.topics import duplicates
 from barnabas.broker.runtime.replies import reply_to
@@ -31,7 +31,7 @@ def handle(
             request.resources,
             lambda resource: _wish(resource, services.node.node_id),
             AlterConfigsResourceResponse,
-            Change(services.catalogue, services.upkeep, keep_in_hand(services), request.validate_only),
+            AlterContext(services.catalogue, services.upkeep, keep_in_hand(services), request.validate_only),
         ),
         lambda answers: AlterConfigsResponse(responses=answers),
     )

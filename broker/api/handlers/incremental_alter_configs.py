@@ -11,7 +11,7 @@ from barnabas.broker.api.in_hand import keep_in_hand
 from barnabas.broker.metadata.catalogue import Alteration
 from barnabas.broker.metadata.catalogue.alterations import SettingsWish, check_broker_name
 from barnabas.broker.metadata.cluster.stopped_nodes import STOPPED_NODES, alter_stopped_nodes
-from barnabas.broker.metadata.config_resources.altering import Change, alter_each
+from barnabas.broker.metadata.config_resources.altering import AlterContext, alter_each
 from barnabas.broker.metadata.config_resources.loggers import alter_loggers
 from barnabas.broker.metadata.image.image import BROKER_RESOURCE, LOGGER_RESOURCE, RESOURCES
 from barnabas.broker.runtime.replies import reply_to
@@ -34,7 +34,7 @@ def handle(
             request.resources,
             lambda resource: _wish(resource, services, validate_only),
             AlterConfigsResourceResponse,
-            Change(services.catalogue, services.upkeep, keep_in_hand(services), validate_only),
+            AlterContext(services.catalogue, services.upkeep, keep_in_hand(services), validate_only),
         ),
         lambda answers: IncrementalAlterConfigsResponse(responses=answers),
     )

@@ -63,7 +63,7 @@ def _examine_running(options: Options) -> list[Finding]:
     from barnabas.broker.cli.doctor.running import examine
     from barnabas.broker.cli.terminal.client_settings import settings_in
     from barnabas.broker.cli.terminal.options import addresses_of
-    from barnabas.client.clock import SystemClock
+    from barnabas.client.clock import SystemClientClock
 
     path = options.get("--command-config", [None])[-1]
     settings = None if path is None else settings_in(path)
@@ -74,14 +74,16 @@ def _examine_running(options: Options) -> list[Finding]:
         bootstrap = addresses_of(given, settings)
     except UsageError as wrong:
         raise UsageError(f"doctor: {wrong}") from wrong
-    return examine(bootstrap, SystemClock(), _timeout_ms(options), None if settings is None else settings.security)
+    return examine(
+        bootstrap, SystemClientClock(), _timeout_ms(options), None if settings is None else settings.security
+    )
 
 
 def _examine_start(options: Options) -> list[Finding]:
     from barnabas.broker.cli.doctor import configuration, directory, machine, ports
     from barnabas.broker.config import ConfigError
     from barnabas.broker.config.environment import read_environment
-    from barnabas.client.clock import SystemClock
+    from barnabas.client.clock import SystemClientClock
     from barnabas.storage.disk.files import raise_descriptor_limit
 
     wishes(options, os.environ)
@@ -94,7 +96,7 @@ def _examine_start(options: Options) -> list[Finding]:
     except OSError as error:
         return [problem("configuration", f"{error.filename} cannot be read: {error.strerror}"), *findings]
     config = loaded.config
-    clock = SystemClock()
+    clock = SystemClientClock()
     http = http_address(options)
     newest_s = None if "--ephemeral" in options else directory.newest_change_s(config.metadata_dir)
     return [

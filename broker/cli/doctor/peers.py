@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.client.addresses import Address
 from barnabas.client.client import Client
-from barnabas.client.clock import Clock
+from barnabas.client.clock import ClientClock
 from barnabas.client.errors import ConnectionFailed
 from barnabas.client.metadata import ClusterInfo
 from barnabas.protocol.errors import KafkaError
@@ -29,7 +29,9 @@ class NotMet(NamedTuple):
     connects: bool
 
 
-def meet(address: Address, clock: Clock, timeout_ms: int, security: SecuritySettings | None = None) -> Met | NotMet:
+def meet(
+    address: Address, clock: ClientClock, timeout_ms: int, security: SecuritySettings | None = None
+) -> Met | NotMet:
     """Request the metadata of the server at an address."""
     started = clock.monotonic()
     try:

@@ -20,7 +20,7 @@ from barnabas.broker.cli.doctor.processes import listening_processes, named
 from barnabas.broker.config import BrokerConfig, Listener
 from barnabas.broker.network.bound import BoundAddress, bind
 from barnabas.client.addresses import Address
-from barnabas.client.clock import Clock
+from barnabas.client.clock import ClientClock
 
 _NUMBER_BYTES = 16
 _LOOPBACK = ("127.", "::1", "localhost")
@@ -34,7 +34,7 @@ class Arrival(NamedTuple):
     reason: str
 
 
-def examine(config: BrokerConfig, clock: Clock, timeout_ms: int) -> list[Finding]:
+def examine(config: BrokerConfig, clock: ClientClock, timeout_ms: int) -> list[Finding]:
     """Check every listener of the configuration, and its advertised address. timeout_ms: for one address to answer."""
     findings = []
     listeners = config.listeners
@@ -78,7 +78,7 @@ def _cannot_bind(check: str, host: str, port: int, error: OSError) -> Finding:
     return problem(check, f"cannot listen on {where}: {error.strerror or error}")
 
 
-def _with_broker(found: Finding, listener: Listener, clock: Clock, timeout_ms: int) -> Finding:
+def _with_broker(found: Finding, listener: Listener, clock: ClientClock, timeout_ms: int) -> Finding:
     """Return the finding with the cluster of the broker that already holds the port, if it is a broker."""
     host = "localhost" if listener.is_every_interface else listener.host
     met = meet(Address(host, listener.port), clock, timeout_ms) if "in use" in found.says else None

@@ -14,7 +14,7 @@ from barnabas.broker.cli.doctor.peers import Met, NotMet, meet
 from barnabas.broker.cli.doctor.processes import descriptors_of, listening_processes, named
 from barnabas.client.addresses import Address
 from barnabas.client.client import Client
-from barnabas.client.clock import Clock
+from barnabas.client.clock import ClientClock
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResult
 from barnabas.storage.disk.files import Volume
@@ -28,7 +28,7 @@ _DESCRIPTORS_USED_SHARE_MAX = 0.8
 
 
 def examine(
-    bootstrap: Sequence[Address], clock: Clock, timeout_ms: int, security: SecuritySettings | None = None
+    bootstrap: Sequence[Address], clock: ClientClock, timeout_ms: int, security: SecuritySettings | None = None
 ) -> list[Finding]:
     """Return what a client finds with these addresses and these security settings of its connections."""
 
@@ -102,7 +102,7 @@ def _is_local(host: str) -> bool:
     return host.startswith(_LOOPBACK)
 
 
-def _volumes(address: Address, clock: Clock, timeout_ms: int, security: SecuritySettings | None) -> list[Finding]:
+def _volumes(address: Address, clock: ClientClock, timeout_ms: int, security: SecuritySettings | None) -> list[Finding]:
     try:
         with Client([address], clock=clock, timeout_ms=timeout_ms, security=security) as client:
             answer = client.ask_any(DescribeLogDirsRequest(topics=None))

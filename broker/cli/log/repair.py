@@ -19,7 +19,7 @@ from barnabas.broker.cli.log.repair_plan import Loss, Plan, Planner, orphans
 from barnabas.broker.cli.log.repair_work import carry_out, open_and_close
 from barnabas.broker.cli.terminal.failures import FAILURE, UsageError
 from barnabas.broker.metadata.image.image import Topic
-from barnabas.client.clock import SystemClock
+from barnabas.client.clock import SystemClientClock
 from barnabas.client.near_names import did_you_mean
 from barnabas.logfiles.data_directory import NoDataDirectory, PartitionFiles, read_layout
 from barnabas.protocol.errors import DecodeError
@@ -237,7 +237,7 @@ def _carry_out(root: Directory, known: _Known, plans: list[Plan]) -> None:
         kept = carry_out(plan, directory)
         if any("its start is set" in note for note in plan.notes):
             checkpoint = checkpoint._replace(log_start_offset=0)
-        log = open_and_close(directory, topic, partition, LogConfig(), checkpoint, SystemClock().now_ms())
+        log = open_and_close(directory, topic, partition, LogConfig(), checkpoint, SystemClientClock().now_ms())
         checkpoints.note({(topic, partition): log})
         checkpoints.write()
         print(f"{log.name}: repaired, offsets {log.log_start_offset} to {log.log_end_offset - 1}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from barnabas.broker.clients.quotas.limits import Entity, Part
 from barnabas.broker.clients.quotas.mutations import MutationQuotas, Mutations
 from barnabas.broker.clients.quotas.muting import Muting
-from barnabas.broker.clients.quotas.rates import Client, RateQuotas, Usage
+from barnabas.broker.clients.quotas.rates import QuotaClient, RateQuotas, Usage
 from barnabas.broker.clients.quotas.windows import WindowSettings
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Asking:
 
     def __init__(self, in_force: InForce, user: str, client_id: str) -> None:
         self._in_force = in_force
-        self.client = Client(user, client_id)
+        self.client = QuotaClient(user, client_id)
         self.busy_s = 0.0
         """How long the event loop was busy with it before it was answered or had to wait."""
         self.mutations: Mutations | None = None

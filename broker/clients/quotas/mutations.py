@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from barnabas.broker.clients.quotas.limits import Limits, Sharing
-from barnabas.broker.clients.quotas.rates import Client, Usage
+from barnabas.broker.clients.quotas.rates import QuotaClient, Usage
 from barnabas.broker.clients.quotas.sensors import Sensors
 from barnabas.broker.clients.quotas.token_bucket import TokenBucket
 from barnabas.broker.clients.quotas.windows import Average, Windows, WindowSettings
@@ -34,7 +34,7 @@ class MutationQuotas:
         self.limits = Limits()
         self._sensors: Sensors[Sharing, _Sensor] = Sensors(lambda: _Sensor(settings))
 
-    def record(self, client: Client, count: int, now_ms: int, *, is_strict: bool) -> int:
+    def record(self, client: QuotaClient, count: int, now_ms: int, *, is_strict: bool) -> int:
         """Record that `count` partitions are created or deleted; return the throttle time of the client in ms.
 
         If it is not 0 and `is_strict`, nothing was recorded: the change is not admitted.
@@ -52,7 +52,7 @@ class MutationQuotas:
         sensor.bucket.take(count, limit, now_ms)
         return 0 if is_strict else sensor.bucket.throttle_ms(limit, now_ms)
 
-    def note_throttled(self, client: Client, throttle_ms: int, now_ms: int) -> None:
+    def note_throttled(self, client: QuotaClient, throttle_ms: int, now_ms: int) -> None:
         """Record a throttle time of the client, for metrics."""
         self._sensors.get(self.limits.sharing(*client), now_ms).throttle.record(throttle_ms, now_ms)
 
@@ -69,7 +69,9 @@ class MutationQuotas:
 class Mutations:
     """The partitions that one request creates and deletes."""
 
-    def __init__(self, quotas: MutationQuotas, client: Client, now_ms: Callable[[], int], *, is_strict: bool) -> None:
+    def __init__(
+        self, quotas: MutationQuotas, client: QuotaClient, now_ms: Callable[[], int], *, is_strict: bool
+    ) -> None:
         self._quotas, self._client, self._now_ms, self._is_strict = quotas, client, now_ms, is_strict
         self._throttled_until_ms = 0
 

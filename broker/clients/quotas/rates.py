@@ -14,7 +14,7 @@ from barnabas.broker.clients.quotas.sensors import Sensors
 from barnabas.broker.clients.quotas.windows import THROTTLE_MS_MAX, Average, Windows, WindowSettings
 
 
-class Client(NamedTuple):
+class QuotaClient(NamedTuple):
     """The user and client id of a request."""
 
     user: str
@@ -47,7 +47,7 @@ class RateQuotas:
         self._throttle_ms_max = throttle_ms_max
         self._sensors: Sensors[Sharing, _Sensor] = Sensors(lambda: _Sensor(settings))
 
-    def record(self, client: Client, value: float, now_ms: int) -> int:
+    def record(self, client: QuotaClient, value: float, now_ms: int) -> int:
         """Record the usage of `value`; return the throttle time of the client in ms."""
         sharing = self.limits.sharing(*client)
         windows = self._sensors.get(sharing, now_ms).windows
@@ -55,15 +55,15 @@ class RateQuotas:
         limit = self.limits.limit(sharing)
         return 0 if limit is None else windows.throttle_ms(limit, now_ms, self._throttle_ms_max)
 
-    def note(self, client: Client, value: float, now_ms: int) -> None:
+    def note(self, client: QuotaClient, value: float, now_ms: int) -> None:
         """Record the usage of `value` without throttling; a negative value reverts a recorded usage."""
         self._sensors.get(self.limits.sharing(*client), now_ms).windows.record(value, now_ms)
 
-    def note_throttled(self, client: Client, throttle_ms: int, now_ms: int) -> None:
+    def note_throttled(self, client: QuotaClient, throttle_ms: int, now_ms: int) -> None:
         """Record a throttle time of the client, for metrics."""
         self._sensors.get(self.limits.sharing(*client), now_ms).throttle.record(throttle_ms, now_ms)
 
-    def most_at_once(self, client: Client) -> float:
+    def most_at_once(self, client: QuotaClient) -> float:
         """Return how much a client can use at once without throttling, if it has used nothing for a while."""
         limit = self.limits.limit(self.limits.sharing(*client))
         return inf if limit is None else limit * (self._settings.windows - 1) * self._settings.size_ms / 1000

@@ -24,7 +24,7 @@ TEXT_OF_SERIES_MAX = 2_000
 Key = tuple[str, tuple[tuple[str, str], ...]]
 
 
-class Client(NamedTuple):
+class TelemetryClient(NamedTuple):
     """The client instance that pushed series."""
 
     instance_id: str
@@ -46,7 +46,7 @@ class PushedSeries:
     """The series of all clients."""
 
     def __init__(self) -> None:
-        self._by_client: dict[Client, _Kept] = {}
+        self._by_client: dict[TelemetryClient, _Kept] = {}
         self._count = 0
         self._text = 0
         self.left_out = 0
@@ -55,7 +55,7 @@ class PushedSeries:
     def __len__(self) -> int:
         return self._count
 
-    def add(self, client: Client, point: Point) -> None:
+    def add(self, client: TelemetryClient, point: Point) -> None:
         """Store the value of a point, if the limits allow its series."""
         kept = self._by_client.setdefault(client, _Kept())
         key = (point.name, point.attributes)
@@ -79,18 +79,18 @@ class PushedSeries:
             and self._text + text <= TEXT_MAX
         )
 
-    def forget(self, client: Client) -> None:
+    def forget(self, client: TelemetryClient) -> None:
         """Remove a client that is gone, with its series."""
         kept = self._by_client.pop(client, None)
         if kept is not None:
             self._count -= kept.count
             self._text -= sum(map(_size, kept.values))
 
-    def clients(self) -> list[Client]:
+    def clients(self) -> list[TelemetryClient]:
         """Return the clients that have series."""
         return list(self._by_client)
 
-    def of(self, client: Client) -> Iterator[tuple[str, dict[str, str], Value]]:
+    def of(self, client: TelemetryClient) -> Iterator[tuple[str, dict[str, str], Value]]:
         """Return an iterator of the client's (name, attributes, value), as they are at the time of the call."""
         kept = self._by_client.get(client)
         found = [] if kept is None else list(kept.values.items())

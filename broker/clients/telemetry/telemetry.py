@@ -13,7 +13,7 @@ from typing import Protocol
 
 from barnabas.broker.clients.telemetry.instances import Instance
 from barnabas.broker.clients.telemetry.otlp import read_metrics
-from barnabas.broker.clients.telemetry.series import SERIES_OF_CLIENT_MAX, Client, PushedSeries
+from barnabas.broker.clients.telemetry.series import SERIES_OF_CLIENT_MAX, PushedSeries, TelemetryClient
 from barnabas.broker.config.resources.client_metrics import Subscription, subscription
 from barnabas.broker.metadata.catalogue import Catalogue
 from barnabas.broker.metadata.image.image import CLIENT_METRICS_RESOURCE, Topic
@@ -140,8 +140,8 @@ class Telemetry:
         self.series.left_out += pushed.left_out
 
 
-def _client(instance: Instance) -> Client:
-    return Client(instance.attributes["client_instance_id"] or "", instance.attributes["client_id"] or "")
+def _client(instance: Instance) -> TelemetryClient:
+    return TelemetryClient(instance.attributes["client_instance_id"] or "", instance.attributes["client_id"] or "")
 
 
 def _attributes(instance_id: bytes, client_id: str | None, host: str, origin: Origin | None) -> dict[str, str | None]:

@@ -10,7 +10,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from barnabas.broker.control.faults.matching import Asked
+from barnabas.broker.control.faults.matching import RequestNames
 
 _NAMES_CHARACTERS_MAX = 4096
 """Limit for all topics that one request names, for all groups, and for all transactional ids."""
@@ -46,7 +46,7 @@ class BlockedRequest(NamedTuple):
     facts: Mapping[str, Any] = MappingProxyType({})
     """The facts of its event, for display."""
 
-    def naming(self, asked: Asked) -> BlockedRequest:
+    def naming(self, asked: RequestNames) -> BlockedRequest:
         """Return a copy with the names in a request."""
         return self._replace(
             topics=_some(asked.partitions), groups=_some(asked.groups), transactional_ids=_some(asked.transactional_ids)

@@ -25,7 +25,7 @@ _MEANS_MAX = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RequestNames:
     """The names in a request's body. partitions: by topic; None for a topic that is named as a whole."""
 
     partitions: Mapping[str, Collection[int] | None] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Asked:
     transactional_ids: Collection[str] = ()
 
 
-NOTHING = Asked()
+NOTHING = RequestNames()
 
 
 def fits(pattern: str | None, text: str) -> bool:
@@ -53,7 +53,7 @@ def fits(pattern: str | None, text: str) -> bool:
     return len(text) - position >= len(last) and text.endswith(last)
 
 
-def matches_body(match: RequestMatch, asked: Asked) -> bool:
+def matches_body(match: RequestMatch, asked: RequestNames) -> bool:
     """Return whether the names in a request match."""
     if match.group is not None and not _any_fits(match.group, asked.groups):
         return False

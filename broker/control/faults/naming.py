@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from barnabas.broker.control.faults.matching import Asked
+from barnabas.broker.control.faults.matching import RequestNames
 from barnabas.protocol.codec.schema import Request, Struct
 from barnabas.protocol.registry import ApiKey, spec
 
@@ -59,7 +59,7 @@ def _named_by(struct: type[Struct], versions: range) -> Iterator[str]:
             yield from _named_by(inner, versions)
 
 
-def asked_by(api: ApiKey, request: Request, name_of_id: NameOfId) -> Asked:
+def asked_by(api: ApiKey, request: Request, name_of_id: NameOfId) -> RequestNames:
     """Return the names in this request."""
     partitions: dict[str, set[int] | None] = {}
     groups: list[str] = []
@@ -86,7 +86,7 @@ def asked_by(api: ApiKey, request: Request, name_of_id: NameOfId) -> Asked:
         if found.key_type in _COORDINATOR_OF:
             by_kind[_COORDINATOR_OF[found.key_type]] += [*found.coordinator_keys, *_texts(found.key)]
     partitions.pop("", None)
-    return Asked(partitions=partitions, groups=groups, transactional_ids=transactional_ids)
+    return RequestNames(partitions=partitions, groups=groups, transactional_ids=transactional_ids)
 
 
 def _structs(request: Request) -> Iterator[Any]:

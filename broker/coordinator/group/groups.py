@@ -39,7 +39,7 @@ from barnabas.broker.coordinator.group.offset_cleanup import OffsetCleanup
 from barnabas.broker.coordinator.group.protocols import classic_join, classic_leave, classic_request
 from barnabas.broker.coordinator.runtime.outcome import Effect, Producer, ResolveTopics
 from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartitions, OwnedTopic
-from barnabas.broker.coordinator.runtime.shard import Appended, Shard
+from barnabas.broker.coordinator.runtime.shard import AppendPosition, Shard
 from barnabas.broker.coordinator.runtime.teller import Telling
 from barnabas.broker.runtime.clock import Clock
 from barnabas.broker.runtime.replies import Reply, answer_nobody
@@ -61,7 +61,9 @@ T = TypeVar("T")
 class OffsetsTopic(OwnedTopic, Protocol):
     """`__consumer_offsets`."""
 
-    def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
+    def append_marker(
+        self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool
+    ) -> AppendPosition:
         """End the producer's transaction on the partition. Raises KafkaError, and then nothing is written."""
 
     def release_marker(self, partition: int, producer_id: int) -> None:
@@ -314,7 +316,9 @@ class GroupCoordinator:
 
     # The ends of transactions
 
-    def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
+    def append_marker(
+        self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool
+    ) -> AppendPosition:
         """End a producer's transaction on a partition of `__consumer_offsets`.
 
         With `hold` its offsets continue to wait, for `release_marker`. Raises KafkaError, and then nothing is written;

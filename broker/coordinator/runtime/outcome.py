@@ -46,7 +46,7 @@ class Park(NamedTuple):
     waiter: Waiter
 
 
-class Answer(NamedTuple):
+class CompleteRequest(NamedTuple):
     """Effect: complete a parked request, if it still waits (its connection may be closed)."""
 
     waiter: Waiter
@@ -101,7 +101,7 @@ class ResolveTopics(NamedTuple):
     """Which of the matching topics count."""
 
 
-Effect = Answer | SetTimer | CancelTimer | CancelTimers | FinishTransaction | ResolveTopics
+Effect = CompleteRequest | SetTimer | CancelTimer | CancelTimers | FinishTransaction | ResolveTopics
 
 
 class Producer(NamedTuple):

@@ -21,9 +21,9 @@ from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from barnabas.broker.coordinator.runtime.outcome import (
-    Answer,
     CancelTimer,
     CancelTimers,
+    CompleteRequest,
     Effect,
     Outcome,
     Park,
@@ -53,7 +53,7 @@ TIMER_BEHIND_MS = 100
 """The delay before a timer fires again that fired during another decision about its entity."""
 
 
-class Appended(NamedTuple):
+class AppendPosition(NamedTuple):
     """The position of a decision's records in the log."""
 
     base_offset: int
@@ -70,7 +70,7 @@ class Journal(Protocol):
         records: Sequence[tuple[bytes, bytes | None]],
         now_ms: int,
         producer: Producer | None = None,
-    ) -> Appended:
+    ) -> AppendPosition:
         """Write (key, value) pairs as one batch, in a producer's transaction if given. KafkaError: none is written."""
 
     def unsynced(self, partition: int) -> Future[None] | None:
@@ -175,10 +175,10 @@ class Shard(Generic[R, V]):
             reply = self._park(entity_id, reply.waiter)
         if not effects and synced is None:
             return reply
-        answers: list[Answer] = []
+        answers: list[CompleteRequest] = []
         others: list[Effect] = []
         for effect in effects:
-            if isinstance(effect, Answer):
+            if isinstance(effect, CompleteRequest):
                 answers.append(effect)
             elif isinstance(effect, SetTimer):
                 if not (effect.unless_it_runs and self._runs(entity_id, effect.timer)):
@@ -245,7 +245,7 @@ class Shard(Generic[R, V]):
     # Parked requests
 
     def _park(self, entity_id: str, waiter: Waiter) -> Future[Any]:
-        """Return a future that an `Answer` to this waiter completes.
+        """Return a future that an `CompleteRequest` to this waiter completes.
 
         A repeated request replaces the first one.
         """
@@ -261,14 +261,14 @@ class Shard(Generic[R, V]):
         if self._parked.get(key) is future:
             del self._parked[key]
 
-    def _answer(self, entity_id: str, answers: Iterable[Answer]) -> None:
+    def _answer(self, entity_id: str, answers: Iterable[CompleteRequest]) -> None:
         for answer in answers:
             future = self._parked.pop((entity_id, answer.waiter), None)
             if future is not None and not future.done():
                 future.set_result(answer.reply)
 
     def _answer_when_synced(
-        self, synced: Future[None], entity_id: str, answers: list[Answer], others: list[Effect], reply: Any
+        self, synced: Future[None], entity_id: str, answers: list[CompleteRequest], others: list[Effect], reply: Any
     ) -> Future[Any]:
         """Delay everything until the records are on disk; reply with an error if they never will be, or not in time.
 

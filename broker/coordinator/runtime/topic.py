@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from barnabas.broker.coordinator.runtime.outcome import Producer
-from barnabas.broker.coordinator.runtime.shard import Appended
+from barnabas.broker.coordinator.runtime.shard import AppendPosition
 from barnabas.broker.runtime.replies import answer_nobody
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
@@ -64,7 +64,7 @@ class CoordinatorTopic:
         records: Sequence[tuple[bytes, bytes | None]],
         now_ms: int,
         producer: Producer | None = None,
-    ) -> Appended:
+    ) -> AppendPosition:
         """Write (key, value) pairs as one batch, in the producer's transaction if one is given.
 
         Raises KafkaError, and then nothing is written.
@@ -84,7 +84,7 @@ class CoordinatorTopic:
                 transactional=producer is not None,
             )
             result = partitions.append_to(log, batch, now_ms, AppendOrigin.COORDINATOR)
-        return Appended(result.base_offset, partitions.synced_log(log, result.last_offset + 1))
+        return AppendPosition(result.base_offset, partitions.synced_log(log, result.last_offset + 1))
 
     def unsynced(self, partition: int) -> Future[None] | None:
         """Return a future that is done once all appended records are on the disk; None if no wait is needed."""
@@ -94,12 +94,14 @@ class CoordinatorTopic:
             answer_nobody(synced)  # a caller may only test whether there is something to wait for
         return synced
 
-    def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
+    def append_marker(
+        self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool
+    ) -> AppendPosition:
         """End the producer's transaction on the partition. Raises KafkaError, and then nothing is written."""
         partitions = self._partitions
         log = partitions.get_led(self.name, partition)
         result = partitions.append_marker_to(log, marker, transaction_version=transaction_version, hold=hold)
-        return Appended(result.base_offset, partitions.synced_log(log, result.last_offset + 1))
+        return AppendPosition(result.base_offset, partitions.synced_log(log, result.last_offset + 1))
 
     def release_marker(self, partition: int, producer_id: int) -> None:
         """Show readers of the log the result of an end with `hold`."""

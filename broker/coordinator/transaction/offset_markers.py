@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from barnabas.broker.coordinator.runtime.shard import Appended
+from barnabas.broker.coordinator.runtime.shard import AppendPosition
 from barnabas.protocol.records.control import EndTxnMarker
 
 
 class OffsetMarkers(Protocol):
     """The group coordinator's part in transactions."""
 
-    def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
+    def append_marker(
+        self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool
+    ) -> AppendPosition:
         """End a producer's transaction on a partition of `__consumer_offsets`.
 
         Raise KafkaError; NOT_LEADER_OR_FOLLOWER while it loads, LEADER_NOT_AVAILABLE if no node leads it.

@@ -21,7 +21,15 @@ from barnabas.broker.http.console import live, rendering
 from barnabas.broker.http.console.console_context import Observed
 from barnabas.broker.http.console.page import Action, Page
 from barnabas.broker.http.console.pages import ACTIONS, PAGES
-from barnabas.broker.http.console.params import BAD_REQUEST, FORBIDDEN, NOT_FOUND, UNAVAILABLE, Asked, Refused, words_of
+from barnabas.broker.http.console.params import (
+    BAD_REQUEST,
+    FORBIDDEN,
+    NOT_FOUND,
+    UNAVAILABLE,
+    Refused,
+    RequestParams,
+    words_of,
+)
 from barnabas.broker.http.console.sign_in import Door
 from barnabas.broker.http.control.admission import UNAUTHORIZED, Admission, Refusal
 from barnabas.protocol.errors import KafkaError
@@ -76,7 +84,7 @@ class _Console:
 
         async def show(request: Request) -> Response:
             await self._load(page.template)
-            asked = Asked(words_of(request.scope["query_string"]), request.path_params)
+            asked = RequestParams(words_of(request.scope["query_string"]), request.path_params)
             wanted = request.headers.get("accept", "")
             if page.is_live and "text/event-stream" in wanted:
                 parts = live.events(lambda: self._live_part(page, asked, request), self._observed.clock)
@@ -93,7 +101,7 @@ class _Console:
         async def do(request: Request) -> Response:
             if not self._observed.may_change:
                 raise Refused("nothing can be changed here: barnabas serve was started without --control", FORBIDDEN)
-            asked = Asked(words_of(await request.body()), request.path_params)
+            asked = RequestParams(words_of(await request.body()), request.path_params)
             return RedirectResponse(await action.do(self._observed, asked), _SEE_OTHER)
 
         return self._answered(do)
@@ -104,10 +112,10 @@ class _Console:
             await asyncio.get_running_loop().run_in_executor(None, rendering.load, template)
             self._loaded.add(template)
 
-    async def _facts(self, page: Page, asked: Asked, request: Request) -> dict[str, Any]:
+    async def _facts(self, page: Page, asked: RequestParams, request: Request) -> dict[str, Any]:
         return self._common(request.scope["path"]) | {"is_live": page.is_live} | await page.look(self._observed, asked)
 
-    async def _live_part(self, page: Page, asked: Asked, request: Request) -> str:
+    async def _live_part(self, page: Page, asked: RequestParams, request: Request) -> str:
         return rendering.live_part(page.template, await self._facts(page, asked, request))
 
     def _common(self, path: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from barnabas.broker.http.console.console_context import Observed
-from barnabas.broker.http.console.params import Asked
+from barnabas.broker.http.console.params import RequestParams
 
 Facts = dict[str, Any]
 
@@ -16,7 +16,7 @@ class Page(NamedTuple):
 
     path: str
     template: str
-    look: Callable[[Observed, Asked], Awaitable[Facts]]
+    look: Callable[[Observed, RequestParams], Awaitable[Facts]]
     is_live: bool = True
 
 
@@ -24,4 +24,4 @@ class Action(NamedTuple):
     """The handler of a POST: `do` returns the address of the page that shows the result."""
 
     path: str
-    do: Callable[[Observed, Asked], Awaitable[str]]
+    do: Callable[[Observed, RequestParams], Awaitable[str]]

@@ -19,7 +19,7 @@ class Refused(Exception):
         self.status = status
 
 
-class Asked(NamedTuple):
+class RequestParams(NamedTuple):
     """The parameters of a request. words: of the query, or of the form if there is one. path: of the path."""
 
     words: Mapping[str, str]

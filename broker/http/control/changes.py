@@ -14,14 +14,14 @@ EXAMPLES = (
 _INTEGER_MAX = 1 << 53
 
 
-class Change(NamedTuple):
+class ClockChange(NamedTuple):
     """A change. ms: how far to advance, or the time since 1970 to move to."""
 
     what: Literal["freeze", "run", "advance", "at"]
     ms: int = 0
 
 
-def read_change(body: bytes) -> Change:
+def read_change(body: bytes) -> ClockChange:
     """Parse the body of a request. Raise ClockRefused, with a sentence, if it is invalid."""
     try:
         asked: Any = json.loads(body)
@@ -29,17 +29,17 @@ def read_change(body: bytes) -> Change:
         raise ClockRefused(f"the body is no JSON; it is one of {EXAMPLES}") from None
     match asked:
         case {"freeze": True, **rest} if not rest:
-            return Change("freeze")
+            return ClockChange("freeze")
         case {"run": True, **rest} if not rest:
-            return Change("run")
+            return ClockChange("run")
         case {"advance": str(text), **rest} if not rest:
-            return Change("advance", duration_ms(text))
+            return ClockChange("advance", duration_ms(text))
         case {"advance_ms": int(number), **rest} if not rest and _is_number(number):
-            return Change("advance", number)
+            return ClockChange("advance", number)
         case {"at": str(text), **rest} if not rest:
-            return Change("at", moment_ms(text))
+            return ClockChange("at", moment_ms(text))
         case {"at": int(number), **rest} if not rest and _is_number(number):
-            return Change("at", number)
+            return ClockChange("at", number)
     raise ClockRefused(f"the body is one of {EXAMPLES}")
 
 

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from barnabas.broker.control.time_control.movable_clock import ClockRefused
 from barnabas.broker.control.time_control.time_control import ClockState, GaveUp, TimeControl
 from barnabas.broker.http.control.api import SERVICE_UNAVAILABLE, Room, refused
-from barnabas.broker.http.control.changes import Change, read_change
+from barnabas.broker.http.control.changes import ClockChange, read_change
 from barnabas.broker.http.control.clock_openapi import CLOCK, PATH
 from barnabas.storage.errors import StorageError
 
@@ -40,7 +40,7 @@ class _Pages:
             return refused(str(refusal))
         return JSONResponse(state._asdict())
 
-    async def _changed(self, change: Change) -> ClockState:
+    async def _changed(self, change: ClockChange) -> ClockState:
         match change.what:
             case "freeze":
                 return self._clock.freeze()

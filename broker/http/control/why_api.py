@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from barnabas.broker.http.control.api import SERVICE_UNAVAILABLE, Room, refused
 from barnabas.broker.http.control.why_openapi import PARAMETERS, PATH, WHY
-from barnabas.broker.insight.why.rules.answer import Answer
+from barnabas.broker.insight.why.rules.answer import WhyAnswer
 from barnabas.broker.insight.why.why import Why
 from barnabas.client.near_names import did_you_mean
 
@@ -27,7 +27,7 @@ class _Unclear(Exception):
 def why_room(why: Why) -> Room:
     """Create the room for the queries of one broker."""
     pages = _Pages(why)
-    questions: dict[str, Callable[[Mapping[str, Any]], Answer | Future[Answer]]] = {
+    questions: dict[str, Callable[[Mapping[str, Any]], WhyAnswer | Future[WhyAnswer]]] = {
         "consumer": lambda asked: why.consumer(asked["group"], asked.get("topic")),
         "producer": lambda asked: why.producer(asked["transactional_id"]),
         "record": lambda asked: why.record(asked["topic"], asked["partition"], asked["offset"]),
@@ -51,7 +51,7 @@ class _Pages:
             return _stops()
         return JSONResponse({about: each.as_json() for about, each in found.items()})
 
-    def page(self, name: str, ask: Callable[[Mapping[str, Any]], Answer | Future[Answer]]) -> Callable[..., Any]:
+    def page(self, name: str, ask: Callable[[Mapping[str, Any]], WhyAnswer | Future[WhyAnswer]]) -> Callable[..., Any]:
         async def page(request: Request) -> JSONResponse:
             try:
                 asked = _asked(name, request)

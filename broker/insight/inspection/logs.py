@@ -42,7 +42,7 @@ class Recovering(NamedTuple):
     """Segments of the logs in recovery now, outside the event loop."""
 
 
-class Appended(NamedTuple):
+class AppendTotals(NamedTuple):
     """Records appended to one partition in this run."""
 
     topic: str
@@ -106,9 +106,9 @@ def below_min_insync_replicas(services: Services) -> int:
     return sum(not log.enough_replicas for log in services.partitions.open_logs())
 
 
-def appended(services: Services) -> Iterator[Appended]:
+def appended(services: Services) -> Iterator[AppendTotals]:
     """Return the records appended in this run to each open log."""
-    return (Appended(log.topic, *log.appended) for log in services.partitions.open_logs())
+    return (AppendTotals(log.topic, *log.appended) for log in services.partitions.open_logs())
 
 
 def appended_before(services: Services) -> tuple[int, int]:

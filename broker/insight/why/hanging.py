@@ -19,7 +19,7 @@ from barnabas.broker.insight.why.held import held_by_fault
 from barnabas.broker.insight.why.producers import producer_facts
 from barnabas.broker.insight.why.reading import PARTITIONS_MAX, held_back
 from barnabas.broker.insight.why.rules import consumer, group, held, producer, refused_clients, transaction
-from barnabas.broker.insight.why.rules.answer import STANDS, Answer
+from barnabas.broker.insight.why.rules.answer import STANDS, WhyAnswer
 from barnabas.broker.insight.why.rules.words import counted
 from barnabas.broker.insight.why.sources.kept_out import EVERYBODY
 from barnabas.broker.insight.why.sources.kept_out import kept_out as kept_out_lately
@@ -60,14 +60,14 @@ class _Oldest:
         return max(0, self.count - EACH_MAX)
 
 
-def hanging(known: WhySources, longer_than_ms: int = LONGER_THAN_MS) -> Steps[dict[str, Answer]]:
+def hanging(known: WhySources, longer_than_ms: int = LONGER_THAN_MS) -> Steps[dict[str, WhyAnswer]]:
     """Return, in steps, the answers by subject: "disk", "fault f", "transactional id tx", "hanging transaction t-0",
     "group g", "consumer g", "more" (of these, folded), and "clients": their recent refusals and throttles.
 
     longer_than_ms: how long a transaction has to be open.
     """
     begun_by_ms = maxsize if known.services.clock.is_frozen else known.services.clock.now_ms() - longer_than_ms
-    found: dict[str, Answer] = _disk(known.services)
+    found: dict[str, WhyAnswer] = _disk(known.services)
     by_fault = yield from held_by_fault(known, EACH_MAX)
     for fault, requests in by_fault.items():
         found[f"fault {fault}"] = held.explain(requests)
@@ -92,11 +92,11 @@ def hanging(known: WhySources, longer_than_ms: int = LONGER_THAN_MS) -> Steps[di
     if refused is not None:
         found["clients"] = refused_clients.explain(refused)
     if found and known.services.clock.is_frozen:
-        found["clock"] = Answer((STANDS,), {"clock_is_frozen": True})
+        found["clock"] = WhyAnswer((STANDS,), {"clock_is_frozen": True})
     return found
 
 
-def _folded(transactions: int, rebalancing: int, held_up: int) -> dict[str, Answer]:
+def _folded(transactions: int, rebalancing: int, held_up: int) -> dict[str, WhyAnswer]:
     kinds = (
         (transactions, "open transaction", ": `barnabas txn list`"),
         (rebalancing, "group", " that rebalance: `barnabas groups list`"),
@@ -104,17 +104,17 @@ def _folded(transactions: int, rebalancing: int, held_up: int) -> dict[str, Answ
     )
     told = [f"{counted(count, f'more {what}')}{where}." for count, what, where in kinds if count]
     evidence = {"transactions": transactions, "rebalancing": rebalancing, "held_back": held_up}
-    return {"more": Answer(tuple(told), evidence)} if told else {}
+    return {"more": WhyAnswer(tuple(told), evidence)} if told else {}
 
 
-def _disk(services: Services) -> dict[str, Answer]:
+def _disk(services: Services) -> dict[str, WhyAnswer]:
     """Return why producers wait or are refused for every partition."""
     full = services.room.full_reasons
     directories = services.partitions.directory.every
     offline = {each.path: each.offline_reason for each in directories if each.offline_reason is not None}
     told = [f"{each[:1].upper()}{each[1:]}. Producers wait until there is room again." for each in full]
     told += [f"The data directory {path} is not used until the next start: {why}." for path, why in offline.items()]
-    return {"disk": Answer(tuple(told), {"full": full, "offline": offline})} if told else {}
+    return {"disk": WhyAnswer(tuple(told), {"full": full, "offline": offline})} if told else {}
 
 
 def _open_transactions(services: Services, begun_by_ms: int) -> Steps[tuple[_Oldest, dict[int, int]]]:
@@ -130,9 +130,9 @@ def _open_transactions(services: Services, begun_by_ms: int) -> Steps[tuple[_Old
     return oldest, began_ms
 
 
-def _without_coordinator(known: WhySources, began_ms: dict[int, int]) -> Steps[dict[str, Answer]]:
+def _without_coordinator(known: WhySources, began_ms: dict[int, int]) -> Steps[dict[str, WhyAnswer]]:
     """Return what Kafka calls hanging transactions, in open logs: no coordinator will end them."""
-    holders, found = Holders(known), dict[str, Answer]()
+    holders, found = Holders(known), dict[str, WhyAnswer]()
     for number, log in enumerate(list(known.services.partitions.open_logs())):
         undecided = log.first_undecided
         if undecided is not None and undecided[1] not in began_ms and len(found) < EACH_MAX:

@@ -16,7 +16,7 @@ from barnabas.broker.insight.why.hanging import LONGER_THAN_MS, hanging
 from barnabas.broker.insight.why.producers import producer_facts
 from barnabas.broker.insight.why.records import record_facts
 from barnabas.broker.insight.why.rules import consumer, group, producer, record
-from barnabas.broker.insight.why.rules.answer import STANDS, Answer
+from barnabas.broker.insight.why.rules.answer import STANDS, WhyAnswer
 from barnabas.broker.insight.why.sources.held_up import NOTHING_HELD_UP, HeldUp
 from barnabas.broker.insight.why.sources.ring import NO_RING, Ring
 from barnabas.broker.insight.why.sources.why_sources import WhySources
@@ -35,7 +35,7 @@ class Why:
         """Create it. services: of all nodes. ring: the history, if stored. held_up: requests stopped by faults."""
         self._known = WhySources(services, ring, held_up)
 
-    def consumer(self, group_id: str, topic: str | None = None) -> Answer | Future[Answer]:
+    def consumer(self, group_id: str, topic: str | None = None) -> WhyAnswer | Future[WhyAnswer]:
         """Explain why a group's consumers receive nothing, or stop: for one topic, or for all that they read."""
         collect = consumer_facts
         return self._answer(
@@ -43,36 +43,38 @@ class Why:
             lambda found: self._in_time(consumer.explain(found)),
         )
 
-    def producer(self, transactional_id: str) -> Answer | Future[Answer]:
+    def producer(self, transactional_id: str) -> WhyAnswer | Future[WhyAnswer]:
         """Explain why a transactional producer was fenced or refused, or what its EndTxn waits for."""
         return self._answer(
             lambda: producer_facts(self._known, transactional_id),
             lambda found: self._in_time(producer.explain(found)),
         )
 
-    def record(self, topic: str, partition: int, offset: int) -> Answer | Future[Answer]:
+    def record(self, topic: str, partition: int, offset: int) -> WhyAnswer | Future[WhyAnswer]:
         """Explain the outcome of a record, and who can see it."""
         collect = record_facts
         return self._answer(lambda: collect(self._known, topic, partition, offset), record.explain)
 
-    def group(self, group_id: str) -> Answer | Future[Answer]:
+    def group(self, group_id: str) -> WhyAnswer | Future[WhyAnswer]:
         """Explain what a group's rebalance waits for, member by member."""
         return self._answer(
             lambda: waiting_facts(self._known, group_id), lambda found: self._in_time(group.explain(found))
         )
 
-    def hanging(self, longer_than_ms: int = LONGER_THAN_MS) -> dict[str, Answer] | Future[dict[str, Answer]]:
+    def hanging(self, longer_than_ms: int = LONGER_THAN_MS) -> dict[str, WhyAnswer] | Future[dict[str, WhyAnswer]]:
         """Explain all that hangs, by subject. Of transactions only those that are open for longer than this."""
         return self._known.services.slices.in_slices(lambda: hanging(self._known, longer_than_ms), ASKING)
 
-    def _in_time(self, answer: Answer) -> Answer:
+    def _in_time(self, answer: WhyAnswer) -> WhyAnswer:
         """Return the answer, extended while the clock is frozen by a sentence that its times do not come."""
         if not self._known.services.clock.is_frozen:
             return answer
-        return Answer((*answer.sentences, STANDS), {**answer.evidence, "clock_is_frozen": True})
+        return WhyAnswer((*answer.sentences, STANDS), {**answer.evidence, "clock_is_frozen": True})
 
-    def _answer(self, collect: Callable[[], Work[Any]], explain: Callable[[Any], Answer]) -> Answer | Future[Answer]:
-        def answer() -> Work[Answer]:
+    def _answer(
+        self, collect: Callable[[], Work[Any]], explain: Callable[[Any], WhyAnswer]
+    ) -> WhyAnswer | Future[WhyAnswer]:
+        def answer() -> Work[WhyAnswer]:
             facts = yield from collect()
             return explain(facts)
 

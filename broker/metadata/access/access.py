@@ -12,7 +12,7 @@ from barnabas.broker.metadata.access.acls import Acls
 from barnabas.broker.metadata.catalogue.catalogue import Catalogue
 from barnabas.broker.runtime.events import Events
 from barnabas.broker.runtime.events.kinds import ACCESS_DENIED
-from barnabas.broker.security.acl.audit import Audit, Denial
+from barnabas.broker.security.acl.audit import AclAudit, Denial
 from barnabas.broker.security.acl.authorizer import Authorizer
 from barnabas.broker.security.acl.index import AclIndex
 from barnabas.broker.security.session.operations import Resource
@@ -26,7 +26,7 @@ _NAMED_AS: Final = {
 """The name of the fact that holds the resource's name, by resource type; `name` for the other types."""
 
 
-class Access(NamedTuple):
+class AccessControl(NamedTuple):
     """The authorizer of a broker, and the ACLs by which it decides."""
 
     acls: Acls
@@ -35,7 +35,7 @@ class Access(NamedTuple):
 
 def access_of(
     config: BrokerConfig, catalogue: Catalogue, random_bytes: Callable[[int], bytes], events: Events
-) -> Access:
+) -> AccessControl:
     """Return the access control that the configuration requires, with the ACLs of the catalogue.
 
     events: receives an event for each denied operation.
@@ -43,9 +43,11 @@ def access_of(
     acls = Acls(catalogue, random_bytes)
     allows_if_no_acl = config.boolean("allow.everyone.if.no.acl.found")
     users = super_users(config.text("super.users"))
-    authorizer = Authorizer(AclIndex(acls.all), users, Audit(partial(_tell, events)), allows_if_no_acl=allows_if_no_acl)
+    authorizer = Authorizer(
+        AclIndex(acls.all), users, AclAudit(partial(_tell, events)), allows_if_no_acl=allows_if_no_acl
+    )
     acls.subscribe(authorizer)
-    return Access(acls, authorizer)
+    return AccessControl(acls, authorizer)
 
 
 def _tell(events: Events, denial: Denial) -> None:

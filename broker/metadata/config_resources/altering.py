@@ -39,7 +39,7 @@ class Resource(Protocol):
     def configs(self) -> Sequence[object]: ...
 
 
-class Answer(Protocol[A_co]):
+class AnswerFactory(Protocol[A_co]):
     """Creates the answer for a resource."""
 
     def __call__(
@@ -61,7 +61,7 @@ class Altered(NamedTuple):
     """The futures of the alterations that are still running."""
 
 
-class Change(NamedTuple):
+class AlterContext(NamedTuple):
     """The context in which settings are changed."""
 
     catalogue: Catalogue
@@ -71,7 +71,9 @@ class Change(NamedTuple):
     validate_only: bool
 
 
-def alter_each(resources: Sequence[R], wish: Wish[R], answer: Answer[A], change: Change) -> list[A] | Future[list[A]]:
+def alter_each(
+    resources: Sequence[R], wish: Wish[R], answer: AnswerFactory[A], change: AlterContext
+) -> list[A] | Future[list[A]]:
     """Alter each resource as `wish` says, which may raise KafkaError. It returns None if it has altered the resource
     itself, or a future if it does so until the future is done.
 
@@ -80,7 +82,7 @@ def alter_each(resources: Sequence[R], wish: Wish[R], answer: Answer[A], change:
     return change.upkeep.to_the_end(lambda: _alter_all(resources, wish, answer, change), CHANGES)
 
 
-def _alter_all(resources: Sequence[R], wish: Wish[R], answer: Answer[A], change: Change) -> Work[list[A]]:
+def _alter_all(resources: Sequence[R], wish: Wish[R], answer: AnswerFactory[A], change: AlterContext) -> Work[list[A]]:
     twice = duplicates((resource.resource_type, resource.resource_name) for resource in resources)
 
     def wanted(resource: R) -> SettingsWish | Future[None] | None:
@@ -116,7 +118,7 @@ def _refusal(awaited: Future[None]) -> KafkaError | None:
     return None
 
 
-def _alter(resources: Sequence[R], wanted: Wish[R], change: Change) -> Altered:
+def _alter(resources: Sequence[R], wanted: Wish[R], change: AlterContext) -> Altered:
     """Alter the resources of one change."""
     refusals: Refusals = {}
     wishes: dict[int, SettingsWish] = {}
@@ -138,7 +140,7 @@ def _alter(resources: Sequence[R], wanted: Wish[R], change: Change) -> Altered:
     return Altered(refusals | dict(zip(wishes, results, strict=True)), to_wait_for)
 
 
-def _answered(resource: Resource, why: KafkaError | None, answer: Answer[A]) -> A:
+def _answered(resource: Resource, why: KafkaError | None, answer: AnswerFactory[A]) -> A:
     return answer(
         error_code=ErrorCode.NONE if why is None else why.code,
         error_message=None if why is None else why.message,

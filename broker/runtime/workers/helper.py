@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import Any
 
 from barnabas import form
-from barnabas.broker.runtime.workers.messages import Assignment, Messages, encode
+from barnabas.broker.runtime.workers.messages import JobAssignment, Messages, encode
 
 _PROGRAM = os.path.join(os.path.dirname(__file__), "__main__.py")
 _READ_BYTES = 1 << 16
@@ -99,7 +99,7 @@ class Helper:
         """The process id."""
         return self._process.pid
 
-    def send(self, assignment: Assignment) -> None:
+    def send(self, assignment: JobAssignment) -> None:
         """Send it a job. If the process has ended, `ended` is about to be called."""
         assert not self._unsent, "one job at a time"
         self.quiet_checks = 0

@@ -16,7 +16,7 @@ from barnabas.broker.runtime.workers.job import Job
 _HEAD = struct.Struct(">I")
 
 
-class Assignment(NamedTuple):
+class JobAssignment(NamedTuple):
     """A job, and its limit of bytes read and written in a second (0: none)."""
 
     job: Job[Any]
@@ -66,7 +66,7 @@ class Failed(NamedTuple):
         return error
 
 
-def encode(message: Assignment | Ready | Progress | Done | Failed) -> bytes:
+def encode(message: JobAssignment | Ready | Progress | Done | Failed) -> bytes:
     """Return a message with its length."""
     import pickle
 

@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from typing import Any, Protocol
 
 from barnabas.broker.runtime.workers.job import Job
-from barnabas.broker.runtime.workers.messages import Assignment, Done, Failed, Messages, Progress, Ready, encode
+from barnabas.broker.runtime.workers.messages import Done, Failed, JobAssignment, Messages, Progress, Ready, encode
 from barnabas.broker.runtime.workers.own_directory import OwnDirectory
 from barnabas.storage.disk.files import Files
 from barnabas.storage.errors import from_os_error
@@ -53,7 +53,7 @@ def main() -> None:
     give_way()
     results = os.dup(1)
     os.dup2(2, 1)  # prints go to the log
-    assignments: SimpleQueue[Assignment] = SimpleQueue()
+    assignments: SimpleQueue[JobAssignment] = SimpleQueue()
     stdin = os.fdopen(0, "rb", buffering=0, closefd=False)
     threading.Thread(target=listen, args=(stdin, assignments.put), daemon=True).start()
 
@@ -82,7 +82,7 @@ class Stdin(Protocol):
         """Read at most so many bytes; none at the end."""
 
 
-def listen(stdin: Stdin, put: Callable[[Assignment], None], end: Callable[[int], Any] = os._exit) -> None:
+def listen(stdin: Stdin, put: Callable[[JobAssignment], None], end: Callable[[int], Any] = os._exit) -> None:
     """Read assignments in a thread and pass them on; end the process at the end of stdin."""
     messages = Messages()
     while data := stdin.read(_READ_BYTES):
@@ -91,7 +91,7 @@ def listen(stdin: Stdin, put: Callable[[Assignment], None], end: Callable[[int],
     end(0)
 
 
-def carry_out(assignment: Assignment, tell: Tell) -> None:
+def carry_out(assignment: JobAssignment, tell: Tell) -> None:
     """Do a job in its directory, and report its result."""
     job = assignment.job
     try:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.runtime.workers.in_slices import JOB, steps_in_slices
 from barnabas.broker.runtime.workers.job import Job
-from barnabas.broker.runtime.workers.messages import Assignment, Done, Failed, Progress
+from barnabas.broker.runtime.workers.messages import Done, Failed, JobAssignment, Progress
 from barnabas.broker.runtime.workers.processes import Processes
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class _Task:
 
     def __init__(
         self,
-        assignment: Assignment,
+        assignment: JobAssignment,
         future: Future[Any],
         on_progress: Callable[[int], None] | None,
         *,
@@ -137,7 +137,7 @@ class Workers:
         if self._is_closed:
             future.cancel()
             return future
-        self._tasks[future] = _Task(Assignment(job, bytes_per_s), future, on_progress, in_background=in_background)
+        self._tasks[future] = _Task(JobAssignment(job, bytes_per_s), future, on_progress, in_background=in_background)
         future.add_done_callback(self._drop)
         self._dispatch()
         return future

@@ -42,7 +42,7 @@ def _nobody(_: Denial) -> None:
     """Ignore the denial."""
 
 
-class Audit:
+class AclAudit:
     """The audit of one authorizer."""
 
     def __init__(self, when_denied: Callable[[Denial], None] = _nobody) -> None:

@@ -18,7 +18,7 @@ from barnabas.broker.security.session.operations import Operation, Resource
 
 if TYPE_CHECKING:
     from barnabas.broker.security.acl.acl import Acl
-    from barnabas.broker.security.acl.audit import Audit
+    from barnabas.broker.security.acl.audit import AclAudit
     from barnabas.broker.security.session.principal import Principal
 
 DECISIONS_MAX = 20_000
@@ -31,7 +31,7 @@ class Authorizer:
     """Decides for all nodes of a broker."""
 
     def __init__(
-        self, index: AclIndex, super_users: Collection[str], audit: Audit, *, allows_if_no_acl: bool = False
+        self, index: AclIndex, super_users: Collection[str], audit: AclAudit, *, allows_if_no_acl: bool = False
     ) -> None:
         """Start with the entries of `index`, only changed by `changed` from now on. `super_users`: as `User:name`."""
         self.audit = audit

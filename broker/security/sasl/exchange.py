@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import Enum
 
-from barnabas.broker.security.sasl.mechanism import AuthenticationFailed, Exchange
+from barnabas.broker.security.sasl.mechanism import Exchange, SaslAuthenticationFailed
 
 
 class Stage(Enum):
@@ -88,7 +88,7 @@ class SaslExchange:
         assert self._exchange is not None, "a handshake begins an exchange"
         try:
             answer = self._exchange.respond(token)
-        except AuthenticationFailed:
+        except SaslAuthenticationFailed:
             self.stage = Stage.FAILED
             raise
         if self._exchange.user is not None:

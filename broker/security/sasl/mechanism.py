@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 
-class AuthenticationFailed(Exception):
+class SaslAuthenticationFailed(Exception):
     """The client is not the user that it claims, or its message is wrong. str() is for the client, `reason` for the
     log.
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from barnabas.broker.security.sasl.mechanism import AuthenticationFailed
+from barnabas.broker.security.sasl.mechanism import SaslAuthenticationFailed
 
 NAME = "OAUTHBEARER"
 MESSAGE_BYTES_MAX = 128 << 10
@@ -58,7 +58,7 @@ class OAuthBearerExchange:
 
     def __init__(self, judge: Callable[[str], Bearer]) -> None:
         self._judge = judge
-        self._refused: AuthenticationFailed | None = None
+        self._refused: SaslAuthenticationFailed | None = None
         self.user: str | None = None
         self.expires_ms: float | None = None
 
@@ -70,10 +70,10 @@ class OAuthBearerExchange:
             bearer = self._judge(bearer_token)
             _check_user(bearer.user)
         except InvalidToken as invalid:
-            self._refused = AuthenticationFailed(invalid.told, f"the token is refused: {invalid}")
+            self._refused = SaslAuthenticationFailed(invalid.told, f"the token is refused: {invalid}")
             return invalid.told.encode()
         if authorization_id and authorization_id != bearer.user:
-            raise AuthenticationFailed(
+            raise SaslAuthenticationFailed(
                 "Authentication failed: Client requested an authorization id that is different from the token's "
                 "principal name"
             )
@@ -108,7 +108,7 @@ def _parts(message: bytes) -> tuple[str, str]:
     return match["authorization_id"] or "", auth["token"]
 
 
-def _refusal() -> AuthenticationFailed:
-    return AuthenticationFailed(
+def _refusal() -> SaslAuthenticationFailed:
+    return SaslAuthenticationFailed(
         f"Authentication failed during authentication due to invalid credentials with SASL mechanism {NAME}"
     )

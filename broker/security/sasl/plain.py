@@ -8,7 +8,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable
 
-from barnabas.broker.security.sasl.mechanism import AuthenticationFailed
+from barnabas.broker.security.sasl.mechanism import SaslAuthenticationFailed
 
 NAME = "PLAIN"
 _USER_OPTION = "user_"
@@ -32,15 +32,15 @@ class PlainExchange:
     def respond(self, token: bytes) -> bytes:
         authorization_id, user, password = _parts(token)
         if not user:
-            raise AuthenticationFailed("Authentication failed: username not specified")
+            raise SaslAuthenticationFailed("Authentication failed: username not specified")
         if not password:
-            raise AuthenticationFailed("Authentication failed: password not specified")
+            raise SaslAuthenticationFailed("Authentication failed: password not specified")
         expected = self._password_of(user)
         is_right = hmac.compare_digest(password.encode(), (expected or "").encode())  # also for an unknown user
         if expected is None or not is_right:
-            raise AuthenticationFailed("Authentication failed: Invalid username or password")
+            raise SaslAuthenticationFailed("Authentication failed: Invalid username or password")
         if authorization_id and authorization_id != user:
-            raise AuthenticationFailed(
+            raise SaslAuthenticationFailed(
                 "Authentication failed: Client requested an authorization id that is different from username"
             )
         self.user = user
@@ -51,8 +51,8 @@ def _parts(token: bytes) -> list[str]:
     try:
         message = token.decode()
     except UnicodeDecodeError:
-        raise AuthenticationFailed("Authentication failed: the token is not UTF-8") from None
+        raise SaslAuthenticationFailed("Authentication failed: the token is not UTF-8") from None
     count = message.count("\0") + 1
     if count != 3:  # checked before the split: half a million parts are 40 MB
-        raise AuthenticationFailed(f"Invalid SASL/PLAIN response: expected 3 tokens, got {count}")
+        raise SaslAuthenticationFailed(f"Invalid SASL/PLAIN response: expected 3 tokens, got {count}")
     return message.split("\0")

@@ -22,7 +22,7 @@ from binascii import Error as NotBase64
 from collections.abc import Callable
 from typing import NamedTuple
 
-from barnabas.broker.security.sasl.mechanism import AuthenticationFailed
+from barnabas.broker.security.sasl.mechanism import SaslAuthenticationFailed
 from barnabas.protocol.security.scram import (
     ITERATIONS_MIN,
     ScramCredential,
@@ -103,7 +103,7 @@ class ScramExchange:
         user = unescaped(match["user"])
         authorization_id = unescaped(match["authorization_id"] or "")
         if authorization_id and authorization_id != user:
-            raise AuthenticationFailed(
+            raise SaslAuthenticationFailed(
                 "Authentication failed: Client requested an authorization id that is different from username"
             )
         credential = self._claim(user, _extensions(match["extensions"]))
@@ -145,8 +145,8 @@ class ScramExchange:
         self.user = self._claimed
         return b"v=" + b64encode(signature(self._mechanism, credential.server_key, signed))
 
-    def _refusal(self) -> AuthenticationFailed:
-        return AuthenticationFailed(
+    def _refusal(self) -> SaslAuthenticationFailed:
+        return SaslAuthenticationFailed(
             "Authentication failed during authentication due to invalid credentials with SASL mechanism "
             f"{self._mechanism.name}"
         )

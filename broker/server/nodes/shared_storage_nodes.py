@@ -28,7 +28,7 @@ from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_ST
 
 if TYPE_CHECKING:
     from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
-    from barnabas.broker.coordinator.runtime.shard import Appended
+    from barnabas.broker.coordinator.runtime.shard import AppendPosition
     from barnabas.broker.metadata.cluster.node_view import Node, NodeView
     from barnabas.broker.metadata.cluster.placement import Placement
     from barnabas.broker.metadata.cluster.topology import PartitionKey
@@ -116,7 +116,9 @@ class SharedStorageNodes:
             leader = self.nodes.of(topic.name, partition_for(transactional_id, len(topic.partitions))).leader
         return self.of_node.get(leader, self.everything).transactions
 
-    def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
+    def append_marker(
+        self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool
+    ) -> AppendPosition:
         """Append a marker through the partition's group coordinator, as `OffsetMarkers.append_marker` requires."""
         coordinator = self._groups_of(partition)
         if coordinator is None:

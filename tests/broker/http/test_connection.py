@@ -12,7 +12,7 @@ from barnabas.broker.http.guard import Guard
 from barnabas.broker.http.pages import JSON_LINES, OK, Page, Pages, Stream, is_loopback
 from barnabas.broker.http.server import CONNECTIONS_MAX, HttpServer
 from barnabas.broker.security.acl.acl import Acl, PatternType, Permission
-from barnabas.broker.security.acl.audit import Audit
+from barnabas.broker.security.acl.audit import AclAudit
 from barnabas.broker.security.acl.authorizer import Authorizer
 from barnabas.broker.security.acl.index import AclIndex
 from barnabas.broker.security.session.operations import CLUSTER_NAME, Operation, Resource
@@ -170,7 +170,7 @@ async def test_rights_with_a_host_hold_for_ipv4_over_an_ipv6_socket() -> None:
         for host, permission in (("*", Permission.ALLOW), ("127.0.0.1", Permission.DENY))
     ]
     site = Site()
-    site.server.guard = Guard(None, site.clock, authorizer=Authorizer(AclIndex(acls), [], Audit()))
+    site.server.guard = Guard(None, site.clock, authorizer=Authorizer(AclIndex(acls), [], AclAudit()))
     for host, status in (("::ffff:127.0.0.1", b"403 Forbidden"), ("::ffff:10.0.0.1", b"404 Not Found")):
         connection = HttpConnection(site.server, Principal(USER, "alice"))
         peer = MemoryTransport(connection, host=host)

@@ -10,7 +10,7 @@ from barnabas.broker.http.guard import Guard, Headers
 from barnabas.broker.http.pages import JSON, Page
 from barnabas.broker.http.passwords import Passwords
 from barnabas.broker.security.acl.acl import Acl, PatternType, Permission
-from barnabas.broker.security.acl.audit import Audit
+from barnabas.broker.security.acl.audit import AclAudit
 from barnabas.broker.security.acl.authorizer import Authorizer
 from barnabas.broker.security.acl.index import AclIndex
 from barnabas.broker.security.sasl.plain import PlainExchange
@@ -46,7 +46,7 @@ class Gate:
             Operation.DESCRIBE,
             Permission.ALLOW,
         )
-        authorizer = Authorizer(AclIndex([may_look]), ["User:admin"], Audit()) if authorizes else None
+        authorizer = Authorizer(AclIndex([may_look]), ["User:admin"], AclAudit()) if authorizes else None
         passwords = Passwords(lambda: PlainExchange(USERS.get), [], b"secret")
         self.guard = Guard(passwords, self.clock, token=token, authorizer=authorizer, delay_ms=DELAY_MS)
 

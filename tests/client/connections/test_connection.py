@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from barnabas.client.addresses import Address
-from barnabas.client.clock import Deadline, SystemClock
-from barnabas.client.connections.connection import SOFTWARE_VERSION, Connection
+from barnabas.client.clock import Deadline, SystemClientClock
+from barnabas.client.connections.connection import SOFTWARE_VERSION, BrokerConnection
 from barnabas.client.errors import ConnectionFailed, UnsupportedByBroker
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.api_versions import ApiVersionsResponse
@@ -22,11 +22,11 @@ HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
 
 
 def soon(timeout_ms: float = 5000) -> Deadline:
-    return Deadline(SystemClock(), timeout_ms)
+    return Deadline(SystemClientClock(), timeout_ms)
 
 
-def connect(broker: ScriptedBroker, timeout_ms: float = 5000) -> Connection:
-    return Connection(Address("127.0.0.1", broker.port), "test", soon(timeout_ms))
+def connect(broker: ScriptedBroker, timeout_ms: float = 5000) -> BrokerConnection:
+    return BrokerConnection(Address("127.0.0.1", broker.port), "test", soon(timeout_ms))
 
 
 def test_the_highest_common_version_is_spoken() -> None:
@@ -77,12 +77,12 @@ def test_a_broker_that_refuses_every_version_is_given_up() -> None:
 def test_nobody_listening_is_said_in_words() -> None:
     port = unused_port()
     with pytest.raises(ConnectionFailed, match=rf"^cannot connect to 127.0.0.1:{port}: connection refused$"):
-        Connection(Address("127.0.0.1", port), None, soon())
+        BrokerConnection(Address("127.0.0.1", port), None, soon())
 
 
 def test_a_host_that_can_have_no_such_name_is_told() -> None:
     with pytest.raises(ConnectionFailed, match=r"^cannot connect to a\.\.b:9092: no name of a host can be like that$"):
-        Connection(Address("a..b", 9092), None, soon())
+        BrokerConnection(Address("a..b", 9092), None, soon())
 
 
 def test_a_hang_up_closes_the_connection_for_good() -> None:
@@ -116,7 +116,7 @@ def test_a_peer_that_is_no_broker_is_named() -> None:
         thread = threading.Thread(target=answer)
         thread.start()
         with pytest.raises(ConnectionFailed, match=r"does not speak Kafka's protocol: HTTP where Kafka is spoken"):
-            Connection(Address(*listener.getsockname()), None, soon())
+            BrokerConnection(Address(*listener.getsockname()), None, soon())
         thread.join()
 
 

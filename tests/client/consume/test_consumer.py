@@ -10,7 +10,7 @@ import pytest
 
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connections.connection import Connection
+from barnabas.client.connections.connection import BrokerConnection
 from barnabas.client.consume.consumer import FAILED_LEADER_MS, Consumer
 from barnabas.client.errors import ConnectionFailed
 from barnabas.client.metadata import TopicPartition
@@ -199,7 +199,7 @@ def notes_of_patience(client: Client, *, is_silent: bool = False) -> list[tuple[
     given: list[tuple[int, int]] = []
     node = client.node
 
-    def noted(node_id: int, deadline: Deadline, purpose: str = "") -> Connection:
+    def noted(node_id: int, deadline: Deadline, purpose: str = "") -> BrokerConnection:
         given.append((node_id, round(deadline.left_s * 1000)))
         if is_silent:
             client.clock.sleep(deadline.left_s + 0.001)
@@ -215,7 +215,7 @@ def test_an_interrupt_between_two_leaders_loses_nothing(leaders: Leaders) -> Non
         values(consumer)
         node = client.node
 
-        def interrupted(node_id: int, deadline: Deadline, purpose: str = "") -> Connection:
+        def interrupted(node_id: int, deadline: Deadline, purpose: str = "") -> BrokerConnection:
             if node_id == 2:
                 raise KeyboardInterrupt
             return node(node_id, deadline, purpose)

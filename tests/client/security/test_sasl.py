@@ -5,7 +5,7 @@ import pytest
 from barnabas.client.addresses import Address
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
-from barnabas.client.connections.connection import Connection, wait_for_answer
+from barnabas.client.connections.connection import BrokerConnection, wait_for_answer
 from barnabas.client.errors import AuthenticationFailed, ConnectionFailed
 from barnabas.client.security.sasl import Authenticator
 from barnabas.client.security.settings import (
@@ -131,7 +131,7 @@ class Session:
         settings = security().sasl
         assert settings is not None
         log_in = Authenticator(settings, self.clock).authenticate
-        self.connection = Connection(Address("127.0.0.1", broker.port), "test", self.soon(), log_in=log_in)
+        self.connection = BrokerConnection(Address("127.0.0.1", broker.port), "test", self.soon(), log_in=log_in)
 
     def soon(self) -> Deadline:
         return Deadline(self.clock, 5000)

@@ -15,7 +15,7 @@ from barnabas.protocol.messages import fetch
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.registry import ApiKey
 from pyspark_barnabas.source.errors import SourceError
-from pyspark_barnabas.source.fetching import Answer, Fetcher, Unfinished
+from pyspark_barnabas.source.fetching import FetchedBatches, Fetcher, Unfinished
 from pyspark_barnabas.source.ranges import OffsetRange
 from tests.support.client_clock import StandingClock
 from tests.support.scripted.broker import HANG_UP, ScriptedBroker
@@ -57,7 +57,7 @@ def fetching(
         yield broker, Fetcher(client, wanted, isolation=isolation, fetch_bytes=1 << 20, patience_ms=patience_ms)
 
 
-def offsets(answers: Iterator[Answer]) -> list[int]:
+def offsets(answers: Iterator[FetchedBatches]) -> list[int]:
     """Where the batches that came begin."""
     return [header.base_offset for answer in answers for header, _ in answer.batches]
 

@@ -44,7 +44,7 @@ def api_of(request: bytes) -> int:
 
 
 class BlockingClock:
-    """A `barnabas.client.clock.Clock`."""
+    """A `barnabas.client.clock.ClientClock`."""
 
     def __init__(self, thread: BlockingThread) -> None:
         self._thread = thread

@@ -13,7 +13,7 @@ import pytest
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.admin.transactions import list_transactions
 from barnabas.client.client import Client
-from barnabas.client.connections.connection import Connection
+from barnabas.client.connections.connection import BrokerConnection
 from barnabas.client.errors import UnsupportedByBroker
 from barnabas.client.offsets import committed_offsets
 from barnabas.protocol.codec.schema import Request
@@ -240,13 +240,13 @@ def test_memory_does_not_grow_with_the_rows(client: Client, query: Query) -> Non
 def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[ApiKey]:
     """How often each API has been asked since it was cleared."""
     counts: Counter[ApiKey] = Counter()
-    send = Connection.send
+    send = BrokerConnection.send
 
-    def counted(connection: Connection, request: Request, *arguments: Any, **named: Any) -> None:
+    def counted(connection: BrokerConnection, request: Request, *arguments: Any, **named: Any) -> None:
         counts[ApiKey(request.__schema__.key or 0)] += 1
         send(connection, request, *arguments, **named)
 
-    monkeypatch.setattr(Connection, "send", counted)
+    monkeypatch.setattr(BrokerConnection, "send", counted)
     return counts
 
 

@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Callable
 
-from barnabas.broker.security.sasl.mechanism import AuthenticationFailed, Exchange
+from barnabas.broker.security.sasl.mechanism import Exchange, SaslAuthenticationFailed
 from barnabas.broker.security.sasl.plain import PlainExchange
 from barnabas.broker.security.sasl.scram import ScramExchange
 from barnabas.protocol.errors import ErrorCode
@@ -54,7 +54,7 @@ class ScriptedSasl:
         assert self._exchange is not None, "a handshake comes first"
         try:
             answer = self._exchange.respond(request.auth_bytes)
-        except AuthenticationFailed as failure:
+        except SaslAuthenticationFailed as failure:
             code = ErrorCode.SASL_AUTHENTICATION_FAILED
             return SaslAuthenticateResponse(error_code=code, error_message=str(failure), auth_bytes=b"")
         is_complete = self._exchange.user is not None

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from barnabas.broker.coordinator.runtime.outcome import Producer
-from barnabas.broker.coordinator.runtime.shard import Appended
+from barnabas.broker.coordinator.runtime.shard import AppendPosition
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.batch import BatchHeader, iter_batches, patch_offset_and_epoch
 from barnabas.protocol.records.builder import NewRecord, build_batch
@@ -46,7 +46,7 @@ class MemoryTopic:
         records: Sequence[tuple[bytes, bytes | None]],
         now_ms: int,
         producer: Producer | None = None,
-    ) -> Appended:
+    ) -> AppendPosition:
         if self.refuse_with is not None:
             raise KafkaError(self.refuse_with)
         rows = [NewRecord(key, value, (), now_ms) for key, value in records]
@@ -57,7 +57,9 @@ class MemoryTopic:
             partition, build_batch(rows, producer_id=producer_id, producer_epoch=epoch, transactional=True)
         )
 
-    def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
+    def append_marker(
+        self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool
+    ) -> AppendPosition:
         if self.refuse_with is not None:
             raise KafkaError(self.refuse_with)
         commit, producer_id, epoch, coordinator_epoch, _, timestamp = marker
@@ -68,7 +70,7 @@ class MemoryTopic:
     def release_marker(self, partition: int, producer_id: int) -> None:
         self.held.remove((partition, producer_id))
 
-    def append_batch(self, partition: int, batch: bytearray) -> Appended:
+    def append_batch(self, partition: int, batch: bytearray) -> AppendPosition:
         """Any batch, as a producer or a transaction coordinator would write it."""
         base_offset = self._end_offsets.get(partition, 0)
         patch_offset_and_epoch(batch, 0, base_offset, 0)
@@ -76,9 +78,9 @@ class MemoryTopic:
         self._end_offsets[partition] = next(iter_batches(batch))[1].next_offset
         self.batches_count += 1
         if self.loop is None:
-            return Appended(base_offset, None)
+            return AppendPosition(base_offset, None)
         self._unsynced.append(self.loop.create_future())
-        return Appended(base_offset, self._unsynced[-1])
+        return AppendPosition(base_offset, self._unsynced[-1])
 
     def unsynced(self, partition: int) -> asyncio.Future[None] | None:
         """Of any partition: they are synced together."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.control.faults.held import BlockedRequest
-from barnabas.broker.control.faults.matching import NOTHING, Asked
+from barnabas.broker.control.faults.matching import NOTHING, RequestNames
 from barnabas.broker.control.faults.naming import asked_by
 from barnabas.broker.control.faults.on_requests.frames import decoded_request
 from barnabas.broker.control.faults.on_requests.matched_request import MatchedRequest
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from barnabas.broker.services import Services
 
 
-def asked_in(services: Services, api: ApiKey, version: int, frame: memoryview, position: int) -> Asked:
+def asked_in(services: Services, api: ApiKey, version: int, frame: memoryview, position: int) -> RequestNames:
     """Return the names in the request of a frame; none if it cannot be decoded, which the entry reports."""
     try:
         request = decoded_request(api, version, frame, position)
@@ -48,7 +48,7 @@ def _topic_name(services: Services, topic_id: bytes) -> str:
     return "" if topic is None else topic.name
 
 
-def _in_session(services: Services, asked: Asked, request: Any) -> Asked:
+def _in_session(services: Services, asked: RequestNames, request: Any) -> RequestNames:
     """Add the rest of its session to the partitions that a Fetch names."""
     if request.session_epoch <= 0:
         return asked
@@ -56,4 +56,4 @@ def _in_session(services: Services, asked: Asked, request: Any) -> Asked:
     for topic, number in services.fetch_sessions.partitions_of(request.session_id):
         name = _topic_name(services, topic) if isinstance(topic, bytes) else topic
         partitions.setdefault(name, set()).add(number)
-    return Asked(partitions=partitions)
+    return RequestNames(partitions=partitions)

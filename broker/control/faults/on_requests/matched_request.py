@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from barnabas.broker.control.faults.matching import Asked
+from barnabas.broker.control.faults.matching import RequestNames
 from barnabas.protocol.registry import ApiKey
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class MatchedRequest(NamedTuple):
     position: int
     correlation_id: int
     client: RequestConnection
-    asked: Asked | None = None
+    asked: RequestNames | None = None
     """The names in it, if they were decoded already."""
 
     def facts(self) -> dict[str, Any]:

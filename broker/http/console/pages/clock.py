@@ -9,7 +9,7 @@ from barnabas.broker.control.time_control.movable_clock import ClockRefused
 from barnabas.broker.control.time_control.words import duration_ms, moment_ms
 from barnabas.broker.http.console.console_context import Observed
 from barnabas.broker.http.console.page import Action, Facts, Page
-from barnabas.broker.http.console.params import CONFLICT, Asked, Refused
+from barnabas.broker.http.console.params import CONFLICT, Refused, RequestParams
 
 if TYPE_CHECKING:
     from barnabas.broker.control.time_control.time_control import ClockState
@@ -20,7 +20,7 @@ _MOVES: set[asyncio.Task[ClockState]] = set()
 """Moves continue to their end, even if the client disconnects."""
 
 
-async def _look(observed: Observed, asked: Asked) -> Facts:
+async def _look(observed: Observed, asked: RequestParams) -> Facts:
     try:
         state = observed.time_control.get().state
     except ClockRefused:
@@ -28,7 +28,7 @@ async def _look(observed: Observed, asked: Asked) -> Facts:
     return {"state": state, "steps": _STEPS, "machine_ms": observed.clock.now_ms()}
 
 
-async def _change(observed: Observed, asked: Asked) -> str:
+async def _change(observed: Observed, asked: RequestParams) -> str:
     what = asked.one_of("what", "freeze", "run", "advance", "at")
     try:
         clock = observed.time_control.get()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from barnabas.broker.http.console.console_context import Observed
     from barnabas.broker.insight.history.history import History
     from barnabas.broker.insight.history.trace_event import TraceEvent
-    from barnabas.broker.insight.why.rules.answer import Answer
+    from barnabas.broker.insight.why.rules.answer import WhyAnswer
     from barnabas.broker.insight.why.why import Why
 
 SHOWN_MAX: Final = 60
@@ -31,7 +31,7 @@ _LEFT_OUT = (kinds.TRANSACTION_WRITING.name, kinds.MARKER_WRITING.name, kinds.GR
 """Omitted, because the event after the write covers them; a write stopped by a fault is shown on the page of faults."""
 
 
-async def why(ask: Callable[[Why], Answer | Future[Answer]], observed: Observed) -> tuple[str, ...] | None:
+async def why(ask: Callable[[Why], WhyAnswer | Future[WhyAnswer]], observed: Observed) -> tuple[str, ...] | None:
     """Return the sentences of an answer; None if queries are not available."""
     if observed.why is None:
         return None

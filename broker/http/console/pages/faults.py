@@ -16,7 +16,7 @@ from barnabas.broker.control.faults.plan.of_points import point_fault, points
 from barnabas.broker.control.faults.registry import NoSuchFault
 from barnabas.broker.http.console.console_context import Observed
 from barnabas.broker.http.console.page import Action, Facts, Page
-from barnabas.broker.http.console.params import CONFLICT, NOT_FOUND, Asked, Refused, whole
+from barnabas.broker.http.console.params import CONFLICT, NOT_FOUND, Refused, RequestParams, whole
 from barnabas.broker.http.console.rendering import url
 from barnabas.broker.http.console.svg.sequence import WIDTH, Mark, Place, drawn, may_of, place_of
 from barnabas.broker.http.console.svg.steps import OTHERS
@@ -31,7 +31,7 @@ _TEXTS = ("transactional_id", "group", "topic", "state", "protocol", "leader_id"
 """Facts of steps that are texts; `is_commit` is a boolean, the others are numbers."""
 
 
-async def _look(observed: Observed, asked: Asked) -> Facts:
+async def _look(observed: Observed, asked: RequestParams) -> Facts:
     built = observed.faults.built
     armed = [] if built is None else list(built.registry.every())
     at, chosen = _marks(armed), asked.word("point")
@@ -99,7 +99,7 @@ def _listed(kind: Kind, at: _At, chosen: str) -> Place:
 # --- the form ---
 
 
-def _form(asked: Asked) -> Facts:
+def _form(asked: RequestParams) -> Facts:
     """Return the values of the form: an example, or a fault at the chosen step, with the given facts."""
     name = asked.word("point")
     if not name:
@@ -135,7 +135,7 @@ def _fact(name: str, text: str) -> str | int | bool:
 # --- actions ---
 
 
-async def _arm(observed: Observed, asked: Asked) -> str:
+async def _arm(observed: Observed, asked: RequestParams) -> str:
     try:
         observed.faults.get().arm_json(asked.needed("plan"))
     except FaultRefused as refusal:
@@ -143,7 +143,7 @@ async def _arm(observed: Observed, asked: Asked) -> str:
     return _HERE
 
 
-async def _change(observed: Observed, asked: Asked) -> str:
+async def _change(observed: Observed, asked: RequestParams) -> str:
     """Release or disarm one fault; or disarm all."""
     registry, what = observed.faults.get().registry, asked.one_of("what", "release", "disarm", "reset")
     try:

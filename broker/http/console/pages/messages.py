@@ -13,7 +13,7 @@ from barnabas.broker.http.console.page import Facts, Page
 from barnabas.broker.http.console.pages import event_history
 from barnabas.broker.http.console.pages.partition import named
 from barnabas.broker.http.console.pages.producing import TRANSACTIONAL_ID
-from barnabas.broker.http.console.params import NOT_FOUND, Asked, Refused, whole
+from barnabas.broker.http.console.params import NOT_FOUND, Refused, RequestParams, whole
 from barnabas.broker.http.console.queries import records as looking
 from barnabas.broker.http.console.queries.records import SHOWN_MAX, VALUE_BYTES_MAX, Found, Seen
 from barnabas.broker.http.console.rendering import url
@@ -32,7 +32,7 @@ HEADERS_MAX = 100
 _HEADER_BYTES_MAX = 4_000
 
 
-async def _list(observed: Observed, asked: Asked) -> Facts:
+async def _list(observed: Observed, asked: RequestParams) -> Facts:
     topic, number = named(observed.services, asked)
     isolation, form = asked.one_of("isolation", *_ISOLATIONS), asked.one_of("as", *_FORMATS)
     where, needle = asked.word("from", _END), asked.word("q")
@@ -113,7 +113,7 @@ def _short(data: bytes | None, form: str) -> str:
     return words.preview(data, 160)
 
 
-async def _one(observed: Observed, asked: Asked) -> Facts:
+async def _one(observed: Observed, asked: RequestParams) -> Facts:
     topic, number = named(observed.services, asked)
     offset = whole("the offset", asked.path["offset"])
     log = observed.services.partitions.get_if_written(topic, number)

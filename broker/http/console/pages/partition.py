@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.http.console import words
 from barnabas.broker.http.console.console_context import Observed
 from barnabas.broker.http.console.page import Facts, Page
-from barnabas.broker.http.console.params import NOT_FOUND, Asked, Refused, whole
+from barnabas.broker.http.console.params import NOT_FOUND, Refused, RequestParams, whole
 from barnabas.broker.http.console.queries import partition as looking
 from barnabas.broker.http.console.queries.partition import Strip
 from barnabas.broker.http.console.svg.strip_view import WIDTH, drawn, style_of
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from barnabas.broker.services import Services
 
 
-def named(services: Services, asked: Asked) -> tuple[str, int]:
+def named(services: Services, asked: RequestParams) -> tuple[str, int]:
     """Return the topic and partition of the path. Raise Refused if they do not exist."""
     topic = services.catalogue.topics.get(asked.path["topic"])
     if topic is None:
@@ -29,7 +29,7 @@ def named(services: Services, asked: Asked) -> tuple[str, int]:
     return topic.name, number
 
 
-async def _look(observed: Observed, asked: Asked) -> Facts:
+async def _look(observed: Observed, asked: RequestParams) -> Facts:
     services = observed.services
     topic, number = named(services, asked)
     first, end, at = (_offset(asked, name) for name in ("from", "to", "at"))
@@ -53,7 +53,7 @@ async def _look(observed: Observed, asked: Asked) -> Facts:
     return facts | {"drawing": drawn(strip, path, at), "batch": batch, "at": at}
 
 
-def _offset(asked: Asked, name: str) -> int | None:
+def _offset(asked: RequestParams, name: str) -> int | None:
     return asked.number(name, 0) if asked.word(name) else None
 
 

@@ -14,7 +14,7 @@ from barnabas.broker.coordinator.transaction.decisions.states import Transaction
 from barnabas.broker.http.console.console_context import Observed
 from barnabas.broker.http.console.page import Action
 from barnabas.broker.http.console.pages.partition import named
-from barnabas.broker.http.console.params import CONFLICT, Asked, Refused
+from barnabas.broker.http.console.params import CONFLICT, Refused, RequestParams
 from barnabas.broker.http.console.queries.transactions import find
 from barnabas.broker.http.console.rendering import url
 from barnabas.broker.runtime.log_lines import line, logger
@@ -29,7 +29,7 @@ TRANSACTIONAL_ID = "barnabas-console"
 _TIMEOUT_MS = 300_000
 
 
-async def _produce(observed: Observed, asked: Asked) -> str:
+async def _produce(observed: Observed, asked: RequestParams) -> str:
     """Produce a record. Raise Refused for internal topics. Raises KafkaError."""
     services = observed.services
     topic, number = named(services, asked)
@@ -89,7 +89,7 @@ def _next_sequence(services: Services, topic: str, number: int, producer_id: int
     return producer.next_sequence if producer is not None and producer.producer_epoch == producer_epoch else 0
 
 
-async def _commit(observed: Observed, asked: Asked) -> str:
+async def _commit(observed: Observed, asked: RequestParams) -> str:
     """Commit the console's transaction, if it is the one that was shown."""
     services = observed.services
     shown = asked.number("producer_id", -1), asked.number("producer_epoch", -1)

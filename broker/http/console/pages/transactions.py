@@ -12,7 +12,7 @@ from barnabas.broker.http.console.console_context import Observed
 from barnabas.broker.http.console.page import Action, Facts, Page
 from barnabas.broker.http.console.pages import event_history
 from barnabas.broker.http.console.pages.producing import TRANSACTIONAL_ID
-from barnabas.broker.http.console.params import CONFLICT, NOT_FOUND, Asked, Refused
+from barnabas.broker.http.console.params import CONFLICT, NOT_FOUND, Refused, RequestParams
 from barnabas.broker.http.console.queries import transactions as looking
 from barnabas.broker.http.console.queries.transactions import Hold
 from barnabas.broker.http.console.rendering import url
@@ -34,7 +34,7 @@ _ENDING = (ErrorCode.NONE, ErrorCode.CONCURRENT_TRANSACTIONS)
 """Answers of InitProducerId when it has begun to abort: success, or a request to retry."""
 
 
-async def _list(observed: Observed, asked: Asked) -> Facts:
+async def _list(observed: Observed, asked: RequestParams) -> Facts:
     services, now_ms = observed.services, observed.now_ms
     which, needle = asked.one_of("which", "all", "open"), asked.word("q")
     begin_loading(services)
@@ -88,7 +88,7 @@ def _kind(txn: Transaction) -> str:
     return "empty"
 
 
-async def _one(observed: Observed, asked: Asked) -> Facts:
+async def _one(observed: Observed, asked: RequestParams) -> Facts:
     services, now_ms = observed.services, observed.now_ms
     transactional_id = asked.needed("id")
     begin_loading(services)
@@ -136,7 +136,7 @@ def _what_abort_does(txn: Transaction, holds: list[Hold], groups: list[str]) -> 
     return said
 
 
-async def _abort(observed: Observed, asked: Asked) -> str:
+async def _abort(observed: Observed, asked: RequestParams) -> str:
     """Abort as `barnabas txn abort` does: InitProducerId for the id fences its producer and ends the transaction."""
     services = observed.services
     transactional_id = asked.needed("id")

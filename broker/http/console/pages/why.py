@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from barnabas.broker.http.console.console_context import Observed
 from barnabas.broker.http.console.page import Facts, Page
-from barnabas.broker.http.console.params import Asked, Refused, whole
+from barnabas.broker.http.console.params import Refused, RequestParams, whole
 from barnabas.broker.http.console.rendering import url
 
 if TYPE_CHECKING:
-    from barnabas.broker.insight.why.rules.answer import Answer
+    from barnabas.broker.insight.why.rules.answer import WhyAnswer
     from barnabas.broker.insight.why.why import Why
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ async def when_there(found: T | Future[T]) -> T:
     return await found if isinstance(found, Future) else found
 
 
-async def _look(observed: Observed, asked: Asked) -> Facts:
+async def _look(observed: Observed, asked: RequestParams) -> Facts:
     question = asked.one_of("ask", _HANGING, _CONSUMER, _PRODUCER, _GROUP, _RECORD)
     given = {name: asked.word(name) for name in ("group", "topic", "transactional_id", "record")}
     facts: Facts = {"ask": question, "given": given, "answers": None}
@@ -41,7 +41,7 @@ async def _look(observed: Observed, asked: Asked) -> Facts:
     return facts | {"answers": [_shown(about, await when_there(asking), None)]}
 
 
-def _asking(why: Why, question: str, asked: Asked) -> tuple[str, Answer | Future[Answer]]:
+def _asking(why: Why, question: str, asked: RequestParams) -> tuple[str, WhyAnswer | Future[WhyAnswer]]:
     """Return the subject of the query, and its answer. Raise Refused if a parameter is missing."""
     if question == _PRODUCER:
         transactional_id = asked.needed("transactional_id")
@@ -64,7 +64,7 @@ def _record(text: str) -> tuple[str, int, int]:
     return topic, whole("the partition", partition), whole("the offset", offset)
 
 
-def _shown(about: str, answer: Answer, href: str | None) -> Facts:
+def _shown(about: str, answer: WhyAnswer, href: str | None) -> Facts:
     evidence = json.dumps(dict(answer.evidence), indent=2, ensure_ascii=False, default=str)
     return {
         "about": about[0].upper() + about[1:],

@@ -56,7 +56,7 @@ class Hold(NamedTuple):
         return self.high_watermark - self.last_stable_offset
 
 
-class Change(NamedTuple):
+class TransactionChange(NamedTuple):
     """A change of an id. offset: of its record in `__transaction_state`. txn: None if the id expired."""
 
     offset: int
@@ -113,7 +113,7 @@ def _hold(services: Services, log: PartitionLog, txn: Transaction) -> Hold:
     return Hold(topic, partition, first, log.last_stable_offset, log.high_watermark, is_first, waiting, groups)
 
 
-def history(services: Services, transactional_id: str) -> Steps[list[Change]]:
+def history(services: Services, transactional_id: str) -> Steps[list[TransactionChange]]:
     """Return, in steps, the last changes of an id, oldest first, in its partition's last records. Raises KafkaError."""
     topic = services.catalogue.topics.get(TRANSACTION_STATE_TOPIC)
     if topic is None:
@@ -123,7 +123,7 @@ def history(services: Services, transactional_id: str) -> Steps[list[Change]]:
         return []
     name = transactional_id.encode("utf-8", "surrogatepass")
     key = b"\0\0" + _length(len(name)) + name  # the encoding of TransactionLogKey
-    found: deque[Change] = deque(maxlen=HISTORY_MAX)
+    found: deque[TransactionChange] = deque(maxlen=HISTORY_MAX)
     offset, end = max(log.log_start_offset, log.log_end_offset - _RECORDS_LOOKED_AT), log.log_end_offset
     while offset < end:
         data = log.read_own(offset, _BYTES_AT_A_TIME)
@@ -138,11 +138,13 @@ def history(services: Services, transactional_id: str) -> Steps[list[Change]]:
     return list(found)
 
 
-def _note_changes(batch: bytes, key: bytes, found: deque[Change]) -> None:
+def _note_changes(batch: bytes, key: bytes, found: deque[TransactionChange]) -> None:
     try:
         for record in iter_records(batch):
             if record.key == key:
                 stored = decode(record.key, record.value)
-                found.append(Change(record.offset, record.timestamp, None if stored is None else stored.stored))
+                found.append(
+                    TransactionChange(record.offset, record.timestamp, None if stored is None else stored.stored)
+                )
     except DecodeError:
         return  # unreadable records are reported where partitions are checked, not here

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from barnabas.broker.coordinator.transaction.decisions.model import Transaction
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.broker.http.console import words
-from barnabas.broker.http.console.queries.transactions import Change
+from barnabas.broker.http.console.queries.transactions import TransactionChange
 
 WIDTH = 1000
 _STATE = TransactionState
@@ -57,7 +57,7 @@ class Timeline(NamedTuple):
     """The newest first."""
 
 
-def timeline(changes: Sequence[Change], now_ms: int) -> Timeline | None:
+def timeline(changes: Sequence[TransactionChange], now_ms: int) -> Timeline | None:
     """Draw the timeline; return None if there are no changes."""
     if not changes:
         return None
@@ -80,7 +80,7 @@ def timeline(changes: Sequence[Change], now_ms: int) -> Timeline | None:
     return Timeline(begin_ms, end_ms, spans, marks, events[::-1])
 
 
-def _with_ends(changes: Sequence[Change], end_ms: int) -> Iterator[tuple[Change, int]]:
+def _with_ends(changes: Sequence[TransactionChange], end_ms: int) -> Iterator[tuple[TransactionChange, int]]:
     ends = [change.timestamp_ms for change in changes[1:]]
     return zip(changes, [*ends, end_ms], strict=True)
 
@@ -91,7 +91,7 @@ def _kind(txn: Transaction | None) -> str:
     return _SPAN_KINDS.get(txn.state) or _MARK_KINDS.get(txn.state) or "empty"
 
 
-def _event(before: Change | None, change: Change) -> Event:
+def _event(before: TransactionChange | None, change: TransactionChange) -> Event:
     txn, was = change.txn, before and before.txn
     producer = "" if txn is None else f"{txn.producer_id}, epoch {txn.producer_epoch}"
     kind = FENCE if _fences(was, txn) else TIMEOUT if _is_timeout(was, txn) else _kind(txn)

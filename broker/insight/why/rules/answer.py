@@ -13,7 +13,7 @@ STANDS = (
 """Added to answers about waits while the clock is frozen."""
 
 
-class Answer(NamedTuple):
+class WhyAnswer(NamedTuple):
     """The answer to a query of `why`. str() is the sentences, a line each."""
 
     sentences: tuple[str, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from barnabas.broker.insight.why.rules.answer import Answer, evidence
+from barnabas.broker.insight.why.rules.answer import WhyAnswer, evidence
 from barnabas.broker.insight.why.rules.group import GroupFacts, is_rebalancing
 from barnabas.broker.insight.why.rules.group import sentences as group_sentences
 from barnabas.broker.insight.why.rules.held import HeldRequests
@@ -97,9 +97,9 @@ class ConsumerFacts(NamedTuple):
     """Their recent refusals."""
 
 
-def explain(facts: ConsumerFacts) -> Answer:
+def explain(facts: ConsumerFacts) -> WhyAnswer:
     """Return the answer to `why consumer`."""
-    return Answer((*held_sentences(facts.held), *beside(facts.kept_out, _sentences(facts))), evidence(facts))
+    return WhyAnswer((*held_sentences(facts.held), *beside(facts.kept_out, _sentences(facts))), evidence(facts))
 
 
 def _sentences(facts: ConsumerFacts) -> list[str]:

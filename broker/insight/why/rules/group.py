@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from barnabas.broker.insight.why.rules.answer import Answer, evidence
+from barnabas.broker.insight.why.rules.answer import WhyAnswer, evidence
 from barnabas.broker.insight.why.rules.held import HeldRequests
 from barnabas.broker.insight.why.rules.held import sentences as held_sentences
 from barnabas.broker.insight.why.rules.refused_clients import RefusedClients, beside
@@ -98,9 +98,9 @@ class GroupFacts(NamedTuple):
     """Recent refusals of its clients."""
 
 
-def explain(facts: GroupFacts) -> Answer:
+def explain(facts: GroupFacts) -> WhyAnswer:
     """Return the answer to `why group`."""
-    return Answer((*held_sentences(facts.held), *beside(facts.kept_out, sentences(facts))), evidence(facts))
+    return WhyAnswer((*held_sentences(facts.held), *beside(facts.kept_out, sentences(facts))), evidence(facts))
 
 
 def is_rebalancing(facts: GroupFacts) -> bool:

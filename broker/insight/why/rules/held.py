@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from barnabas.broker.insight.why.rules.answer import Answer, plain
+from barnabas.broker.insight.why.rules.answer import WhyAnswer, plain
 from barnabas.broker.insight.why.rules.words import counted, duration, named
 
 SHOWN_MAX = 5
@@ -51,9 +51,9 @@ def sentences(held: HeldRequests | None) -> list[str]:
     return [*told, f"Faults hold up {counted(more, 'more request')} of this."] if more > 0 else told
 
 
-def explain(held: HeldRequests) -> Answer:
+def explain(held: HeldRequests) -> WhyAnswer:
     """Return the answer about everything that a fault holds up."""
-    return Answer(tuple(sentences(held)), {"held": plain(held)})
+    return WhyAnswer(tuple(sentences(held)), {"held": plain(held)})
 
 
 def _sentence(held: HeldFacts) -> str:

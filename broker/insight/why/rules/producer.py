@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from barnabas.broker.insight.why.rules.answer import Answer, evidence
+from barnabas.broker.insight.why.rules.answer import WhyAnswer, evidence
 from barnabas.broker.insight.why.rules.held import HeldRequests
 from barnabas.broker.insight.why.rules.held import sentences as held_sentences
 from barnabas.broker.insight.why.rules.refused_clients import RefusedClients, beside
@@ -65,9 +65,9 @@ class ProducerFacts(NamedTuple):
     """Whether a history is stored."""
 
 
-def explain(facts: ProducerFacts) -> Answer:
+def explain(facts: ProducerFacts) -> WhyAnswer:
     """Return the answer to `why producer`."""
-    return Answer((*held_sentences(facts.held), *beside(facts.kept_out, _sentences(facts))), evidence(facts))
+    return WhyAnswer((*held_sentences(facts.held), *beside(facts.kept_out, _sentences(facts))), evidence(facts))
 
 
 def _sentences(facts: ProducerFacts) -> list[str]:

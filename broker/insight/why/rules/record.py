@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from barnabas.broker.insight.why.rules.answer import Answer, evidence
+from barnabas.broker.insight.why.rules.answer import WhyAnswer, evidence
 from barnabas.broker.insight.why.rules.transaction import TransactionFacts, waits_for, whose
 from barnabas.broker.insight.why.rules.words import moment, named
 
@@ -78,9 +78,9 @@ class RecordFacts(NamedTuple):
         return f"{named(self.topic)}-{self.partition}"
 
 
-def explain(facts: RecordFacts) -> Answer:
+def explain(facts: RecordFacts) -> WhyAnswer:
     """Return the answer to `why record`."""
-    return Answer(tuple(_sentences(facts)), evidence(facts))
+    return WhyAnswer(tuple(_sentences(facts)), evidence(facts))
 
 
 def _sentences(facts: RecordFacts) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shlex import quote
 from typing import Final, NamedTuple
 
-from barnabas.broker.insight.why.rules.answer import Answer, plain
+from barnabas.broker.insight.why.rules.answer import WhyAnswer, plain
 from barnabas.broker.insight.why.rules.words import counted, duration, listed, named
 
 SHOWN_MAX: Final = 3
@@ -118,9 +118,9 @@ def _is_over(kept_out: RefusedClients) -> bool:
     return not kept_out.denials and all(ago_ms > LATELY_MS for ago_ms in agos_ms)
 
 
-def explain(kept_out: RefusedClients) -> Answer:
+def explain(kept_out: RefusedClients) -> WhyAnswer:
     """Return the answer about the refusals of all clients."""
-    return Answer(tuple(sentences(kept_out)), {"kept_out": plain(kept_out)})
+    return WhyAnswer(tuple(sentences(kept_out)), {"kept_out": plain(kept_out)})
 
 
 # --- rights ---

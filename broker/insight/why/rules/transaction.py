@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from barnabas.broker.insight.why.rules.answer import Answer, evidence
+from barnabas.broker.insight.why.rules.answer import WhyAnswer, evidence
 from barnabas.broker.insight.why.rules.held import HeldFacts
 from barnabas.broker.insight.why.rules.words import as_argument, counted, duration, listed, moment, named
 
@@ -57,10 +57,10 @@ def whose(txn: TransactionFacts) -> str:
     return name if txn.age_ms is None else f"{name}, begun {duration(txn.age_ms)} ago"
 
 
-def explain(txn: TransactionFacts) -> Answer:
+def explain(txn: TransactionFacts) -> WhyAnswer:
     """Return the answer about a transaction that a partition waits for."""
     first = f"{txn.where} is held at offset {txn.start_offset} by {whose(txn)}."
-    return Answer((first, *waits_for(txn)), evidence(txn))
+    return WhyAnswer((first, *waits_for(txn)), evidence(txn))
 
 
 def waits_for(txn: TransactionFacts) -> list[str]:

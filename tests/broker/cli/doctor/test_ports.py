@@ -10,7 +10,7 @@ from barnabas.broker.cli.doctor import ports
 from barnabas.broker.cli.doctor.finding import Finding
 from barnabas.broker.config import BrokerConfig, load_config
 from barnabas.broker.config.environment import Environment
-from barnabas.client.clock import SystemClock
+from barnabas.client.clock import SystemClientClock
 from tests.support.ipv6 import speaks_ipv6
 from tests.support.ports import unused_port
 from tests.support.processes.forwarder import Forwarder
@@ -24,7 +24,7 @@ def config(*settings: str, is_container: bool = False) -> BrokerConfig:
 
 
 def examine(*settings: str, is_container: bool = False, timeout_ms: int = PATIENCE_MS) -> dict[str, Finding]:
-    found = ports.examine(config(*settings, is_container=is_container), SystemClock(), timeout_ms)
+    found = ports.examine(config(*settings, is_container=is_container), SystemClientClock(), timeout_ms)
     return {each.check: each for each in found}
 
 
@@ -119,7 +119,7 @@ def test_in_a_container_the_rule_of_mapped_ports_is_told(free: int) -> None:
 def test_another_program_on_the_loopback_of_ipv6_is_told() -> None:
     with socket.create_server(("::1", 0), family=socket.AF_INET6) as other:
         port = other.getsockname()[1]
-        found = ports.examine(config(f"listeners=PLAINTEXT://127.0.0.1:{port}"), SystemClock(), PATIENCE_MS)
+        found = ports.examine(config(f"listeners=PLAINTEXT://127.0.0.1:{port}"), SystemClientClock(), PATIENCE_MS)
     assert [each.level for each in found] == ["ok", "warning", "ok"]
     assert f"[::1]:{port} is in use by process {os.getpid()}" in found[1].says
 

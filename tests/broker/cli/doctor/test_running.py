@@ -14,7 +14,7 @@ from barnabas.broker.metadata.image.topics import NewTopic
 from barnabas.broker.network.bound import bind_listeners
 from barnabas.broker.server.start import start_broker
 from barnabas.client.addresses import Address
-from barnabas.client.clock import SystemClock
+from barnabas.client.clock import SystemClientClock
 from barnabas.protocol.errors import KafkaError
 from tests.support.processes.forwarder import Forwarder
 
@@ -34,7 +34,7 @@ async def broker(data_dir: Path, *settings: str) -> AsyncIterator[Address]:
 
 
 async def examine(*addresses: Address) -> dict[str, Finding]:
-    found = await asyncio.to_thread(running.examine, addresses, SystemClock(), TIMEOUT_MS)
+    found = await asyncio.to_thread(running.examine, addresses, SystemClientClock(), TIMEOUT_MS)
     return {each.check: each for each in found}
 
 

@@ -4,28 +4,28 @@ import pytest
 
 from barnabas.broker.clients.quotas.limits import Entity, Part, Sharing
 from barnabas.broker.clients.quotas.mutations import MutationQuotas, Mutations
-from barnabas.broker.clients.quotas.rates import Client, RateQuotas
+from barnabas.broker.clients.quotas.rates import QuotaClient, RateQuotas
 from barnabas.broker.clients.quotas.sensors import EXPIRES_AFTER_MS, SENSORS_MAX, Sensors
 from barnabas.broker.clients.quotas.windows import WindowSettings
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 SETTINGS = WindowSettings(11, 1000)
-ALICE = Client("alice", "app")
+ALICE = QuotaClient("alice", "app")
 
 
 def test_two_clients_of_a_user_share_the_users_quota() -> None:
     quotas = RateQuotas(SETTINGS)
     quotas.limits.set(Entity("alice"), 1000)
     assert quotas.record(ALICE, 10_000, 0) == 0
-    assert quotas.record(Client("alice", "other"), 1_000, 0) == 1000
-    assert quotas.record(Client("bob", "app"), 10**9, 0) == 0
+    assert quotas.record(QuotaClient("alice", "other"), 1_000, 0) == 1000
+    assert quotas.record(QuotaClient("bob", "app"), 10**9, 0) == 0
 
 
 def test_of_a_default_each_has_one_for_itself() -> None:
     quotas = RateQuotas(SETTINGS)
     quotas.limits.set(Entity(Part.DEFAULT), 1000)
     assert quotas.record(ALICE, 11_000, 0) == 1000
-    assert quotas.record(Client("bob", "app"), 10_000, 0) == 0
+    assert quotas.record(QuotaClient("bob", "app"), 10_000, 0) == 0
 
 
 def test_a_change_acts_on_what_was_used_before() -> None:

@@ -2,9 +2,9 @@
 
 from barnabas.broker.clients.telemetry import series as limits
 from barnabas.broker.clients.telemetry.points import Histogram, Point
-from barnabas.broker.clients.telemetry.series import Client, PushedSeries
+from barnabas.broker.clients.telemetry.series import PushedSeries, TelemetryClient
 
-A, B = Client("a", "one"), Client("b", "two")
+A, B = TelemetryClient("a", "one"), TelemetryClient("b", "two")
 
 
 def test_a_value_takes_the_place_of_the_last_and_a_delta_is_added() -> None:
@@ -25,7 +25,7 @@ def test_a_client_has_only_so_many_series_and_all_have() -> None:
     assert (len(kept), kept.left_out) == (limits.SERIES_OF_CLIENT_MAX, 3)
     for client in range(10):
         for number in range(limits.SERIES_OF_CLIENT_MAX):
-            kept.add(Client(str(client), ""), Point(f"n{number}", (), 1.0))
+            kept.add(TelemetryClient(str(client), ""), Point(f"n{number}", (), 1.0))
     assert len(kept) == limits.SERIES_MAX
     kept.add(A, Point("n0", (), 5.0))  # one that is there is still told
     assert next(kept.of(A)) == ("n0", {}, 5.0)
@@ -38,15 +38,15 @@ def test_text_is_bounded_and_a_client_that_is_gone_makes_room() -> None:
     long = "x" * (limits.TEXT_OF_SERIES_MAX - 20)
     for client in range(5):
         for number in range(1_000):
-            kept.add(Client(str(client), ""), Point(str(number), (("label", long),), 1.0))
+            kept.add(TelemetryClient(str(client), ""), Point(str(number), (("label", long),), 1.0))
     assert len(kept) < 5_000
     full = len(kept)
     kept.add(A, Point("late", (("label", long),), 1.0))
     assert len(kept) == full
-    kept.forget(Client("0", ""))
+    kept.forget(TelemetryClient("0", ""))
     kept.add(A, Point("late", (("label", long),), 1.0))
     assert [name for name, _, _ in kept.of(A)] == ["late"]
-    kept.forget(Client("nobody", ""))
+    kept.forget(TelemetryClient("nobody", ""))
 
 
 def histogram(*counts: int, total: float | None = 1.0) -> Histogram:

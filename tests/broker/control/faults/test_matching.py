@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.control.faults.matching import (
-    Asked,
     Chances,
     DiskPlace,
+    RequestNames,
     fits,
     matches_body,
     matches_disk,
@@ -38,7 +38,7 @@ def test_everything_else_stands_for_itself(pattern: str, text: str) -> None:
     assert fits(pattern, pattern)
 
 
-ASKED = Asked(partitions={"orders": {0, 1}, "bills": None}, groups=["g1"], transactional_ids=["tx"])
+ASKED = RequestNames(partitions={"orders": {0, 1}, "bills": None}, groups=["g1"], transactional_ids=["tx"])
 
 
 @pytest.mark.parametrize(

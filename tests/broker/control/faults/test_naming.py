@@ -3,7 +3,7 @@
 import pytest
 
 from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE, ApiRow
-from barnabas.broker.control.faults.matching import Asked
+from barnabas.broker.control.faults.matching import RequestNames
 from barnabas.broker.control.faults.naming import asked_by, named_by
 from barnabas.protocol.codec.schema import FieldType, Request, Struct, default_instance
 from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
@@ -102,7 +102,7 @@ def test_one_request_in_full() -> None:
         ],
     )
     asked = asked_by(ApiKey.ADD_PARTITIONS_TO_TXN, request, lambda _: "")
-    assert asked == Asked(partitions={"a": {0, 2}, "b": {1}}, groups=[], transactional_ids=["tx"])
+    assert asked == RequestNames(partitions={"a": {0, 2}, "b": {1}}, groups=[], transactional_ids=["tx"])
 
 
 def test_a_topic_whose_id_is_unknown_has_no_name_to_match() -> None:

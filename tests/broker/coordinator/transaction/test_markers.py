@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.coordinator.runtime.shard import Appended
+from barnabas.broker.coordinator.runtime.shard import AppendPosition
 from barnabas.broker.coordinator.transaction import markers
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState as S
 from barnabas.broker.coordinator.transaction.prepared_transactions import finish_transactions
@@ -194,11 +194,13 @@ class Offsets:
         self.is_loading = True
         self.told: list[tuple[object, ...]] = []
 
-    def append_marker(self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool) -> Appended:
+    def append_marker(
+        self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool
+    ) -> AppendPosition:
         if self.is_loading:
             raise KafkaError(E.NOT_LEADER_OR_FOLLOWER)
         self.told.append(("append", partition, marker.commit, hold))
-        return Appended(0, None)
+        return AppendPosition(0, None)
 
     def release_marker(self, partition: int, producer_id: int, is_commit: bool) -> None:
         self.told.append(("release", partition, is_commit, self.world.shown()))

@@ -6,7 +6,7 @@ import pytest
 
 from barnabas.broker.coordinator.transaction.decisions.model import Transaction
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
-from barnabas.broker.http.console.queries.transactions import Change
+from barnabas.broker.http.console.queries.transactions import TransactionChange
 from barnabas.broker.http.console.svg.timeline import WIDTH, timeline
 from tests.support.console.world import Console
 from tests.support.inspected_broker import TIMEOUT_MS, Inspected
@@ -116,7 +116,7 @@ def test_a_timeline_is_drawn_in_time() -> None:
     done = prepared._replace(state=TransactionState.COMPLETE_COMMIT)
     fencer = txn._replace(producer_epoch=1)
     times = ((txn, 0), (begun, 100), (prepared, 300), (done, 350), (fencer, 400))
-    line = timeline([Change(number, ms, each) for number, (each, ms) in enumerate(times)], 10_000)
+    line = timeline([TransactionChange(number, ms, each) for number, (each, ms) in enumerate(times)], 10_000)
     assert line is not None
     assert (line.begin_ms, line.end_ms) == (0, 400)
     assert [(span.kind, span.x, span.width) for span in line.spans] == [("open", 250, 500), ("prepared", 750, 125)]
@@ -125,7 +125,7 @@ def test_a_timeline_is_drawn_in_time() -> None:
     assert line.events[0].sentence.endswith("it is 7, epoch 1, and fences 7, epoch 0.")
     assert timeline([], 0) is None
     late = prepared._replace(state=TransactionState.PREPARE_ABORT, last_update_timestamp_ms=60_100)
-    over = timeline([Change(0, 100, begun), Change(1, 60_100, late)], 60_100)
+    over = timeline([TransactionChange(0, 100, begun), TransactionChange(1, 60_100, late)], 60_100)
     assert over is not None
     assert [(mark.kind, mark.x) for mark in over.marks] == [("timeout", WIDTH)]
     assert over.marks[0].sentence.startswith("The abort was decided: its timeout of 1 min was over.")

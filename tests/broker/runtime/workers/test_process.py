@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.runtime.workers.helper import command, start
-from barnabas.broker.runtime.workers.messages import Assignment, Done, Failed, Messages, Progress, Ready, encode
+from barnabas.broker.runtime.workers.messages import Done, Failed, JobAssignment, Messages, Progress, Ready, encode
 from barnabas.broker.runtime.workers.own_directory import OwnDirectory
 from barnabas.broker.runtime.workers.process import Pace, go_through, listen
 from barnabas.storage.disk.files import RealFiles
@@ -39,7 +39,7 @@ def test_a_process_ends_with_its_stdin_whatever_it_is_at(tmp_path: Path) -> None
     assert process.stdin is not None
     assert process.stdout is not None
     with process.stdout:
-        process.stdin.write(encode(Assignment(Hold(str(tmp_path)))))
+        process.stdin.write(encode(JobAssignment(Hold(str(tmp_path)))))
         waiting.until((tmp_path / "begun").exists)
         process.stdin.close()
         assert process.wait(PATIENCE_S) == 0
@@ -54,7 +54,7 @@ def test_a_process_leaves_the_stop_of_a_service_to_its_broker(tmp_path: Path) ->
         assert list(messages.feed(process.stdout.read(1000))) == [Ready()]
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGINT)
-        process.stdin.write(encode(Assignment(Count(str(tmp_path)))))
+        process.stdin.write(encode(JobAssignment(Count(str(tmp_path)))))
         answer: list[Any] = []
         while not answer or answer[-1] == Progress(30):
             answer += messages.feed(process.stdout.read(1000))
@@ -72,7 +72,7 @@ def test_two_jobs_in_one_directory_wait_for_each_other(tmp_path: Path, monkeypat
         own = OwnDirectory(str(tmp_path))
         messages = Messages()
         assert list(messages.feed(process.stdout.read(1000))) == [Ready()]
-        process.stdin.write(encode(Assignment(Hold(str(tmp_path)))))
+        process.stdin.write(encode(JobAssignment(Hold(str(tmp_path)))))
         waiting.until(lambda: _is_waiting_for_a_lock(process.pid))
         assert os.listdir(tmp_path) == []
         own.leave()
@@ -110,9 +110,9 @@ def test_an_error_that_cannot_be_sent_is_told_by_its_text() -> None:
 
 
 def test_the_end_of_stdin_is_the_end() -> None:
-    put: list[Assignment] = []
+    put: list[JobAssignment] = []
     ended: list[int] = []
-    sent = Assignment(Count("/x"))
+    sent = JobAssignment(Count("/x"))
     listen(io.BytesIO(encode(sent)), put.append, ended.append)
     assert (put, ended) == ([sent], [0])
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barnabas.broker.security.acl.acl import Acl, AclFilter, PatternType, Permission
-from barnabas.broker.security.acl.audit import Audit
+from barnabas.broker.security.acl.audit import AclAudit
 from barnabas.broker.security.acl.authorizer import DECISIONS_MAX, NAME_KEPT_MAX, Authorizer
 from barnabas.broker.security.acl.index import AclIndex
 from barnabas.broker.security.acl.rights import Rights
@@ -52,7 +52,7 @@ _Asked = tuple[Principal, str, Operation, Resource, str]
 
 
 def authorizer(acls: Sequence[Acl] = (), *, allows_if_no_acl: bool = False) -> Authorizer:
-    return Authorizer(AclIndex(acls), ["User:root"], Audit(), allows_if_no_acl=allows_if_no_acl)
+    return Authorizer(AclIndex(acls), ["User:root"], AclAudit(), allows_if_no_acl=allows_if_no_acl)
 
 
 def _is_for(acl: Acl, principal: Principal, host: str) -> bool:

@@ -3,7 +3,7 @@
 import pytest
 
 from barnabas.broker.security.sasl.exchange import IllegalStage, SaslExchange, Stage, UnsupportedMechanism
-from barnabas.broker.security.sasl.mechanism import AuthenticationFailed
+from barnabas.broker.security.sasl.mechanism import SaslAuthenticationFailed
 from barnabas.broker.security.sasl.plain import PlainExchange
 
 
@@ -35,7 +35,7 @@ def test_a_mechanism_that_is_not_there_ends_it(conversation: SaslExchange) -> No
 
 def test_a_wrong_password_ends_it(conversation: SaslExchange) -> None:
     conversation.choose("PLAIN", tokens_are_bare=False)
-    with pytest.raises(AuthenticationFailed):
+    with pytest.raises(SaslAuthenticationFailed):
         conversation.respond(b"\0alice\0wrong")
     with pytest.raises(IllegalStage):
         conversation.respond(b"\0alice\0secret")

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from barnabas.broker.security.sasl.mechanism import AuthenticationFailed
+from barnabas.broker.security.sasl.mechanism import SaslAuthenticationFailed
 from barnabas.broker.security.sasl.oauthbearer import MESSAGE_BYTES_MAX, InvalidToken, OAuthBearerExchange
 from barnabas.broker.security.sasl.unsecured_tokens import judge, rules_in
 
@@ -39,7 +39,7 @@ def test_a_good_token_says_who_it_is_and_until_when() -> None:
 
 
 def test_another_authorization_id_is_refused() -> None:
-    with pytest.raises(AuthenticationFailed, match="different from the token's principal name"):
+    with pytest.raises(SaslAuthenticationFailed, match="different from the token's principal name"):
         exchange().respond(message(token(GOOD), "n,a=bob,"))
 
 
@@ -71,7 +71,7 @@ def test_a_token_that_is_no_good_is_told_and_then_refused(bad: str) -> None:
     asked = exchange()
     assert asked.respond(message(bad)) == b'{"status":"invalid_token"}'
     assert asked.user is None
-    with pytest.raises(AuthenticationFailed, match="invalid_token"):
+    with pytest.raises(SaslAuthenticationFailed, match="invalid_token"):
         asked.respond(b"\x01")
     assert asked.user is None
 
@@ -109,7 +109,7 @@ def test_options_name_claims_scope_and_skew() -> None:
     ids=range(9),
 )
 def test_what_is_no_message_of_the_mechanism_is_refused(said: bytes) -> None:
-    with pytest.raises(AuthenticationFailed, match=REFUSED):
+    with pytest.raises(SaslAuthenticationFailed, match=REFUSED):
         exchange().respond(said)
 
 
@@ -119,7 +119,7 @@ def test_why_a_token_is_no_good_is_for_the_log_alone() -> None:
         judge(rules_in({}), lambda: NOW_S * 1000, expired)
     asked = exchange()
     asked.respond(message(expired))
-    with pytest.raises(AuthenticationFailed) as refused:
+    with pytest.raises(SaslAuthenticationFailed) as refused:
         asked.respond(b"\x01")
     assert (str(refused.value), refused.value.reason) == (
         '{"status":"invalid_token"}',

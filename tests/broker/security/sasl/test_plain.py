@@ -4,7 +4,7 @@ import hmac
 
 import pytest
 
-from barnabas.broker.security.sasl.mechanism import AuthenticationFailed
+from barnabas.broker.security.sasl.mechanism import SaslAuthenticationFailed
 from barnabas.broker.security.sasl.plain import PlainExchange, users_in
 
 USERS = users_in({"username": "admin", "password": "admin-secret", "user_alice": "secret", "user_bob": "ключ"})
@@ -33,7 +33,7 @@ def test_who_knows_the_password_is_let_in(token: str) -> None:
 )
 def test_others_are_refused(token: bytes, message: str) -> None:
     exchange = PlainExchange(USERS.get)
-    with pytest.raises(AuthenticationFailed, match=message):
+    with pytest.raises(SaslAuthenticationFailed, match=message):
         exchange.respond(token)
     assert exchange.user is None
 
@@ -47,6 +47,6 @@ def test_a_password_is_compared_also_for_a_user_there_is_not(user: str, monkeypa
         return given == expected
 
     monkeypatch.setattr(hmac, "compare_digest", comparing)
-    with pytest.raises(AuthenticationFailed):
+    with pytest.raises(SaslAuthenticationFailed):
         PlainExchange(USERS.get).respond(f"\0{user}\0wrong".encode())
     assert compared == [b"wrong"]

@@ -4,7 +4,7 @@ from base64 import b64decode
 
 import pytest
 
-from barnabas.broker.security.sasl.mechanism import AuthenticationFailed
+from barnabas.broker.security.sasl.mechanism import SaslAuthenticationFailed
 from barnabas.broker.security.sasl.scram import ScramExchange, TokenLogin
 from barnabas.protocol.security.scram import (
     MECHANISMS,
@@ -84,13 +84,13 @@ def test_a_token_is_not_taken_with_its_namesakes_password() -> None:
     world = by_token(SCRAM_SHA_256)
     first = FIRST + b",tokenauth=true"
     answer = world.respond(first)
-    with pytest.raises(AuthenticationFailed, match=REFUSED):
+    with pytest.raises(SaslAuthenticationFailed, match=REFUSED):
         world.respond(final(SCRAM_SHA_256, answer, "pencil", first))
     assert world.user is None
 
 
 def test_who_speaks_for_somebody_else_than_the_token_is_refused() -> None:
-    with pytest.raises(AuthenticationFailed, match="authorization id that is different from username"):
+    with pytest.raises(SaslAuthenticationFailed, match="authorization id that is different from username"):
         by_token(SCRAM_SHA_256).respond(b"n,a=alice,n=user,r=abc,tokenauth=true")
 
 
@@ -106,7 +106,7 @@ def test_who_speaks_for_somebody_else_than_the_token_is_refused() -> None:
     ],
 )
 def test_a_first_message_that_is_none_or_names_a_token_there_is_not_is_refused(message: bytes) -> None:
-    with pytest.raises(AuthenticationFailed, match=REFUSED):
+    with pytest.raises(SaslAuthenticationFailed, match=REFUSED):
         exchange().respond(message)
 
 
@@ -116,12 +116,12 @@ def test_a_first_message_that_is_none_or_names_a_token_there_is_not_is_refused(m
 def test_a_second_message_that_is_none_is_refused(message: bytes) -> None:
     world = exchange()
     nonce = world.respond(FIRST).split(b",")[0][2:]
-    with pytest.raises(AuthenticationFailed, match=REFUSED):
+    with pytest.raises(SaslAuthenticationFailed, match=REFUSED):
         world.respond(message.replace(b"{nonce}", nonce))
 
 
 def test_a_credential_of_too_few_iterations_is_not_used() -> None:
-    with pytest.raises(AuthenticationFailed, match=REFUSED):
+    with pytest.raises(SaslAuthenticationFailed, match=REFUSED):
         exchange(user=credential(SCRAM_SHA_256, iterations=4095)).respond(FIRST)
 
 

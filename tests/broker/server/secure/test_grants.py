@@ -8,7 +8,7 @@ import pytest
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.metadata.access.acls import Acls
 from barnabas.broker.security.acl.acl import Acl, AclFilter
-from barnabas.broker.security.acl.audit import Audit
+from barnabas.broker.security.acl.audit import AclAudit
 from barnabas.broker.security.acl.authorizer import Authorizer
 from barnabas.broker.security.acl.index import AclIndex
 from barnabas.broker.security.session.operations import CLUSTER_NAME, Operation, Resource
@@ -79,7 +79,7 @@ def test_what_cannot_be_written_is_not_noted(security: Security, acls: Acls, mon
 def test_a_client_may_do_what_an_application_does(
     operation: Operation, resource: Resource, name: str, may: bool
 ) -> None:
-    authorizer = Authorizer(AclIndex(rights_of_client()), ["User:admin"], Audit())
+    authorizer = Authorizer(AclIndex(rights_of_client()), ["User:admin"], AclAudit())
     rules = {
         user: authorizer.rule(Principal("User", user), "127.0.0.1", operation, resource, name).is_allowed
         for user in ("client", "admin", "alice")

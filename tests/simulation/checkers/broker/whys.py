@@ -13,7 +13,7 @@ from barnabas.broker.insight.why.groups import waiting_facts
 from barnabas.broker.insight.why.hanging import hanging
 from barnabas.broker.insight.why.records import record_facts
 from barnabas.broker.insight.why.rules import consumer, group, record
-from barnabas.broker.insight.why.rules.answer import Answer
+from barnabas.broker.insight.why.rules.answer import WhyAnswer
 from barnabas.broker.insight.why.rules.record import Fate
 from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.broker.server.broker import Broker
@@ -93,7 +93,9 @@ def _assigned(broker: Broker, group: LoadedGroup) -> Iterator[tuple[str, int]]:
         yield from ((of.topic, number) for each in given for of in each.assigned_partitions for number in of.partitions)
 
 
-def _false(answer: Answer, waits: Answer, *, held: list[PartitionLog], behind: list[PartitionLog]) -> Iterator[str]:
+def _false(
+    answer: WhyAnswer, waits: WhyAnswer, *, held: list[PartitionLog], behind: list[PartitionLog]
+) -> Iterator[str]:
     said, of_group = str(answer), str(waits)
     if (held or behind) and _NOTHING in said:
         yield f"it has a lag, and is told: {said}"

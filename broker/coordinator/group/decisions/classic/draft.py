@@ -22,7 +22,15 @@ from barnabas.broker.coordinator.group.decisions.classic.model import (
 )
 from barnabas.broker.coordinator.group.decisions.classic.pending_ids import PENDING_IDS_MAX
 from barnabas.broker.coordinator.group.decisions.classic.states import Event, State, on
-from barnabas.broker.coordinator.runtime.outcome import Answer, CancelTimer, Effect, Outcome, SetTimer, TimerKey, Waiter
+from barnabas.broker.coordinator.runtime.outcome import (
+    CancelTimer,
+    CompleteRequest,
+    Effect,
+    Outcome,
+    SetTimer,
+    TimerKey,
+    Waiter,
+)
 from barnabas.broker.coordinator.runtime.transitions import Go
 from barnabas.protocol.errors import ErrorCode
 
@@ -173,12 +181,12 @@ class Draft:
         """Complete the parked JoinGroup of a member."""
         member_id = reply.member_id if member_id is None else member_id
         self.group.joined.discard(member_id)
-        self.effects.append(Answer(join_waiter(member_id), reply))
+        self.effects.append(CompleteRequest(join_waiter(member_id), reply))
 
     def answer_sync(self, member_id: str, reply: SyncReply) -> None:
         """Complete the parked SyncGroup of a member."""
         self.group.parked_syncs.discard(member_id)
-        self.effects.append(Answer(sync_waiter(member_id), reply))
+        self.effects.append(CompleteRequest(sync_waiter(member_id), reply))
 
     def answer_waiting(self, member_id: str, error: ErrorCode) -> None:
         """Complete whatever this member waits for with this error."""
