@@ -21,9 +21,9 @@ from barnabas.embedded.answers import OpenTransaction, PartitionOffsets, Record,
 from barnabas.embedded.crashes import Crash, crash_in
 from barnabas.embedded.errors import BarnabasError, BarnabasWarning, Crashed, NotRunning
 from barnabas.embedded.handles.clock import ClockHandle
-from barnabas.embedded.handles.faults import Faults
+from barnabas.embedded.handles.faults import FaultsHandle
 from barnabas.embedded.handles.trace import Trace
-from barnabas.embedded.handles.why import Why
+from barnabas.embedded.handles.why import WhyHandle
 from barnabas.embedded.revival import Revival
 from barnabas.embedded.running import ANSWER_TIMEOUT_S, Running
 from barnabas.embedded.settings import Grants, Topics, Wire, checked, texts
@@ -90,10 +90,10 @@ class Barnabas:
         """The broker's clock: `clock.advance("7d")`."""
         self.trace = Trace(self._ask)
         """The latest events in the broker: `trace.events(kind="transaction")`."""
-        self.why = Why(self._ask)
+        self.why = WhyHandle(self._ask)
         """Explanations of what hangs: `print(broker.why.consumer("g"))`."""
         self._revival = Revival(self._turn, self._start)
-        self.faults = Faults(self._ask, self._ended_by, self._armed)
+        self.faults = FaultsHandle(self._ask, self._ended_by, self._armed)
         """The broker's armed faults: `faults.arm(api="EndTxn", lose_answer=True)`."""
 
     def __repr__(self) -> str:

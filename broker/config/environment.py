@@ -77,7 +77,7 @@ _IDLE = frozenset(
 """Of Bitnami's images, for users, certificates and other nodes: ignored with a warning."""
 
 
-class Environment(NamedTuple):
+class EnvironmentSettings(NamedTuple):
     """The broker's settings from the environment."""
 
     settings: dict[str, str]
@@ -99,7 +99,7 @@ class Environment(NamedTuple):
     """All variables of the process, for values that name one: `${env:NAME}`, see `providers.py`."""
 
 
-def read_environment(variables: Mapping[str, str]) -> Environment:
+def read_environment(variables: Mapping[str, str]) -> EnvironmentSettings:
     """Read the settings from `variables` (such as os.environ). Never fails: values are checked later."""
     names: dict[str, str] = {}
     conflict = None
@@ -115,7 +115,7 @@ def read_environment(variables: Mapping[str, str]) -> Environment:
     given = {name: variables[name].strip() for name in _CLUSTER_IDS if variables.get(name, "").strip()}
     if len(set(given.values())) > 1:
         conflict = conflict or f"{_named(*given)} name different clusters: remove all but one"
-    return Environment(
+    return EnvironmentSettings(
         settings=properties.decode_text("\n".join(f"{key}={text}" for key, text in read.items())),
         variables=names,
         cluster_id=next(iter(given.values()), None),

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from barnabas.broker.config.broker_config import BrokerConfig, ConfigError, find_key, parse_value
 from barnabas.broker.config.definitions.keys import KEYS, OF_AUTHORIZER, Key
 from barnabas.broker.config.definitions.values import Check, InvalidValue, Range, ValueType, check
-from barnabas.broker.config.environment import Environment
+from barnabas.broker.config.environment import EnvironmentSettings
 from barnabas.broker.config.listeners.connection_limits import OVERRIDES, parsed_overrides
 from barnabas.broker.config.listeners.listener_keys import key_within
 from barnabas.broker.config.listeners.listeners import Listener
@@ -48,7 +48,7 @@ def load_config(
     *,
     flags: Mapping[str, str] | None = None,
     settings: Iterable[str] = (),
-    environment: Environment | None = None,
+    environment: EnvironmentSettings | None = None,
     properties: bytes = b"",
     brokers: int = 1,
     read_file: Callable[[str], bytes] = _no_file,
@@ -59,7 +59,7 @@ def load_config(
     environment: the settings from the environment.       properties: the bytes of a server.properties file.
     brokers: the number of nodes.                         read_file: for a JAAS file, and for configuration providers.
     """
-    around = environment or Environment({}, {})
+    around = environment or EnvironmentSettings({}, {})
     if around.conflict is not None:
         raise ConfigError(around.conflict)
     try:
@@ -104,7 +104,9 @@ def load_config(
     return LoadedConfig(config, warnings)
 
 
-def _resolved(written: Mapping[str, str], around: Environment, read_file: Callable[[str], bytes]) -> dict[str, str]:
+def _resolved(
+    written: Mapping[str, str], around: EnvironmentSettings, read_file: Callable[[str], bytes]
+) -> dict[str, str]:
     """Return the settings with the variables in values resolved, if there are configuration providers. ConfigError."""
     if not written.get("config.providers", "").strip():
         return dict(written)
@@ -126,7 +128,7 @@ def _without_secrets(wrong: ConfigError, written: Mapping[str, str], given: Mapp
     return ConfigError(f"{name}: what {written[name]} stands for is not a value that this key can have", name)
 
 
-def _config(static: Mapping[str, str], around: Environment) -> BrokerConfig:
+def _config(static: Mapping[str, str], around: EnvironmentSettings) -> BrokerConfig:
     known = {name: text for name, text in static.items() if find_key(name) is not None}
     return BrokerConfig(known, cluster_id=around.cluster_id, is_container=around.is_container)
 

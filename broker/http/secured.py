@@ -16,7 +16,7 @@ from barnabas.broker.config.sasl.listener_settings import ListenerSettings
 from barnabas.broker.http.guard import Guard
 from barnabas.broker.http.passwords import Lookup, Passwords
 from barnabas.broker.network.tls.handshakes import Handshakes
-from barnabas.broker.network.tls.tls_memory import Endpoint, TlsMemory
+from barnabas.broker.network.tls.tls_memory import TlsContextSource, TlsMemory
 from barnabas.broker.network.tls.tls_stream import TlsStream
 from barnabas.broker.security.sasl import plain
 from barnabas.broker.security.session.principal import Principal
@@ -37,7 +37,7 @@ HANDSHAKES_MAX = 32
 class HttpSecurity:
     """The security of the HTTP port."""
 
-    def __init__(self, endpoint: Endpoint, guard: Guard) -> None:
+    def __init__(self, endpoint: TlsContextSource, guard: Guard) -> None:
         self.guard = guard
         self._endpoint = endpoint
         self._handshakes: Handshakes | None = None
@@ -86,7 +86,7 @@ class _Decrypted(asyncio.BufferedProtocol):
 
 def http_security(
     services: Services,
-    endpoints: Mapping[str, Endpoint],
+    endpoints: Mapping[str, TlsContextSource],
     doors: Mapping[str, SaslListener],
     clock: Clock,
     token: str | None,

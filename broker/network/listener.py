@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from barnabas.broker.network.admission.connection_quotas import ConnectionQuotas, Entering
     from barnabas.broker.network.advertised import AdvertisedAddress
     from barnabas.broker.network.network import Listening, Network
-    from barnabas.broker.network.tls.tls_memory import Endpoint, TlsMemory
+    from barnabas.broker.network.tls.tls_memory import TlsContextSource, TlsMemory
     from barnabas.broker.runtime.clock import Clock, Timer
 
 _log = logger("net")
@@ -104,7 +104,7 @@ class Listener:
         dispatcher: Dispatcher,
         advertised: AdvertisedAddress | None = None,
         name: str = PLAINTEXT,
-        tls: Endpoint | None = None,
+        tls: TlsContextSource | None = None,
     ) -> None:
         """Accept connections on bound sockets, to be served by `dispatcher`.
 
@@ -128,7 +128,7 @@ class Listener:
                 listening.close()
 
     def _secured(
-        self, tls: Endpoint, connection: Callable[[Principal], Connection], name: str
+        self, tls: TlsContextSource, connection: Callable[[Principal], Connection], name: str
     ) -> Callable[[], asyncio.BufferedProtocol]:
         """Return a factory of the protocol of each socket that needs a TLS handshake before there is a connection."""
         from barnabas.broker.network.tls.handshakes import Handshakes

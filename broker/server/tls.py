@@ -14,7 +14,7 @@ from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.broker_config import ConfigError
 from barnabas.broker.config.sasl.listener_settings import ListenerSettings
 from barnabas.broker.runtime.log_lines import line, logger
-from barnabas.broker.security.tls.endpoint import Endpoint, Made, make, state_of_files
+from barnabas.broker.security.tls.endpoint import Made, TlsEndpoint, make, state_of_files
 from barnabas.broker.security.tls.replacing import check_replacement
 from barnabas.broker.security.tls.settings import TlsSettings, read_settings
 from barnabas.protocol.security.listener_protocols import SASL_SSL
@@ -33,7 +33,7 @@ class Tls:
 
     def __init__(self, config: BrokerConfig) -> None:
         """Create the endpoints. Raise ConfigError, a sentence, for a listener that could not accept any client."""
-        self.endpoints: dict[str, Endpoint] = {}
+        self.endpoints: dict[str, TlsEndpoint] = {}
         self._config = config
         self._tried: dict[str, Made] = {}
         """The stores made for requested settings, until they are in force."""
@@ -43,7 +43,7 @@ class Tls:
         for listener in config.listeners:
             if listener.speaks_tls:
                 try:
-                    self.endpoints[listener.name] = Endpoint(
+                    self.endpoints[listener.name] = TlsEndpoint(
                         ListenerSettings(config, listener.name), is_sasl=listener.protocol == SASL_SSL
                     )
                 except StoreError as wrong:

@@ -81,7 +81,7 @@ class PartitionProducer(NamedTuple):
         return self.topic, self.partition
 
 
-class Ends(NamedTuple):
+class EndOffsets(NamedTuple):
     """The end offsets of a partition: the last stable offset for committed records, the high watermark for all."""
 
     last_stable_offset: int
@@ -228,15 +228,15 @@ def describe_producers(client: Client, partitions: Iterable[TopicPartition]) -> 
     return sorted(producer for place in wanted for producer in found.get(place, ()))
 
 
-def partition_ends(client: Client, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Ends]:
+def partition_ends(client: Client, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, EndOffsets]:
     """Return the last stable offset and the high watermark of each partition."""
     wanted = dict.fromkeys(partitions, LATEST)
     ends, stable = list_offsets(client, wanted), list_offsets(client, wanted, isolation=READ_COMMITTED)
-    return {place: Ends(stable[place].offset, ends[place].offset) for place in wanted}
+    return {place: EndOffsets(stable[place].offset, ends[place].offset) for place in wanted}
 
 
 def holds_of(
-    producer_id: int, producers: Iterable[PartitionProducer], ends: Mapping[TopicPartition, Ends]
+    producer_id: int, producers: Iterable[PartitionProducer], ends: Mapping[TopicPartition, EndOffsets]
 ) -> list[Hold]:
     """Return where the open transaction of `producer_id` blocks readers, and which one is first there. Pure.
 

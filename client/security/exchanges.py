@@ -40,7 +40,7 @@ class ServerRefused(Exception):
     """The server refused, or its message cannot be valid. The error message contains no secret."""
 
 
-class Exchange(Protocol):
+class SaslClient(Protocol):
     """One authentication."""
 
     def begin(self) -> bytes:
@@ -50,7 +50,7 @@ class Exchange(Protocol):
         """Return the next token after the server's; None if the exchange is complete. ServerRefused."""
 
 
-class PlainExchange:
+class PlainSaslClient:
     """A user and a password in one token: it is readable on the network, so it must be used with TLS."""
 
     def __init__(self, username: str, password: str) -> None:
@@ -63,7 +63,7 @@ class PlainExchange:
         return None
 
 
-class ScramExchange:
+class ScramSaslClient:
     """A SCRAM exchange. `nonce`: unpredictable printable text without a comma. is_token: of a delegation token."""
 
     def __init__(
@@ -109,7 +109,7 @@ class ScramExchange:
         return f"{unproven},p={b64encode(proof).decode()}".encode()
 
 
-class BearerExchange:
+class BearerSaslClient:
     """A bearer token that the server trusts, and extensions."""
 
     def __init__(self, token: str, extensions: Iterable[tuple[str, str]] = ()) -> None:

@@ -13,10 +13,10 @@ from barnabas.client.clock import ClientClock
 from barnabas.client.errors import AuthenticationFailed
 from barnabas.client.security.exchanges import (
     TOKEN_BYTES_MAX,
-    BearerExchange,
-    Exchange,
-    PlainExchange,
-    ScramExchange,
+    BearerSaslClient,
+    PlainSaslClient,
+    SaslClient,
+    ScramSaslClient,
     ServerRefused,
 )
 from barnabas.client.security.settings import PasswordLogin, SaslSettings
@@ -65,17 +65,17 @@ class Authenticator:
             lifetime_ms = answer.session_lifetime_ms
         return lifetime_ms
 
-    def _exchange(self, where: str) -> Exchange:
+    def _exchange(self, where: str) -> SaslClient:
         login, mechanism = self._settings.login, self._settings.mechanism
         if isinstance(login, PasswordLogin):
             password = login.password.value
             if mechanism == "PLAIN":
-                return PlainExchange(login.username, password)
+                return PlainSaslClient(login.username, password)
             scram = next(each for each in MECHANISMS if each.name == mechanism)
-            return ScramExchange(scram, login.username, password, self._new_nonce(), is_token=login.is_token)
+            return ScramSaslClient(scram, login.username, password, self._new_nonce(), is_token=login.is_token)
         assert self._tokens is not None, "a login without a password has tokens"
         try:
-            return BearerExchange(self._tokens.token(), self._settings.extensions)
+            return BearerSaslClient(self._tokens.token(), self._settings.extensions)
         except TokenFailed as failure:
             raise AuthenticationFailed(f"{where}: {mechanism}: {failure}") from failure
 

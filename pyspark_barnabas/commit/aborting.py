@@ -13,7 +13,7 @@ from pyspark_barnabas.commit.batch import Batch, first_look
 from pyspark_barnabas.commit.ledger import Ledger
 from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransaction
 from pyspark_barnabas.commit.standing import View
-from pyspark_barnabas.commit.states import Act, Call, Do, State, on
+from pyspark_barnabas.commit.states import Act, Call, CommitState, Do, on
 from pyspark_barnabas.commit.steps import AbortOurs, AbortStep, Done
 
 _UNDECIDED = ("Ongoing", "PrepareCommit", "PrepareEpochFence")  # a transaction in PrepareAbort decides nothing
@@ -23,8 +23,8 @@ def decide_abort(batch: Batch, driver: View | None, ledger: Ledger, messages: It
     """Return what abort() does. `messages` has None for a task that sent none."""
     is_fenced = driver is None or (driver.producer_id, driver.producer_epoch) != batch.run
     state, _ = first_look(batch, ledger, is_fenced=is_fenced)
-    if state is State.NEW and driver is not None and driver.state in _UNDECIDED and not batch.is_atomic:
-        state = State.PENDING
+    if state is CommitState.NEW and driver is not None and driver.state in _UNDECIDED and not batch.is_atomic:
+        state = CommitState.PENDING
     answer = on(state, Call.ABORT)
     ours = _ours(batch, messages)
     return AbortOurs(ours) if answer == Do(Act.ABORT_OURS) and ours else Done()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pyspark_barnabas.commit.identity import RunToken, Sink
 from pyspark_barnabas.commit.ledger import Decided, Ledger
-from pyspark_barnabas.commit.states import State
+from pyspark_barnabas.commit.states import CommitState
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,35 +31,35 @@ class Batch:
     is_atomic: bool = False
 
 
-def first_look(batch: Batch, ledger: Ledger, *, is_fenced: bool = False) -> tuple[State, str]:
+def first_look(batch: Batch, ledger: Ledger, *, is_fenced: bool = False) -> tuple[CommitState, str]:
     """Return NEW, DECIDED, CONTRADICTED or FENCED, with the sentence for the last two."""
     if is_fenced:
-        return State.FENCED, fenced(batch)
+        return CommitState.FENCED, fenced(batch)
     record = ledger.of(batch.sink.query_id, batch.batch_id)
     if record is None:
         return _undecided(batch, ledger)
     if _differ(record.checkpoint_hash, batch.checkpoint_hash):
-        return State.CONTRADICTED, (
+        return CommitState.CONTRADICTED, (
             f"{_name(batch)} was written before, from other source offsets than those in the checkpoint now: the"
             " checkpoint was rolled back or copied. Nothing was written. Go on with the checkpoint that belongs to the"
             " ledger, or begin anew with a new checkpoint and another prefix"
         )
-    return State.DECIDED, ""
+    return CommitState.DECIDED, ""
 
 
-def _undecided(batch: Batch, ledger: Ledger) -> tuple[State, str]:
+def _undecided(batch: Batch, ledger: Ledger) -> tuple[CommitState, str]:
     decided = ledger.decided(batch.sink.query_id)
     expected = decided[-1].batch_id + 1 if decided else batch.first_batch
     if batch.batch_id == expected or expected < batch.batch_id == batch.first_batch:
-        return State.NEW, ""
+        return CommitState.NEW, ""
     asked = f"{_name(batch)} was asked for, but after what the ledger has of this query comes batch {expected}."
     if batch.batch_id > expected:
-        return State.CONTRADICTED, (
+        return CommitState.CONTRADICTED, (
             f"{asked} The ledger lost records, or the prefix was changed while the checkpoint was kept. Nothing was"
             " written. Give the query the prefix it had; if the checkpoint comes from another sink, whose last batch is"
             f" known to be written once, say so with the option firstBatch={batch.batch_id}"
         )
-    return State.CONTRADICTED, (
+    return CommitState.CONTRADICTED, (
         f"{asked} The checkpoint was rolled back beyond what the ledger remembers. Nothing was written. Go on with the"
         " newer checkpoint, or begin anew with a new checkpoint and another prefix"
     )

@@ -18,7 +18,7 @@ from pyspark_barnabas.commit.batch import Batch, describe_loss, fenced, first_lo
 from pyspark_barnabas.commit.ledger import Decided, Ledger, Settled, SourceOffset
 from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransaction
 from pyspark_barnabas.commit.standing import Standing, View, standing
-from pyspark_barnabas.commit.states import Act, Call, Refuse, State, on
+from pyspark_barnabas.commit.states import Act, Call, CommitState, Refuse, on
 from pyspark_barnabas.commit.steps import (
     CommitStep,
     Decide,
@@ -57,17 +57,17 @@ class CommitView:
 def next_step(batch: Batch, view: CommitView) -> CommitStep:
     """Return what commit() does next."""
     state, sentence = first_look(batch, view.ledger, is_fenced=view.is_fenced)
-    if state in (State.NEW, State.DECIDED):
+    if state in (CommitState.NEW, CommitState.DECIDED):
         step = _leftovers(batch, view)
         if step is not None:
             return step
         state, sentence = _look_closer(batch, view, state)
-    if state in (State.BROKEN, State.LOST):
+    if state in (CommitState.BROKEN, CommitState.LOST):
         # A run that was fenced sees what its successors did after it; it must not treat that as a loss.
         if batch.sink.driver_id not in view.described:
             return Describe((batch.sink.driver_id,))
         if not _is_driver(batch, view.described[batch.sink.driver_id]):
-            state, sentence = State.FENCED, fenced(batch)
+            state, sentence = CommitState.FENCED, fenced(batch)
     answer = on(state, Call.COMMIT)
     if isinstance(answer, Refuse):
         return Fail(sentence)
@@ -85,33 +85,33 @@ def next_step(batch: Batch, view: CommitView) -> CommitStep:
             return _finish(batch, view)
 
 
-def _look_closer(batch: Batch, view: CommitView, state: State) -> tuple[State, str]:
+def _look_closer(batch: Batch, view: CommitView, state: CommitState) -> tuple[CommitState, str]:
     """Refine NEW or DECIDED by the known state of the transactions."""
-    if state is State.NEW:
+    if state is CommitState.NEW:
         sentence = _lost_before(batch, view)
         if sentence:
-            return State.LOST, sentence
+            return CommitState.LOST, sentence
         sentence = _stranger(batch, view.messages) or (describe_overlap(view.messages) if batch.is_atomic else "")
         if sentence:
-            return State.CONTRADICTED, sentence
+            return CommitState.CONTRADICTED, sentence
         transactions = _prepared(batch, view)
         if not _are_described(transactions, view):
-            return State.NEW, ""
+            return CommitState.NEW, ""
         broken = next((each for each in transactions if _standing(each, view) is not Standing.OPEN), None)
         if broken is None:
-            return State.PREPARED, ""
-        return State.BROKEN, _not_ours(batch, broken, _standing(broken, view))
+            return CommitState.PREPARED, ""
+        return CommitState.BROKEN, _not_ours(batch, broken, _standing(broken, view))
     record = _decided(batch, view)
     if view.ledger.is_settled(record):
-        return State.VISIBLE, ""
+        return CommitState.VISIBLE, ""
     if not _are_described(record.transactions, view):
-        return State.DECIDED, ""
+        return CommitState.DECIDED, ""
     for each in record.transactions:
         became = _standing(each, view)
         if became in (Standing.ABORTED, Standing.UNKNOWN):
-            return State.LOST, describe_loss(batch, record, each.transactional_id, became.value)
+            return CommitState.LOST, describe_loss(batch, record, each.transactional_id, became.value)
     is_open = any(_standing(each, view) is Standing.OPEN for each in record.transactions)
-    return (State.DECIDED if is_open else State.VISIBLE), ""
+    return (CommitState.DECIDED if is_open else CommitState.VISIBLE), ""
 
 
 def _leftovers(batch: Batch, view: CommitView) -> CommitStep | None:

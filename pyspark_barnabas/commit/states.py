@@ -24,7 +24,7 @@ from enum import Enum
 from typing import NamedTuple
 
 
-class State(Enum):
+class CommitState(Enum):
     """The known state of a batch."""
 
     NEW = "not decided, its transactions not looked at yet"
@@ -76,24 +76,24 @@ _DESCRIBE, _DECIDE, _ROLL, _FINISH = Do(Act.DESCRIBE), Do(Act.DECIDE), Do(Act.RO
 _ABORT, _LEAVE = Do(Act.ABORT_OURS), Do(Act.NOTHING)
 _FAIL = Refuse()
 
-_ROWS: dict[State, tuple[Answer, Answer, Answer]] = {
+_ROWS: dict[CommitState, tuple[Answer, Answer, Answer]] = {
     #                    WRITE      COMMIT     ABORT
-    State.NEW:          (_PRODUCE,  _DESCRIBE, _ABORT),
-    State.PREPARED:     (_PRODUCE,  _DECIDE,   _ABORT),
-    State.BROKEN:       (_PRODUCE,  _FAIL,     _ABORT),
-    State.PENDING:      (_PRODUCE,  _FAIL,     _LEAVE),  # only the call that requested its end can wait for it
-    State.DECIDED:      (_SKIP,     _ROLL,     _LEAVE),
-    State.VISIBLE:      (_SKIP,     _FINISH,   _LEAVE),
-    State.LOST:         (_SKIP,     _FAIL,     _LEAVE),  # a task cannot repair it; commit() reports it
-    State.CONTRADICTED: (_FAIL,     _FAIL,     _LEAVE),
-    State.FENCED:       (_FAIL,     _FAIL,     _LEAVE),
+    CommitState.NEW:          (_PRODUCE,  _DESCRIBE, _ABORT),
+    CommitState.PREPARED:     (_PRODUCE,  _DECIDE,   _ABORT),
+    CommitState.BROKEN:       (_PRODUCE,  _FAIL,     _ABORT),
+    CommitState.PENDING:      (_PRODUCE,  _FAIL,     _LEAVE),  # only the call that requested its end can wait for it
+    CommitState.DECIDED:      (_SKIP,     _ROLL,     _LEAVE),
+    CommitState.VISIBLE:      (_SKIP,     _FINISH,   _LEAVE),
+    CommitState.LOST:         (_SKIP,     _FAIL,     _LEAVE),  # a task cannot repair it; commit() reports it
+    CommitState.CONTRADICTED: (_FAIL,     _FAIL,     _LEAVE),
+    CommitState.FENCED:       (_FAIL,     _FAIL,     _LEAVE),
 }  # fmt: skip
 
-TABLE: dict[tuple[State, Call], Answer] = {
+TABLE: dict[tuple[CommitState, Call], Answer] = {
     (state, call): answer for state, row in _ROWS.items() for call, answer in zip(Call, row, strict=True)
 }
 
 
-def on(state: State, call: Call) -> Answer:
+def on(state: CommitState, call: Call) -> Answer:
     """Return the answer to `call` in `state`."""
     return TABLE[state, call]

@@ -33,8 +33,8 @@ from barnabas.storage.recovery.opening import SEGMENTS_A_PIECE, Opening
 from barnabas.storage.recovery.producers import ProducerRebuild
 from barnabas.storage.recovery.report import Recovered, Report
 from barnabas.storage.recovery.segment import (
-    Damage,
     SegmentWalk,
+    TailDamage,
     corrupt,
     set_segment_aside,
     set_tail_aside,
@@ -294,7 +294,7 @@ class _Loader:
             return any(next_offset <= base_offset < after.base_offset for base_offset in self._gone_unsynced)
         return after.base_offset != next_offset
 
-    def _judge(self, segment: Segment, damage: Damage | None) -> Opening[bool]:
+    def _judge(self, segment: Segment, damage: TailDamage | None) -> Opening[bool]:
         """Apply the decision of the table about a tail. True if something was cut."""
         is_synced = damage is not None and (
             self._checkpoint.was_clean or damage.lowest_offset < self._checkpoint.recovery_point

@@ -26,7 +26,7 @@ BROKEN_SUFFIX = ".broken"  # the removed bytes, for inspection by the operator; 
 _SYNCED_HERE_BYTES_MAX = 1 << 20
 
 
-class Damage(NamedTuple):
+class TailDamage(NamedTuple):
     """The place where whole batches end before the file does."""
 
     tail: Tail
@@ -77,7 +77,7 @@ class SegmentWalk:
         except DecodeError as error:
             self._what = str(error)
 
-    def to_end(self) -> Opening[Damage | None]:
+    def to_end(self) -> Opening[TailDamage | None]:
         """Run to the end and return the damage."""
         for _, header, _ in self:
             if self.pace.is_over(header.size_in_bytes):
@@ -85,11 +85,11 @@ class SegmentWalk:
         return (yield from self.find_damage())
 
     @property
-    def damage(self) -> Damage | None:
+    def damage(self) -> TailDamage | None:
         """The result of `find_damage`, at once."""
         return open_at_once(self.find_damage())
 
-    def find_damage(self) -> Opening[Damage | None]:
+    def find_damage(self) -> Opening[TailDamage | None]:
         """Return what stopped the iteration, None if the file ends after the last batch."""
         size = self._segment.size - self.position
         if size == 0:
@@ -100,7 +100,7 @@ class SegmentWalk:
             tail, what = Tail.TORN, "the file ends inside a batch"
         else:
             tail, what = Tail.BAD, self._what or "no batch is that large"
-        return Damage(tail, self.position, self.next_offset, size, what, min(self.next_offset, self._lowest))
+        return TailDamage(tail, self.position, self.next_offset, size, what, min(self.next_offset, self._lowest))
 
     def _batches(self) -> Iterator[tuple[int, memoryview]]:
         """Yield (position, bytes) of everything with a batch's length, read in pieces or, if larger, one batch."""
@@ -201,7 +201,7 @@ def set_segment_aside(directory: Directory, segment: Segment) -> None:
     segment.remove()
 
 
-def corrupt(segment: Segment, damage: Damage, case: TailCase) -> CorruptFile:
+def corrupt(segment: Segment, damage: TailDamage, case: TailCase) -> CorruptFile:
     """Return the error that refuses to open a partition, with all details for an investigation."""
     return CorruptFile(
         segment.log.path,

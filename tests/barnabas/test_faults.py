@@ -99,7 +99,7 @@ def test_what_makes_no_sense_is_said_in_a_sentence(broker: Barnabas) -> None:
     ],
 )
 def test_a_keyword_at_the_wrong_place_is_told_where_it_belongs(arm: str, words: dict[str, object], said: str) -> None:
-    armed = faults.Faults(lambda *_: None, lambda _: None, lambda *_: None)
+    armed = faults.FaultsHandle(lambda *_: None, lambda _: None, lambda *_: None)
     with pytest.raises(TypeError, match=said):
         getattr(armed, arm)(**words)
 
@@ -146,6 +146,6 @@ def produce(broker: Barnabas, partition: int) -> None:
 
 
 def test_what_arm_takes_is_what_there_is() -> None:
-    taken = set(inspect.signature(faults.Faults.arm).parameters) - {"self", "name", "times", "facts", "restart"}
+    taken = set(inspect.signature(faults.FaultsHandle.arm).parameters) - {"self", "name", "times", "facts", "restart"}
     assert taken == {*MATCHES, "point", "disk", "file", *ACTIONS, "crash"}
     assert {*ACTIONS, "crash"} == set(faults._DOES)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.config import load_config
-from barnabas.broker.config.environment import Environment, read_environment
+from barnabas.broker.config.environment import EnvironmentSettings, read_environment
 from barnabas.broker.network.bound import bind_listeners, close_sockets
 from barnabas.broker.server.start import start_broker
 from barnabas.client.addresses import Address
@@ -207,7 +207,7 @@ def addresses_told(host: str, port: int) -> set[tuple[str, int]]:
 async def running(data_dir: Path, *, is_container: bool = False, **settings: str) -> AsyncIterator[dict[str, int]]:
     """A broker in this process; the ports of its listeners by name."""
     named = [f"{name.replace('_', '.')}={value}" for name, value in settings.items()]
-    around = Environment({}, {}, None, is_container)
+    around = EnvironmentSettings({}, {}, None, is_container)
     config, _ = load_config(settings=[f"log.dirs={data_dir}", *named], environment=around)
     bound = bind_listeners(config)
     broker = await start_broker(config, bound, descriptor_limit=256)

@@ -5,7 +5,7 @@ import ssl
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.security.session.principal import Principal
 from barnabas.broker.security.session.session import Session
-from barnabas.broker.security.tls.endpoint import Endpoint
+from barnabas.broker.security.tls.endpoint import TlsEndpoint
 from tests.support.certificates import authority
 from tests.support.tls_peer import TlsPeer, client_context
 from tests.support.worlds.broker import BrokerWorld
@@ -46,7 +46,7 @@ class Secured:
     def __init__(self, world: BrokerWorld, *, is_sasl: bool = False, **settings: str) -> None:
         self.world = world
         self.connections: list[Connection] = []
-        self.endpoint = Endpoint(Settings(**(STORES | settings)), is_sasl=is_sasl)
+        self.endpoint = TlsEndpoint(Settings(**(STORES | settings)), is_sasl=is_sasl)
         self._stream = world.listener._secured(self.endpoint, self._make, "SSL")
         assert world.listener._tls_memory is not None
         self.memory = world.listener._tls_memory

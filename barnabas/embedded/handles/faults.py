@@ -15,7 +15,7 @@ _WAIT_S = 0.2
 _DOES = ("error", "drop", "lose_answer", "cut", "delay", "pause", "throttle", "crash")
 
 
-class Fault:
+class FaultHandle:
     """An armed fault. Methods raise BarnabasError once it is disarmed."""
 
     def __init__(self, ask: Callable[..., Any], name: str) -> None:
@@ -72,7 +72,7 @@ class Fault:
                 raise BarnabasError(f"fault {self.name}: {state} after {timeout_s:g} s")
 
 
-class Faults:
+class FaultsHandle:
     """The faults to arm in a broker. BarnabasError for a fault that makes no sense. See docs/faults.md."""
 
     def __init__(
@@ -134,7 +134,7 @@ class Faults:
         throttle: int | None = None,
         crash: bool = False,
         restart: bool = False,
-    ) -> Fault:
+    ) -> FaultHandle:
         """Arm one fault: the conditions are from `api` to `facts`, the effects from `error` on.
 
         arm(api="EndTxn", transactional_id="orders-*", lose_answer=True). facts: further ones of a `point`.
@@ -149,17 +149,17 @@ class Faults:
         return armed
 
     @says_where
-    def arm_plan(self, plan: Mapping[str, Any], *, restart: bool = False) -> list[Fault]:
+    def arm_plan(self, plan: Mapping[str, Any], *, restart: bool = False) -> list[FaultHandle]:
         """Arm all faults of a plan: {"version": 1, "seed": 7, "faults": [...]}. restart: as in `arm`."""
         return self._arm(plan, plan.get("faults", ()), restart)
 
-    def _arm(self, asked: Mapping[str, Any], faults: Iterable[Any], restart: bool) -> list[Fault]:
+    def _arm(self, asked: Mapping[str, Any], faults: Iterable[Any], restart: bool) -> list[FaultHandle]:
         """Arm faults as JSON, so that Python values are read like those in a file. Raises TypeError for others."""
         if restart and not any(map(_crashes, faults)):
             raise BarnabasError("restart=True goes with a fault that does crash: no other ends the broker")
         names = self._ask("faults_arm", json.dumps(asked))
         self._note_armed(names, restart)
-        return [Fault(self._ask, name) for name in names]
+        return [FaultHandle(self._ask, name) for name in names]
 
     @property
     def armed(self) -> Sequence[Mapping[str, Any]]:

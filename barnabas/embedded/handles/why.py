@@ -8,7 +8,7 @@ from typing import Any
 from barnabas.embedded.answers import Answer, Hanging
 
 
-class Why:
+class WhyHandle:
     """Explains what hangs, by sentences, the important one first, and evidence. Methods raise BarnabasError."""
 
     def __init__(self, ask: Callable[..., Any]) -> None:

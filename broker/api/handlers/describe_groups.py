@@ -13,7 +13,7 @@ from asyncio import Future
 from barnabas.broker.api.guards.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
 from barnabas.broker.api.repeated_ids import each_described
 from barnabas.broker.coordinator.group.decisions.classic.model import Group
-from barnabas.broker.coordinator.group.decisions.classic.states import State
+from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.broker.coordinator.runtime.waiting import once_synced
 from barnabas.broker.runtime.replies import reply_to
 from barnabas.broker.runtime.scheduler import WorkClass
@@ -68,7 +68,7 @@ def _describe(group_id: str, operations: int, context: RequestContext) -> Descri
         dead = _nothing(group_id, ErrorCode.NONE, None)
         dead.authorized_operations = operations  # without an error they are returned, as in Kafka
         return dead
-    is_stable = group.state is State.STABLE
+    is_stable = group.state is ClassicGroupState.STABLE
     return DescribedGroup(
         error_code=ErrorCode.NONE,
         group_id=group_id,
@@ -100,7 +100,9 @@ def _refused(group_id: str, why: KafkaError, context: RequestContext) -> Describ
     return _nothing(group_id, why.code, message, state="")
 
 
-def _nothing(group_id: str, code: ErrorCode, message: str | None, state: str = State.DEAD.value) -> DescribedGroup:
+def _nothing(
+    group_id: str, code: ErrorCode, message: str | None, state: str = ClassicGroupState.DEAD.value
+) -> DescribedGroup:
     return DescribedGroup(
         error_code=code,
         error_message=message,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from barnabas.broker.cli.doctor.finding import Finding, note, ok, warning
-from barnabas.broker.config.environment import Environment
+from barnabas.broker.config.environment import EnvironmentSettings
 from barnabas.broker.config.load import LoadedConfig
 from barnabas.broker.config.unknown_keys import UNKNOWN_KEY
 
 _CHECK = "configuration"
 
 
-def examine(loaded: LoadedConfig, environment: Environment) -> list[Finding]:
+def examine(loaded: LoadedConfig, environment: EnvironmentSettings) -> list[Finding]:
     """Return the findings about a usable configuration."""
     findings = [_explained(each) for each in loaded.warnings]
     used = sorted({environment.variables[key] for key in environment.settings if key in environment.variables})

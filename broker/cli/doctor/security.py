@@ -47,12 +47,12 @@ def examine(
 
 
 def _tls(config: BrokerConfig, listener: Listener, now: datetime) -> Iterator[Finding]:
-    from barnabas.broker.security.tls.endpoint import Endpoint
+    from barnabas.broker.security.tls.endpoint import TlsEndpoint
     from barnabas.broker.security.tls.stores import files_of
 
     check = f"TLS of {listener.name}"
     try:
-        made = Endpoint(ListenerSettings(config, listener.name), is_sasl=listener.protocol == SASL_SSL).made
+        made = TlsEndpoint(ListenerSettings(config, listener.name), is_sasl=listener.protocol == SASL_SSL).made
     except StoreError as wrong:
         yield problem(check, str(wrong), "docs/security/tls.md says how stores are made and named")
         return

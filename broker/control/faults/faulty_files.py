@@ -15,7 +15,7 @@ import os
 from typing import Protocol
 
 from barnabas.broker.control.faults.matching import DiskPlace
-from barnabas.broker.control.faults.model import DiskError, DiskFile, DiskOperation
+from barnabas.broker.control.faults.model import DiskError, DiskFileKind, DiskOperation
 from barnabas.broker.partitions.disk_space.disk_space_watch import TRIAL_NAME
 from barnabas.protocol.files.names import (
     CLEANER_CHECKPOINT,
@@ -39,11 +39,11 @@ _CHECKPOINTS = (
     CLEANER_CHECKPOINT,
 )
 _OF_KIND = {
-    FileKind.LOG: DiskFile.LOG,
-    FileKind.OFFSET_INDEX: DiskFile.INDEX,
-    FileKind.TIME_INDEX: DiskFile.TIMEINDEX,
-    FileKind.TXN_INDEX: DiskFile.TXNINDEX,
-    FileKind.PRODUCER_SNAPSHOT: DiskFile.SNAPSHOT,
+    FileKind.LOG: DiskFileKind.LOG,
+    FileKind.OFFSET_INDEX: DiskFileKind.INDEX,
+    FileKind.TIME_INDEX: DiskFileKind.TIMEINDEX,
+    FileKind.TXN_INDEX: DiskFileKind.TXNINDEX,
+    FileKind.PRODUCER_SNAPSHOT: DiskFileKind.SNAPSHOT,
 }
 _ERRNO = {DiskError.ENOSPC: errno.ENOSPC, DiskError.EIO: errno.EIO}
 
@@ -177,15 +177,15 @@ class FaultyFiles:
 def place_of(directory: str, name: str) -> DiskPlace | None:
     """Return which file this is, by its name and its directory's name; None for a file that no fault affects."""
     if name in _CHECKPOINTS:
-        return DiskPlace(DiskFile.CHECKPOINT)
+        return DiskPlace(DiskFileKind.CHECKPOINT)
     found = parse_partition_directory(directory)
     if found is None:
         return None
     if found.topic == CLUSTER_METADATA_TOPIC:
-        return DiskPlace(DiskFile.CATALOGUE)
+        return DiskPlace(DiskFileKind.CATALOGUE)
     where = found.topic, found.partition
     if name == LEADER_EPOCH_CHECKPOINT:
-        return DiskPlace(DiskFile.CHECKPOINT, *where)
+        return DiskPlace(DiskFileKind.CHECKPOINT, *where)
     segment = parse_segment_file(name)
     if segment is None or segment.state is not FileState.LIVE:
         return None

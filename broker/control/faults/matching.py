@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from barnabas.broker.control.faults.model import (
     Delay,
-    DiskFile,
+    DiskFileKind,
     DiskMatch,
     DiskOperation,
     Often,
@@ -89,7 +89,7 @@ def _texts(fact: Any) -> Iterable[str]:
 class DiskPlace(NamedTuple):
     """A file on the disk. topic: empty for a file of the whole data directory."""
 
-    file: DiskFile
+    file: DiskFileKind
     topic: str = ""
     partition: int | None = None
 

@@ -48,7 +48,7 @@ class DiskOperation(Enum):
     READ = "read"
 
 
-class DiskFile(Enum):
+class DiskFileKind(Enum):
     """The files of a data directory, by purpose."""
 
     LOG = "log"
@@ -164,7 +164,7 @@ class DiskMatch:
     """Operations of the disk on such files of these partitions. The topic is a pattern."""
 
     operation: DiskOperation
-    file: DiskFile = DiskFile.LOG
+    file: DiskFileKind = DiskFileKind.LOG
     topic: str | None = None
     partition: int | None = None
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from barnabas.broker.coordinator.events.consumer_groups import ConsumerSeen, consumer_happened, consumer_seen
 from barnabas.broker.coordinator.events.members import rebalance_why, tell_gone, tell_joined
 from barnabas.broker.coordinator.group.decisions.classic.model import Group, OffsetCommitted
-from barnabas.broker.coordinator.group.decisions.classic.states import State
+from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.broker.coordinator.group.decisions.kinds import AnyOutcome, AnyRecord
 from barnabas.broker.coordinator.group.decisions.machine import GroupMachine
 from barnabas.broker.coordinator.runtime.outcome import Producer
@@ -18,8 +18,8 @@ from barnabas.broker.runtime.events import kinds
 from barnabas.broker.runtime.events.events import Events
 from barnabas.broker.runtime.events.some import some
 
-_FORMED = (State.COMPLETING_REBALANCE, State.STABLE)
-_SETTLED = (State.EMPTY, State.STABLE, State.DEAD)
+_FORMED = (ClassicGroupState.COMPLETING_REBALANCE, ClassicGroupState.STABLE)
+_SETTLED = (ClassicGroupState.EMPTY, ClassicGroupState.STABLE, ClassicGroupState.DEAD)
 
 
 class GroupTeller:
@@ -72,14 +72,16 @@ class GroupTeller:
             tell_joined(events, after.group_id, member.member_id, member.client_id, count)
         where = {"group": after.group_id, "generation": after.generation_id, "members_count": count}
         has_formed = after.generation_id > before.generation_id
-        if before.state is not State.PREPARING_REBALANCE and (after.state is State.PREPARING_REBALANCE or has_formed):
+        if before.state is not ClassicGroupState.PREPARING_REBALANCE and (
+            after.state is ClassicGroupState.PREPARING_REBALANCE or has_formed
+        ):
             ids = [each.member_id for each in joined], [each.member_id for each in gone]
             why, generation = rebalance_why(events.cause, *ids), before.generation_id
             events.tell(kinds.REBALANCE_BEGUN, {**where, "protocol": "classic", "generation": generation, "why": why})
         if has_formed and after.state in _FORMED:
             facts = {**where, "leader_id": after.leader_id, "assignor": after.protocol_name}
             events.tell(kinds.GENERATION_FORMED, facts)
-        if before.state is State.COMPLETING_REBALANCE and after.state is State.STABLE:
+        if before.state is ClassicGroupState.COMPLETING_REBALANCE and after.state is ClassicGroupState.STABLE:
             events.tell(kinds.ASSIGNMENT_MADE, {**where, "protocol": "classic"})
         if after.state in _SETTLED and before.state not in _SETTLED:
             events.tell(kinds.REBALANCE_COMPLETED, {**where, "protocol": "classic"})

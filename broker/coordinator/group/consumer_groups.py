@@ -13,7 +13,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from barnabas.broker.coordinator.group.decisions.classic.model import Group, GroupConfig
-from barnabas.broker.coordinator.group.decisions.classic.states import State
+from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.broker.coordinator.group.decisions.consumer import leaving, regexes
 from barnabas.broker.coordinator.group.decisions.consumer.checks import check_request
 from barnabas.broker.coordinator.group.decisions.consumer.expressions import InvalidExpression, compiled
@@ -150,7 +150,7 @@ class ConsumerGroups:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, why % request.group_id)
         if group is None:
             return (yield from decide(ConsumerGroup(request.group_id)))
-        if group.state is not State.EMPTY:
+        if group.state is not ClassicGroupState.EMPTY:
             upgrade = yield from upgraded(group, topics=topics, config=config, now_ms=now_ms)
             return upgrade.before((yield from decide(upgrade.group)))
         outcome: AnyOutcome = yield from decide(ConsumerGroup(request.group_id))
@@ -233,7 +233,7 @@ def _unless_changed(
 
 def _is_another(group: AnyGroup | None, now: AnyGroup | None) -> bool:
     """Return whether the group was replaced. An empty classic group is built from its record at each call."""
-    if isinstance(group, Group) and group.state is State.EMPTY:
+    if isinstance(group, Group) and group.state is ClassicGroupState.EMPTY:
         return now != group
     return now is not group
 

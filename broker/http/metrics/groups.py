@@ -10,7 +10,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from barnabas.broker.coordinator.group.decisions.classic.states import State
+from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.broker.coordinator.group.decisions.consumer.model import GroupState
 from barnabas.broker.http.metrics.sources import Readings, Sources
 from barnabas.broker.http.metrics.table import GROUP_PARTITIONS_MAX, GROUPS_MAX
@@ -30,7 +30,7 @@ def read_groups(sources: Sources, readings: Readings) -> Steps[None]:
     """Add the values of groups."""
     begin_loading(sources.services)
     found = loaded_groups(sources.services)
-    states: Counter[State | GroupState] = Counter()
+    states: Counter[ClassicGroupState | GroupState] = Counter()
     reader = _GroupReader(sources.services, readings)
     for number, group in enumerate(found, start=1):
         summary = group.summary()
@@ -41,8 +41,8 @@ def read_groups(sources: Sources, readings: Readings) -> Steps[None]:
                 reader.read(group)
         if number % _SLICE == 0:
             yield
-    readings.add(_OF_STATE, sum(states[state] for state in State))
-    for state in State:
+    readings.add(_OF_STATE, sum(states[state] for state in ClassicGroupState))
+    for state in ClassicGroupState:
         readings.add(_OF_STATE + state.value.lower(), states[state])
     for consumer_state in GroupState:
         readings.add(_CONSUMER_GROUPS, states[consumer_state], consumer_state.value.lower())

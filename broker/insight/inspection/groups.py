@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from barnabas.broker.coordinator.group.decisions.classic.model import CommittedOffset, Group
-    from barnabas.broker.coordinator.group.decisions.classic.states import State
+    from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
     from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
     from barnabas.broker.coordinator.group.decisions.consumer.model import GroupState
     from barnabas.broker.coordinator.group.decisions.kinds import AnyGroup
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class GroupSummary(NamedTuple):
     """A group's present state."""
 
-    state: State | GroupState
+    state: ClassicGroupState | GroupState
     members_count: int
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from barnabas.broker.services import Services
 
 
-class Ends(NamedTuple):
+class PartitionEnds(NamedTuple):
     """The end offsets of a partition for its readers."""
 
     high_watermark: int
@@ -50,14 +50,14 @@ class AppendTotals(NamedTuple):
     size: int
 
 
-def ends(services: Services, topic: str, partition: int) -> Ends | None:
+def ends(services: Services, topic: str, partition: int) -> PartitionEnds | None:
     """Return the end offsets; None if there is no such partition, or if only opening the log would show them."""
     partitions = services.partitions
     if partitions.is_open(topic, partition):
         log = partitions.get(topic, partition)
-        return Ends(log.high_watermark, log.last_stable_offset)
+        return PartitionEnds(log.high_watermark, log.last_stable_offset)
     end = partitions.directory.resting_end(topic, partition) if partitions.is_here(topic, partition) else None
-    return None if end is None else Ends(end, None)
+    return None if end is None else PartitionEnds(end, None)
 
 
 def summary(services: Services, topic: str, partition: int) -> LogSummary | None:

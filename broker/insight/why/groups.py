@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.coordinator.group.decisions.classic.draft import JOIN_TIMER, SYNC_TIMER, session_timer
 from barnabas.broker.coordinator.group.decisions.classic.model import Group
-from barnabas.broker.coordinator.group.decisions.classic.states import State
+from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.consumer.model import Member as ConsumerMember
 from barnabas.broker.coordinator.group.decisions.consumer.model import MemberState
@@ -100,7 +100,7 @@ def _with_members(facts: GroupFacts, members: Iterable[MemberFacts]) -> GroupFac
 
 def _classic(services: Services, facts: GroupFacts, found: FoundGroup, group: Group) -> Steps[GroupFacts]:
     since_ms = services.clock.now_ms() - group.state_timestamp_ms if group.state_timestamp_ms >= 0 else None
-    is_joining = group.state is State.PREPARING_REBALANCE
+    is_joining = group.state is ClassicGroupState.PREPARING_REBALANCE
     left_ms = found.time_left_ms(JOIN_TIMER if is_joining else SYNC_TIMER)
     facts = facts._replace(
         state=group.state.value,
@@ -133,9 +133,9 @@ def _classic(services: Services, facts: GroupFacts, found: FoundGroup, group: Gr
 
 
 def _stands(group: Group, member_id: str) -> Stands:
-    if group.state is State.PREPARING_REBALANCE:
+    if group.state is ClassicGroupState.PREPARING_REBALANCE:
         return Stands.JOINED if member_id in group.joined else Stands.NOT_JOINED
-    if group.state is State.COMPLETING_REBALANCE:
+    if group.state is ClassicGroupState.COMPLETING_REBALANCE:
         if member_id == group.leader_id:
             return Stands.NOT_ASSIGNING
         return Stands.WAITS_FOR_ASSIGNMENT if member_id in group.parked_syncs else Stands.NOT_SYNCED

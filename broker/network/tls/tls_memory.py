@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 CIPHER_BYTES: Final = 64 << 10
 
 
-class Endpoint(Protocol):
+class TlsContextSource(Protocol):
     """The TLS settings of a listener."""
 
     @property

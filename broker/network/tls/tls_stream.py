@@ -29,7 +29,7 @@ from barnabas.broker.runtime.log_lines import line, logger
 
 if TYPE_CHECKING:
     from barnabas.broker.api.answers import DeferredResponse
-    from barnabas.broker.network.tls.tls_memory import Endpoint, TlsMemory
+    from barnabas.broker.network.tls.tls_memory import TlsContextSource, TlsMemory
     from barnabas.broker.security.session.principal import Principal
 
 _log = logger("net")
@@ -73,7 +73,7 @@ class TlsStream(asyncio.BufferedProtocol):
     def __init__(
         self,
         memory: TlsMemory,
-        endpoint: Endpoint,
+        endpoint: TlsContextSource,
         make: Callable[[Principal], asyncio.BufferedProtocol],
         listener_name: str = "",
         opened: Callable[[TlsStream], None] = _nobody,

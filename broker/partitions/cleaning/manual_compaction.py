@@ -33,7 +33,7 @@ TOLD_EVERY_S = 0.5
 _LOOKING = WorkClass(under_way_max=1_000, steps_max=64, slice_ms=1, may_begin_again=False)
 
 
-class Event(NamedTuple):
+class CompactionProgress(NamedTuple):
     """The progress of a cleaning."""
 
     topic: str
@@ -92,7 +92,7 @@ class ByHand:
     def _is_compacted(self, name: str) -> bool:
         return log_config(self._config, self._catalogue.topics[name].configs).is_compacted
 
-    async def clean(self, keys: Sequence[tuple[str, int]]) -> AsyncIterator[Event]:
+    async def clean(self, keys: Sequence[tuple[str, int]]) -> AsyncIterator[CompactionProgress]:
         """Clean the partitions, one after another."""
         for key in keys:
             was_used = self._partitions.is_used(*key)
@@ -100,12 +100,12 @@ class ByHand:
                 async for event in self._clean(key):
                     yield event
             except (KafkaError, StorageError) as error:
-                yield Event(*key, "failed", reason=str(error))
+                yield CompactionProgress(*key, "failed", reason=str(error))
             if not was_used:
                 self._partitions.close(*key)
 
-    async def _clean(self, key: tuple[str, int]) -> AsyncIterator[Event]:
-        event = Event(*key, "clean")
+    async def _clean(self, key: tuple[str, int]) -> AsyncIterator[CompactionProgress]:
+        event = CompactionProgress(*key, "clean")
         log = await self._opened(key)
         await self._partitions.synced_anyway(*key)
         first_dirty = -1

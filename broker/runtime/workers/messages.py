@@ -27,13 +27,13 @@ class Ready(NamedTuple):
     """The process has started and takes assignments."""
 
 
-class Progress(NamedTuple):
+class JobProgress(NamedTuple):
     """How many bytes the job has read and written so far."""
 
     done_bytes: int
 
 
-class Done(NamedTuple):
+class JobDone(NamedTuple):
     """The job's result."""
 
     result: Any
@@ -66,7 +66,7 @@ class Failed(NamedTuple):
         return error
 
 
-def encode(message: JobAssignment | Ready | Progress | Done | Failed) -> bytes:
+def encode(message: JobAssignment | Ready | JobProgress | JobDone | Failed) -> bytes:
     """Return a message with its length."""
     import pickle
 

@@ -18,7 +18,15 @@ from queue import SimpleQueue
 from typing import Any, Protocol
 
 from barnabas.broker.runtime.workers.job import Job
-from barnabas.broker.runtime.workers.messages import Done, Failed, JobAssignment, Messages, Progress, Ready, encode
+from barnabas.broker.runtime.workers.messages import (
+    Failed,
+    JobAssignment,
+    JobDone,
+    JobProgress,
+    Messages,
+    Ready,
+    encode,
+)
 from barnabas.broker.runtime.workers.own_directory import OwnDirectory
 from barnabas.storage.disk.files import Files
 from barnabas.storage.errors import from_os_error
@@ -29,7 +37,7 @@ _PROGRESS_EVERY_S = 0.05
 _SLEEP_S = 1.0  # at most, before it reports progress again
 _READ_BYTES = 1 << 16
 
-Tell = Callable[[Progress | Done | Failed], None]
+Tell = Callable[[JobProgress | JobDone | Failed], None]
 
 
 class Pace:
@@ -57,7 +65,7 @@ def main() -> None:
     stdin = os.fdopen(0, "rb", buffering=0, closefd=False)
     threading.Thread(target=listen, args=(stdin, assignments.put), daemon=True).start()
 
-    def tell(message: Ready | Progress | Done | Failed) -> None:
+    def tell(message: Ready | JobProgress | JobDone | Failed) -> None:
         left = memoryview(encode(message))
         while left:
             left = left[os.write(results, left) :]
@@ -103,7 +111,7 @@ def carry_out(assignment: JobAssignment, tell: Tell) -> None:
             result = go_through(job, files, assignment.bytes_per_s, tell)
         finally:
             files.leave()
-        tell(Done(result))
+        tell(JobDone(result))
     except Exception as error:  # raised in the broker, where the job was requested
         tell(Failed.of(error))
 
@@ -126,12 +134,12 @@ def go_through(
             if isinstance(step, int):
                 done_bytes += step
                 if now_s() - told_s >= _PROGRESS_EVERY_S:
-                    tell(Progress(done_bytes))
+                    tell(JobProgress(done_bytes))
                     told_s = now_s()
                 while pause_s := pace.sleep_s(done_bytes, now_s()):
                     sleep(min(pause_s, _SLEEP_S))
                     if pause_s > _SLEEP_S:
-                        tell(Progress(done_bytes))
+                        tell(JobProgress(done_bytes))
                 step = next(steps)
                 continue
             try:
@@ -141,7 +149,7 @@ def go_through(
             else:
                 step = next(steps)
     except StopIteration as end:
-        tell(Progress(done_bytes))
+        tell(JobProgress(done_bytes))
         return end.value
     finally:
         steps.close()

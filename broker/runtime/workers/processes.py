@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.runtime.workers.helper import Helper, can_start, command, start
-from barnabas.broker.runtime.workers.messages import Done, Failed, Progress, Ready
+from barnabas.broker.runtime.workers.messages import Failed, JobDone, JobProgress, Ready
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -38,7 +38,7 @@ class Processes:
         program: Sequence[str] | None,
         quiet_s: float,
         *,
-        heard: Callable[[Helper, Progress | Done | Failed], None],
+        heard: Callable[[Helper, JobProgress | JobDone | Failed], None],
         died: Callable[[Helper], None],
         changed: Callable[[], None],
     ) -> None:

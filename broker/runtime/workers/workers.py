@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.runtime.workers.in_slices import JOB, steps_in_slices
 from barnabas.broker.runtime.workers.job import Job
-from barnabas.broker.runtime.workers.messages import Done, Failed, JobAssignment, Progress
+from barnabas.broker.runtime.workers.messages import Failed, JobAssignment, JobDone, JobProgress
 from barnabas.broker.runtime.workers.processes import Processes
 
 if TYPE_CHECKING:
@@ -212,14 +212,14 @@ class Workers:
 
     # --- in processes ---
 
-    def _heard(self, helper: Helper, message: Progress | Done | Failed) -> None:
+    def _heard(self, helper: Helper, message: JobProgress | JobDone | Failed) -> None:
         task = self._done_by[helper]
-        if isinstance(message, Progress):
+        if isinstance(message, JobProgress):
             task.tell(message.done_bytes)
             return
         del self._done_by[helper]
         task.helper = None
-        if isinstance(message, Done):
+        if isinstance(message, JobDone):
             self._end(task, message.result)
         else:
             self._end(task, None, message.error())

@@ -38,7 +38,7 @@ def state_of_files(settings: TlsSettings) -> tuple[object, ...]:
     return tuple(state_of(path) for path in files_of(settings))
 
 
-class Endpoint:
+class TlsEndpoint:
     """One listener's TLS."""
 
     def __init__(self, settings: Settings, *, is_sasl: bool) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from barnabas.broker.network.admission.connection_quotas import ConnectionQuotas
     from barnabas.broker.network.bound import BoundAddress
     from barnabas.broker.network.network import Network
-    from barnabas.broker.network.tls.tls_memory import Endpoint
+    from barnabas.broker.network.tls.tls_memory import TlsContextSource
     from barnabas.broker.runtime.clock import Clock
     from barnabas.broker.runtime.events import Events
     from barnabas.broker.services import Services
@@ -38,7 +38,7 @@ class BrokerNode:
         services: Services,
         bound: Sequence[BoundAddress],
         make_listener: Callable[[], Listener],
-        tls: Mapping[str, Endpoint],
+        tls: Mapping[str, TlsContextSource],
         doors: Mapping[str, SaslListener] | None = None,
     ) -> None:
         """Create a node with its `services` and `bound`, its listeners' sockets.
@@ -102,7 +102,7 @@ async def _listen(
     listener: Listener,
     places: Sequence[tuple[BoundAddress, AdvertisedAddress]],
     dispatcher: Dispatcher,
-    tls: Mapping[str, Endpoint],
+    tls: Mapping[str, TlsContextSource],
     doors: Mapping[str, SaslListener],
 ) -> Dispatcher:
     for door in doors.values():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from barnabas.broker.api.dispatch import Dispatcher
     from barnabas.broker.api.stages.metering import Meter
     from barnabas.broker.network.bound import BoundAddress
-    from barnabas.broker.network.tls.tls_memory import Endpoint
+    from barnabas.broker.network.tls.tls_memory import TlsContextSource
     from barnabas.broker.partitions.flush.flushing import GroupFlush
     from barnabas.broker.server.coordinators import Parts
     from barnabas.broker.server.environment import Environment
@@ -40,7 +40,7 @@ class LocalNodes:
         flush: GroupFlush,
         root: Directory,
         environment: Environment,
-        tls: Mapping[str, Endpoint],
+        tls: Mapping[str, TlsContextSource],
         sockets_max: int,
     ) -> None:
         """Create the nodes. `services`: one node's, which several share. `bound`: the listeners of each, own first.

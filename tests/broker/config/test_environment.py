@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from barnabas.broker.config import ConfigError, load_config
 from barnabas.broker.config.definitions.accepted import ACCEPTED
 from barnabas.broker.config.definitions.keys import KEYS
-from barnabas.broker.config.environment import NOT_KEYS, Environment, key_of, read_environment
+from barnabas.broker.config.environment import NOT_KEYS, EnvironmentSettings, key_of, read_environment
 from barnabas.broker.config.load import LoadedConfig
 
 PARTS = st.lists(st.tuples(st.sampled_from("._-"), st.text("abz09", min_size=1, max_size=4)), max_size=6)
@@ -152,7 +152,9 @@ def test_names_of_different_clusters_are_refused() -> None:
 
 def test_plaintext_listeners_are_allowed_without_being_asked_and_a_no_is_reported() -> None:
     for allowed in ("yes", "true", "1", "YES"):
-        assert read_environment({"ALLOW_PLAINTEXT_LISTENER": allowed})._replace(process={}) == Environment({}, {})
+        assert read_environment({"ALLOW_PLAINTEXT_LISTENER": allowed})._replace(process={}) == EnvironmentSettings(
+            {}, {}
+        )
     found = read_environment({"ALLOW_PLAINTEXT_LISTENER": "no"})
     assert load_config(environment=found).warnings == [
         "ALLOW_PLAINTEXT_LISTENER is no, which has no effect here: the listeners say what they speak"

@@ -6,7 +6,7 @@ from barnabas.broker.config import BrokerConfig, ConfigError, Listener, load_con
 from barnabas.broker.config.authorizer import STANDARD_AUTHORIZER
 from barnabas.broker.config.definitions.accepted import ACCEPTED
 from barnabas.broker.config.definitions.keys import KEYS
-from barnabas.broker.config.environment import Environment
+from barnabas.broker.config.environment import EnvironmentSettings
 from barnabas.broker.config.racks import RACK_AWARE_SELECTOR
 from barnabas.broker.config.racks import racks as racks_of
 
@@ -14,7 +14,7 @@ from barnabas.broker.config.racks import racks as racks_of
 def test_flags_come_before_settings_before_the_environment_before_the_file() -> None:
     layers = {
         "properties": b"num.partitions=1\nlog.segment.bytes=2000000\nfetch.max.bytes=3000\nmax.connections=4\n",
-        "environment": Environment(
+        "environment": EnvironmentSettings(
             {"num.partitions": "11", "log.segment.bytes": "12000000", "fetch.max.bytes": "13000"}, {}
         ),
         "settings": ["num.partitions=21", "log.segment.bytes = 22000000"],

@@ -3,7 +3,7 @@
 import pytest
 
 from barnabas.client.admin.transactions import (
-    Ends,
+    EndOffsets,
     Hold,
     PartitionProducer,
     TransactionInfo,
@@ -34,14 +34,14 @@ def transaction(producer_id: int, *partitions: int) -> TransactionInfo:
 
 def test_a_transaction_holds_readers_back_from_its_first_record_on() -> None:
     seen = [producer(0, 7, 10), producer(0, 8, -1), producer(1, 7, -1)]
-    ends = {("t", 0): Ends(10, 25), ("t", 1): Ends(5, 5)}
+    ends = {("t", 0): EndOffsets(10, 25), ("t", 1): EndOffsets(5, 5)}
     assert holds_of(7, seen, ends) == [Hold("t", 0, 10, 10, 25, 15, in_front=7)]
     assert holds_of(8, seen, ends) == []
 
 
 def test_one_behind_another_is_told_who_stands_in_front() -> None:
     seen = [producer(0, 7, 20), producer(0, 8, 10), producer(0, 9, 30)]
-    (hold,) = holds_of(7, seen, {("t", 0): Ends(10, 40)})
+    (hold,) = holds_of(7, seen, {("t", 0): EndOffsets(10, 40)})
     assert (hold.in_front, hold.last_stable_offset, hold.held_back) == (8, 10, 30)
 
 

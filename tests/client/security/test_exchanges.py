@@ -7,9 +7,9 @@ import pytest
 from barnabas.broker.security.sasl.scram import ScramExchange as Server
 from barnabas.client.security.exchanges import (
     ITERATIONS_MAX,
-    BearerExchange,
-    PlainExchange,
-    ScramExchange,
+    BearerSaslClient,
+    PlainSaslClient,
+    ScramSaslClient,
     ServerRefused,
 )
 from barnabas.protocol.security.scram import MECHANISMS, SCRAM_SHA_256, ScramMechanism, credential_of, salted
@@ -19,8 +19,8 @@ SERVER_NONCE = f"{NONCE}%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
 FIRST = f"r={SERVER_NONCE},s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096".encode()
 
 
-def scram(password: str = "pencil", mechanism: ScramMechanism = SCRAM_SHA_256) -> ScramExchange:
-    return ScramExchange(mechanism, "user", password, NONCE)
+def scram(password: str = "pencil", mechanism: ScramMechanism = SCRAM_SHA_256) -> ScramSaslClient:
+    return ScramSaslClient(mechanism, "user", password, NONCE)
 
 
 def test_the_example_of_rfc_7677() -> None:
@@ -35,7 +35,7 @@ def test_the_example_of_rfc_7677() -> None:
 def test_our_server_lets_us_in(mechanism: ScramMechanism) -> None:
     credential = credential_of(mechanism, salted(mechanism, "pencil", b"salt", 4096), b"salt", 4096)
     server = Server(mechanism, {"a,b=c": credential}.get, lambda size: bytes(size))
-    client = ScramExchange(mechanism, "a,b=c", "pencil", NONCE)
+    client = ScramSaslClient(mechanism, "a,b=c", "pencil", NONCE)
     final = client.respond(server.respond(client.begin()))
     assert final is not None
     assert client.respond(server.respond(final)) is None
@@ -73,24 +73,24 @@ def test_who_does_not_know_the_password_is_no_server(final: bytes) -> None:
 
 
 def test_a_delegation_token_says_that_it_is_one() -> None:
-    assert ScramExchange(SCRAM_SHA_256, "id", "hmac", NONCE, is_token=True).begin().endswith(b",tokenauth=true")
+    assert ScramSaslClient(SCRAM_SHA_256, "id", "hmac", NONCE, is_token=True).begin().endswith(b",tokenauth=true")
 
 
 def test_plain_is_one_token() -> None:
-    exchange = PlainExchange("alice", "päss")
+    exchange = PlainSaslClient("alice", "päss")
     assert exchange.begin() == "\0alice\0päss".encode()
     assert exchange.respond(b"") is None
 
 
 def test_a_bearer_token_goes_with_its_extensions() -> None:
-    exchange = BearerExchange("abc", [("team", "blue")])
+    exchange = BearerSaslClient("abc", [("team", "blue")])
     assert exchange.begin() == b"n,,\x01auth=Bearer abc\x01team=blue\x01\x01"
     assert exchange.respond(b"") is None
 
 
 @pytest.mark.parametrize("said", [b'{"status":"invalid_token"}', b"no JSON", b"[]"])
 def test_a_refused_token_is_acknowledged_with_one_byte(said: bytes) -> None:
-    exchange = BearerExchange("abc")
+    exchange = BearerSaslClient("abc")
     exchange.begin()
     assert exchange.respond(said) == b"\x01"
     with pytest.raises(ServerRefused, match="the token is refused"):

@@ -29,7 +29,7 @@ KINDS = (
 
 
 def fault(kind: str, api: str) -> dict[str, Any]:
-    """As `Faults.arm` takes it."""
+    """As `FaultsHandle.arm` takes it."""
     if kind == "final error":
         return {"name": "it", "api": api, "error": FINAL_ERRORS[api]}
     what, _, where = kind.partition(" ")

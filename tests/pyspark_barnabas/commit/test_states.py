@@ -6,14 +6,14 @@ import pytest
 
 from pyspark_barnabas.commit.messages import PreparedTransaction
 from pyspark_barnabas.commit.standing import Standing, View, standing
-from pyspark_barnabas.commit.states import TABLE, Act, Call, Do, State, on
+from pyspark_barnabas.commit.states import TABLE, Act, Call, CommitState, Do, on
 
-DECIDED = (State.DECIDED, State.VISIBLE, State.LOST)
+DECIDED = (CommitState.DECIDED, CommitState.VISIBLE, CommitState.LOST)
 OURS = PreparedTransaction("p.1-0.0.0", 9, 3)
 
 
 def test_every_call_has_an_answer_in_every_state() -> None:
-    assert set(TABLE) == set(product(State, Call))
+    assert set(TABLE) == set(product(CommitState, Call))
 
 
 def test_what_is_decided_is_never_written_aborted_or_decided_again() -> None:
@@ -22,11 +22,11 @@ def test_what_is_decided_is_never_written_aborted_or_decided_again() -> None:
 
 
 def test_only_what_was_looked_at_is_decided() -> None:
-    assert [key for key, answer in TABLE.items() if answer == Do(Act.DECIDE)] == [(State.PREPARED, Call.COMMIT)]
+    assert [key for key, answer in TABLE.items() if answer == Do(Act.DECIDE)] == [(CommitState.PREPARED, Call.COMMIT)]
 
 
 def test_in_doubt_abort_leaves_everything() -> None:
-    in_doubt = (*DECIDED, State.PENDING, State.CONTRADICTED, State.FENCED)
+    in_doubt = (*DECIDED, CommitState.PENDING, CommitState.CONTRADICTED, CommitState.FENCED)
     assert {on(state, Call.ABORT) for state in in_doubt} == {Do(Act.NOTHING)}
 
 

@@ -64,10 +64,10 @@ class Login:
         password = self.password()
         tried = LoginTry(self.client, self.user, self.mechanism, password, self.world.now_us, again)
         self.history.logins.append(tried)
-        exchange: exchanges.Exchange = (
-            exchanges.PlainExchange(self.user, password)
+        exchange: exchanges.SaslClient = (
+            exchanges.PlainSaslClient(self.user, password)
             if self.mechanism == PLAIN
-            else exchanges.ScramExchange(SCRAM_SHA_256, self.user, password, f"{self.dice.getrandbits(128):032x}")
+            else exchanges.ScramSaslClient(SCRAM_SHA_256, self.user, password, f"{self.dice.getrandbits(128):032x}")
         )
         answer = await ask(SaslHandshakeRequest(mechanism=self.mechanism), 1)
         if answer.error_code != ErrorCode.NONE:

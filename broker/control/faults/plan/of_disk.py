@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from barnabas.broker.control.faults.model import DiskAction, DiskError, DiskFile, DiskMatch, DiskOperation, FaultRefused
+from barnabas.broker.control.faults.model import (
+    DiskAction,
+    DiskError,
+    DiskFileKind,
+    DiskMatch,
+    DiskOperation,
+    FaultRefused,
+)
 from barnabas.broker.control.faults.plan.names import partition_number, topic_pattern
 from barnabas.broker.control.faults.plan.scalars import delay, object_of, one_of
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC
@@ -21,7 +28,7 @@ def disk_fault(match: Mapping[str, Any], do: Mapping[str, Any]) -> tuple[DiskMat
     done = object_of(do, "what a fault of the disk does", _ACTIONS)
     if len(done) != 1:
         raise FaultRefused(f"the disk does one thing: {' or '.join(_ACTIONS)}")
-    file = DiskFile(one_of(match.get("file", "log"), "file", tuple(each.value for each in DiskFile)))
+    file = DiskFileKind(one_of(match.get("file", "log"), "file", tuple(each.value for each in DiskFileKind)))
     _check_is_there(file, operation, match)
     matches = DiskMatch(
         operation=operation,
@@ -36,14 +43,14 @@ def disk_fault(match: Mapping[str, Any], do: Mapping[str, Any]) -> tuple[DiskMat
         return matches, DiskAction(error=DiskError(error))
     if operation is not DiskOperation.SYNC:
         raise FaultRefused("only a sync is delayed: all else is done in the event loop, and would hold up everything")
-    if file is DiskFile.CATALOGUE:
+    if file is DiskFileKind.CATALOGUE:
         raise FaultRefused("the catalogue is synced in the event loop, which a delay would hold up")
     return matches, DiskAction(delay=delay(done["delay"], "delay"))
 
 
-def _check_is_there(file: DiskFile, operation: DiskOperation, match: Mapping[str, Any]) -> None:
+def _check_is_there(file: DiskFileKind, operation: DiskOperation, match: Mapping[str, Any]) -> None:
     """Raise FaultRefused if there is no such file of such a partition."""
-    if file is DiskFile.CATALOGUE:
+    if file is DiskFileKind.CATALOGUE:
         if operation is DiskOperation.READ:
             raise FaultRefused("the catalogue is read at the start alone, before a fault is armed")
         if "topic" in match or "partition" in match:

@@ -13,7 +13,7 @@ from barnabas.broker.coordinator.group.decisions import records
 from barnabas.broker.coordinator.group.decisions.classic import sessions
 from barnabas.broker.coordinator.group.decisions.classic.draft import from_stored, stored_state
 from barnabas.broker.coordinator.group.decisions.classic.model import Group, GroupConfig, OffsetCommitted
-from barnabas.broker.coordinator.group.decisions.classic.states import State
+from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.broker.coordinator.group.decisions.consumer import leaving
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerContext, MetadataSeen
 from barnabas.broker.coordinator.group.decisions.kinds import AnyGroup, AnyOutcome, AnyRecord
@@ -101,18 +101,20 @@ class GroupMachine:
             return
         if volatile.state is not self._state(entity_id):
             _log.info(_line_of(volatile))
-        if volatile.state is State.DEAD or self._is_as_stored(volatile):
+        if volatile.state is ClassicGroupState.DEAD or self._is_as_stored(volatile):
             self._working.pop(entity_id, None)
         else:
             self._working[entity_id] = volatile
 
-    def _state(self, group_id: str) -> State:
+    def _state(self, group_id: str) -> ClassicGroupState:
         """Return the state of the classic group, without making a working group from the stored one."""
         working = self._working.get(group_id)
         return stored_state(self.durable.stored(group_id)) if working is None else working.state
 
     def _is_as_stored(self, group: Group) -> bool:
-        return group.state is State.EMPTY and group == from_stored(group.group_id, self.durable.stored(group.group_id))
+        return group.state is ClassicGroupState.EMPTY and group == from_stored(
+            group.group_id, self.durable.stored(group.group_id)
+        )
 
     def timer_fired(self, entity_id: str, timer: TimerKey, now_ms: int) -> AnyOutcome:
         consumer_group = self.durable.consumers.get(entity_id)

@@ -13,7 +13,7 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     TransactionOutcome,
 )
 from barnabas.broker.coordinator.transaction.decisions.moving import moved, written
-from barnabas.broker.coordinator.transaction.decisions.states import Event, TransactionState, on
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionEvent, TransactionState, on
 from barnabas.protocol.errors import ErrorCode
 
 
@@ -21,7 +21,7 @@ def add(txn: Transaction | None, request: AddRequest, *, now_ms: int) -> Transac
     """Decide whether the partitions become part of the producer's transaction; the reply is an error code."""
     if txn is None:
         return Outcome(reply=ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    meaning = on(txn.state, Event.ADDED)
+    meaning = on(txn.state, TransactionEvent.ADDED)
     if isinstance(meaning, Say):
         return Outcome(reply=meaning.code)
     error = _holder_error(txn, request.producer_id, request.producer_epoch)
@@ -32,7 +32,7 @@ def add(txn: Transaction | None, request: AddRequest, *, now_ms: int) -> Transac
         return Outcome(reply=ErrorCode.NONE)
     after = moved(
         txn,
-        Event.ADDED,
+        TransactionEvent.ADDED,
         now_ms=now_ms,
         partitions=txn.partitions | request.partitions,
         start_timestamp_ms=txn.start_timestamp_ms if is_ongoing else now_ms,
@@ -60,7 +60,7 @@ def _verification_error(txn: Transaction | None, producer_id: int, producer_epoc
     error = _holder_error(txn, producer_id, producer_epoch)
     if error is not ErrorCode.NONE:
         return error
-    meaning = on(txn.state, Event.VERIFIED)
+    meaning = on(txn.state, TransactionEvent.VERIFIED)
     return meaning.code if isinstance(meaning, Say) else ErrorCode.NONE
 
 

@@ -18,7 +18,7 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     TransactionStored,
 )
 from barnabas.broker.coordinator.transaction.decisions.moving import moved, written
-from barnabas.broker.coordinator.transaction.decisions.states import TABLE, Event, TransactionState
+from barnabas.broker.coordinator.transaction.decisions.states import TABLE, TransactionEvent, TransactionState
 
 
 def marker(txn: Transaction) -> Marker:
@@ -34,7 +34,7 @@ def complete(txn: Transaction, *, now_ms: int) -> TransactionOutcome:
     was_kept = txn.next_producer_epoch != NO_PRODUCER_EPOCH
     completed = moved(
         txn,
-        Event.MARKED,
+        TransactionEvent.MARKED,
         now_ms=now_ms,
         producer_id=producer_id,
         producer_epoch=producer_epoch,
@@ -63,7 +63,7 @@ def _may_time_out(txn: Transaction) -> bool:
 
 def expired(txn: Transaction, now_ms: int, config: TransactionConfig) -> TransactionOutcome | None:
     """Return the outcome that removes an id unused for the expiration time; None while the id stays."""
-    is_idle = isinstance(TABLE[txn.state, Event.EXPIRED], Go)
+    is_idle = isinstance(TABLE[txn.state, TransactionEvent.EXPIRED], Go)
     if not is_idle or txn.last_update_timestamp_ms > now_ms - config.expiration_ms:
         return None
     return Outcome(records=(TransactionStored(txn.transactional_id, None),))

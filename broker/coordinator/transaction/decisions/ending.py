@@ -28,7 +28,7 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     is_exhausted,
 )
 from barnabas.broker.coordinator.transaction.decisions.moving import moved, written
-from barnabas.broker.coordinator.transaction.decisions.states import Event, TransactionState, on
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionEvent, TransactionState, on
 from barnabas.protocol.errors import ErrorCode
 
 _TV1_CLIENT = 0
@@ -36,10 +36,10 @@ _TV1_CLIENT = 0
 
 _TV2_EVENTS = {
     # (commits, is a retry)
-    (True, False): Event.COMMITTED_CURRENT,
-    (True, True): Event.COMMITTED_RETRY,
-    (False, False): Event.ABORTED_CURRENT,
-    (False, True): Event.ABORTED_RETRY,
+    (True, False): TransactionEvent.COMMITTED_CURRENT,
+    (True, True): TransactionEvent.COMMITTED_RETRY,
+    (False, False): TransactionEvent.ABORTED_CURRENT,
+    (False, True): TransactionEvent.ABORTED_RETRY,
 }
 
 
@@ -66,7 +66,7 @@ def _end_in_epoch(txn: Transaction, request: EndRequest, now_ms: int) -> Transac
         return _refused(ErrorCode.PRODUCER_FENCED)
     if txn.is_kept:  # the end raises the epoch, which this version of EndTxn cannot return
         return _refused(ErrorCode.UNSUPPORTED_VERSION)
-    event = Event.COMMITTED if request.is_commit else Event.ABORTED
+    event = TransactionEvent.COMMITTED if request.is_commit else TransactionEvent.ABORTED
     meaning = on(txn.state, event)
     if isinstance(meaning, Say):
         return _refused(meaning.code)
@@ -109,10 +109,10 @@ def abort_for_fencing(
     reply is None.
     """
     if transaction_version >= EPOCH_BUMP_VERSION or txn.is_kept:
-        return written(moved(txn, Event.FENCED, now_ms=now_ms, **_bumped(txn, now_ms, fresh_producer_id)))
+        return written(moved(txn, TransactionEvent.FENCED, now_ms=now_ms, **_bumped(txn, now_ms, fresh_producer_id)))
     fenced = moved(
         txn,
-        Event.FENCED,
+        TransactionEvent.FENCED,
         now_ms=now_ms,
         producer_epoch=_next_epoch(txn),
         last_producer_epoch=NO_PRODUCER_EPOCH,

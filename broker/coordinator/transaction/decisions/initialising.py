@@ -24,7 +24,7 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     is_exhausted,
 )
 from barnabas.broker.coordinator.transaction.decisions.moving import moved, written
-from barnabas.broker.coordinator.transaction.decisions.states import Event, TransactionState, on
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionEvent, TransactionState, on
 from barnabas.protocol.errors import ErrorCode
 
 
@@ -54,7 +54,7 @@ def initialise(
         return _refused(error)
     if txn is None:
         txn = _unborn(request, fresh_producer_id(), now_ms)
-    event = Event.INITIALISED_KEEPING if request.keep_prepared else Event.INITIALISED
+    event = TransactionEvent.INITIALISED_KEEPING if request.keep_prepared else TransactionEvent.INITIALISED
     meaning = on(txn.state, event)
     if isinstance(meaning, Say):
         return _refused(meaning.code)
@@ -96,7 +96,7 @@ def _may_ask(txn: Transaction, request: InitRequest) -> bool:
 
 
 def _begin(
-    txn: Transaction, request: InitRequest, event: Event, now_ms: int, fresh_producer_id: Callable[[], int]
+    txn: Transaction, request: InitRequest, event: TransactionEvent, now_ms: int, fresh_producer_id: Callable[[], int]
 ) -> TransactionOutcome:
     """Give the producer the next epoch, or a new id; no transaction is open."""
     stored_epoch = txn.producer_epoch
@@ -134,7 +134,7 @@ def _keep(
     next_pair = (fresh_producer_id(), 0) if is_exhausted(holder_epoch) else (holder_id, holder_epoch + 1)
     after = moved(
         txn,
-        Event.INITIALISED_KEEPING,
+        TransactionEvent.INITIALISED_KEEPING,
         now_ms=now_ms,
         next_producer_id=next_pair[0],
         next_producer_epoch=next_pair[1],

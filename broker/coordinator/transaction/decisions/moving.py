@@ -15,14 +15,14 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     TransactionOutcome,
     TransactionStored,
 )
-from barnabas.broker.coordinator.transaction.decisions.states import Event, on
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionEvent, on
 
 _FINISH: tuple[Effect, ...] = (FinishTransaction(),)
 
 
 def moved(
     txn: Transaction,
-    event: Event,
+    event: TransactionEvent,
     *,
     now_ms: int,
     producer_id: int | None = None,

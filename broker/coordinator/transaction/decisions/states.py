@@ -59,7 +59,7 @@ class TransactionState(Enum):
         """Whether read_committed readers may have to wait for the end."""
 
 
-class Event(Enum):
+class TransactionEvent(Enum):
     """An event that a transaction can receive."""
 
     __hash__ = object.__hash__  # for the same reason
@@ -94,24 +94,25 @@ _UNDECIDED = Never("markers are only written for what is prepared")
 _IN_USE = Never("what is not finished does not expire")
 _UNSEEN = Never("no transaction is ever kept in this state")
 
-_ROWS: dict[Event, tuple[Cell, Cell, Cell, Cell, Cell, Cell]] = {
+_ROWS: dict[TransactionEvent, tuple[Cell, Cell, Cell, Cell, Cell, Cell]] = {
     #                           Empty        Ongoing     PrepareCommit PrepareAbort CompleteCommit CompleteAbort
-    Event.INITIALISED:         (_EMPTY,      _ABORT,     _WAIT,        _WAIT,       _EMPTY,        _EMPTY),
-    Event.INITIALISED_KEEPING: (_EMPTY,      _ONGOING,   _WAIT,        _WAIT,       _EMPTY,        _EMPTY),
-    Event.ADDED:               (_ONGOING,    _ONGOING,   _WAIT,        _WAIT,       _ONGOING,      _ONGOING),
-    Event.VERIFIED:            (_SERVE,      _SERVE,     _WAIT,        _WAIT,       _SERVE,        _SERVE),
-    Event.COMMITTED:           (_WRONG,      _COMMIT,    _WAIT,        _WAIT,       _SERVE,        _WRONG),
-    Event.ABORTED:             (_WRONG,      _ABORT,     _WAIT,        _WAIT,       _WRONG,        _SERVE),
-    Event.COMMITTED_CURRENT:   (_WRONG,      _COMMIT,    _WAIT,        _WAIT,       _WRONG,        _WRONG),
-    Event.COMMITTED_RETRY:     (_FENCED,     _FENCED,    _WAIT,        _WAIT,       _SERVE,        _WRONG),
-    Event.ABORTED_CURRENT:     (_ABORT,      _ABORT,     _WAIT,        _WAIT,       _ABORT,        _ABORT),
-    Event.ABORTED_RETRY:       (_FENCED,     _FENCED,    _WAIT,        _WAIT,       _WRONG,        _SERVE),
-    Event.FENCED:              (_CLOSED,     _ABORT,     _CLOSED,      _CLOSED,     _CLOSED,       _CLOSED),
-    Event.MARKED:              (_UNDECIDED,  _UNDECIDED, _DONE_COMMIT, _DONE_ABORT, _UNDECIDED,    _UNDECIDED),
-    Event.EXPIRED:             (_DEAD,       _IN_USE,    _IN_USE,      _IN_USE,     _DEAD,         _DEAD),
+    TransactionEvent.INITIALISED:         (_EMPTY,      _ABORT,     _WAIT,        _WAIT,       _EMPTY,        _EMPTY),
+    TransactionEvent.INITIALISED_KEEPING: (_EMPTY,      _ONGOING,   _WAIT,        _WAIT,       _EMPTY,        _EMPTY),
+    TransactionEvent.ADDED:               (_ONGOING,    _ONGOING,   _WAIT,        _WAIT,       _ONGOING,      _ONGOING),
+    TransactionEvent.VERIFIED:            (_SERVE,      _SERVE,     _WAIT,        _WAIT,       _SERVE,        _SERVE),
+    TransactionEvent.COMMITTED:           (_WRONG,      _COMMIT,    _WAIT,        _WAIT,       _SERVE,        _WRONG),
+    TransactionEvent.ABORTED:             (_WRONG,      _ABORT,     _WAIT,        _WAIT,       _WRONG,        _SERVE),
+    TransactionEvent.COMMITTED_CURRENT:   (_WRONG,      _COMMIT,    _WAIT,        _WAIT,       _WRONG,        _WRONG),
+    TransactionEvent.COMMITTED_RETRY:     (_FENCED,     _FENCED,    _WAIT,        _WAIT,       _SERVE,        _WRONG),
+    TransactionEvent.ABORTED_CURRENT:     (_ABORT,      _ABORT,     _WAIT,        _WAIT,       _ABORT,        _ABORT),
+    TransactionEvent.ABORTED_RETRY:       (_FENCED,     _FENCED,    _WAIT,        _WAIT,       _WRONG,        _SERVE),
+    TransactionEvent.FENCED:              (_CLOSED,     _ABORT,     _CLOSED,      _CLOSED,     _CLOSED,       _CLOSED),
+    TransactionEvent.MARKED:              (_UNDECIDED,  _UNDECIDED, _DONE_COMMIT, _DONE_ABORT, _UNDECIDED,
+    _UNDECIDED), TransactionEvent.EXPIRED:             (_DEAD,       _IN_USE,    _IN_USE,      _IN_USE,     _DEAD,
+    _DEAD),
 }  # fmt: skip
 
-TABLE: dict[tuple[TransactionState, Event], Cell] = {
+TABLE: dict[tuple[TransactionState, TransactionEvent], Cell] = {
     (state, event): meaning
     for event, row in _ROWS.items()
     for state, meaning in zip(TransactionState, (*row, _UNSEEN, _UNSEEN), strict=True)
@@ -123,7 +124,7 @@ LEGAL_TRANSITIONS = frozenset(
 """Every (before, after) that two consecutive records of one id may have; Dead stands for a tombstone."""
 
 
-def on(state: TransactionState, event: Event) -> Go[TransactionState] | Proceed | Say:
+def on(state: TransactionState, event: TransactionEvent) -> Go[TransactionState] | Proceed | Say:
     """Return the meaning of `event` in `state`. Raises AssertionError for an impossible combination."""
     meaning = TABLE[state, event]
     assert not isinstance(meaning, Never), f"{event.name} in {state.value}: {meaning.why}"

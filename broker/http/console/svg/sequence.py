@@ -84,7 +84,7 @@ class DrawnSaid(NamedTuple):
     head: str
 
 
-class Drawing(NamedTuple):
+class SequenceDrawing(NamedTuple):
     """The whole diagram. rows: messages and steps, in order of time. box: top and height of the repeated part."""
 
     height: int
@@ -124,7 +124,9 @@ def place_of(kind: Kind, state: str, marks: Sequence[Mark], *, is_chosen: bool) 
     )
 
 
-def drawn(points: Mapping[str, Kind], marks: Callable[[Step], Sequence[Mark]], chosen: tuple[str, str]) -> Drawing:
+def drawn(
+    points: Mapping[str, Kind], marks: Callable[[Step], Sequence[Mark]], chosen: tuple[str, str]
+) -> SequenceDrawing:
     """Draw the sequence. marks: returns the faults armed at a step. chosen: point and state with the form open."""
     rows: list[DrawnStep | DrawnSaid] = []
     y, box_top, box_end = _TOP - _BEFORE_SAID, _TOP, _TOP
@@ -145,7 +147,7 @@ def drawn(points: Mapping[str, Kind], marks: Callable[[Step], Sequence[Mark]], c
             head = f"M{x2} {y} l{-8 if x2 > x1 else 8} -4 v8 z"
             rows.append(DrawnSaid(each.says, x1, x2, y, (x1 + x2) / 2, head))
             y += _SAID_ROW
-    return Drawing(y + _BELOW, LIFELINES, rows, (box_top, box_end - box_top))
+    return SequenceDrawing(y + _BELOW, LIFELINES, rows, (box_top, box_end - box_top))
 
 
 def _cut(text: str) -> str:

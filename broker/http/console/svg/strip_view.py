@@ -44,7 +44,7 @@ class Way(NamedTuple):
     href: str
 
 
-class Drawing(NamedTuple):
+class StripDrawing(NamedTuple):
     """The whole drawing."""
 
     height: int
@@ -55,7 +55,7 @@ class Drawing(NamedTuple):
     ways: list[Way]
 
 
-def drawn(strip: Strip, path: str, chosen: int | None) -> Drawing:
+def drawn(strip: Strip, path: str, chosen: int | None) -> StripDrawing:
     """Draw the strip, on the page at `path`. chosen: the offset whose batch is shown."""
     marks = [
         (strip.log_start_offset, "start", "log start"),
@@ -64,7 +64,7 @@ def drawn(strip: Strip, path: str, chosen: int | None) -> Drawing:
     ]
     groups = [each for each in strip.groups if strip.first <= each.offset <= strip.end]
     rows = min(len(groups), _GROUP_ROWS)
-    return Drawing(
+    return StripDrawing(
         _HEIGHT + (_ROW_HEIGHT * rows + 2 if rows else 0),
         [_cell(strip, cell, path, chosen) for cell in strip.cells],
         [

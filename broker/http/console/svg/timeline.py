@@ -19,7 +19,7 @@ FENCE, TIMEOUT = "fence", "timeout"
 """Kinds of events besides those of states."""
 
 
-class Event(NamedTuple):
+class TimelineEvent(NamedTuple):
     """One change, as a sentence. kind: its colour."""
 
     offset: int
@@ -53,7 +53,7 @@ class Timeline(NamedTuple):
     end_ms: int
     spans: list[Span]
     marks: list[Mark]
-    events: list[Event]
+    events: list[TimelineEvent]
     """The newest first."""
 
 
@@ -91,11 +91,11 @@ def _kind(txn: Transaction | None) -> str:
     return _SPAN_KINDS.get(txn.state) or _MARK_KINDS.get(txn.state) or "empty"
 
 
-def _event(before: TransactionChange | None, change: TransactionChange) -> Event:
+def _event(before: TransactionChange | None, change: TransactionChange) -> TimelineEvent:
     txn, was = change.txn, before and before.txn
     producer = "" if txn is None else f"{txn.producer_id}, epoch {txn.producer_epoch}"
     kind = FENCE if _fences(was, txn) else TIMEOUT if _is_timeout(was, txn) else _kind(txn)
-    return Event(change.offset, change.timestamp_ms, kind, _sentence(was, txn), producer)
+    return TimelineEvent(change.offset, change.timestamp_ms, kind, _sentence(was, txn), producer)
 
 
 def _fences(before: Transaction | None, txn: Transaction | None) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from barnabas.broker.cli.doctor import directory
 from barnabas.broker.cli.doctor.finding import Finding
 from barnabas.broker.config import load_config
-from barnabas.broker.config.environment import Environment
+from barnabas.broker.config.environment import EnvironmentSettings
 from barnabas.broker.metadata.image.framing import Versioned
 from barnabas.broker.metadata.image.image import ReplayError
 from barnabas.protocol.files import meta_properties
@@ -25,7 +25,7 @@ def examine(path: Path, cluster_id: str | None = None, **settings: str) -> list[
     """The findings but the room on the disk, and a check that nothing was changed."""
     before = snapshot(path.parent)
     words = [f"log.dirs={path}", *(f"{name.replace('_', '.')}={value}" for name, value in settings.items())]
-    config = load_config(settings=words, environment=Environment({}, {}, cluster_id)).config
+    config = load_config(settings=words, environment=EnvironmentSettings({}, {}, cluster_id)).config
     found = [each for each in directory.examine(config) if each.check != "disk"]
     assert snapshot(path.parent) == before
     return found

@@ -9,7 +9,7 @@ import pytest
 from barnabas.broker.cli.doctor import ports
 from barnabas.broker.cli.doctor.finding import Finding
 from barnabas.broker.config import BrokerConfig, load_config
-from barnabas.broker.config.environment import Environment
+from barnabas.broker.config.environment import EnvironmentSettings
 from barnabas.client.clock import SystemClientClock
 from tests.support.ipv6 import speaks_ipv6
 from tests.support.ports import unused_port
@@ -20,7 +20,7 @@ SILENCE_MS = 100  # where nobody answers, so that all of it passes
 
 
 def config(*settings: str, is_container: bool = False) -> BrokerConfig:
-    return load_config(settings=settings, environment=Environment({}, {}, None, is_container)).config
+    return load_config(settings=settings, environment=EnvironmentSettings({}, {}, None, is_container)).config
 
 
 def examine(*settings: str, is_container: bool = False, timeout_ms: int = PATIENCE_MS) -> dict[str, Finding]:

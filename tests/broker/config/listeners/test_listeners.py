@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from barnabas.broker.config import ConfigError, Listener, load_config
 from barnabas.broker.config.definitions.accepted import ACCEPTED
 from barnabas.broker.config.definitions.keys import KEYS
-from barnabas.broker.config.environment import Environment, read_environment
+from barnabas.broker.config.environment import EnvironmentSettings, read_environment
 from barnabas.broker.config.listeners.listeners import check_ports, parse_listeners, parse_protocol_map
 from barnabas.protocol.security.listener_protocols import PLAINTEXT
 
@@ -53,7 +53,7 @@ def test_a_map_of_protocols_is_read_in_any_case() -> None:
 @given(st.sampled_from(sorted(KEYS | ACCEPTED)), TEXT)
 def test_any_value_of_any_key_is_used_or_refused(key: str, text: str) -> None:
     try:
-        config, _ = load_config(environment=Environment({key: text}, {}))
+        config, _ = load_config(environment=EnvironmentSettings({key: text}, {}))
     except ConfigError:
         return  # nothing else may come out
     config.value(key)

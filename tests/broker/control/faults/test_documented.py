@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from barnabas.broker.control.faults.model import ALWAYS, FAULTS_MAX, PLAN_BYTES_MAX, DiskFile, DiskOperation, Plan
+from barnabas.broker.control.faults.model import ALWAYS, FAULTS_MAX, PLAN_BYTES_MAX, DiskFileKind, DiskOperation, Plan
 from barnabas.broker.control.faults.on_requests.refusing import PARTED
 from barnabas.broker.control.faults.plan.of_points import points
 from barnabas.broker.control.faults.plan.of_requests import ACTIONS, MATCHES
@@ -52,7 +52,7 @@ def test_what_is_done_can_be_armed(key: str, code: str) -> None:
 def test_every_file_of_the_disk_is_told_and_can_be_armed() -> None:
     table = PAGE.split('| `"file"` | what it is | ')[1].split("\n\n")[0].splitlines()[2:]
     told = [name for row in table for name in re.findall(r'`"(\w+)"`', row.split(" | ")[0])]
-    assert told == [each.value for each in DiskFile]
+    assert told == [each.value for each in DiskFileKind]
     for file in told:
         assert armed(f'{{"match": {{"disk": "append", "file": "{file}"}}, "do": {{"error": "EIO"}}}}')
 

@@ -7,7 +7,7 @@ import pytest
 
 from barnabas.broker.control.faults.faulty_files import place_of
 from barnabas.broker.control.faults.matching import DiskPlace
-from barnabas.broker.control.faults.model import DiskFile
+from barnabas.broker.control.faults.model import DiskFileKind
 from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequest, OffsetToCommit
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.records.control import EndTxnMarker
@@ -196,18 +196,18 @@ async def test_after_a_failed_sync_of_the_catalogue_the_directory_is_offline() -
 @pytest.mark.parametrize(
     ("directory", "name", "place"),
     [
-        ("a-3", "00000000000000000000.log", DiskPlace(DiskFile.LOG, "a", 3)),
-        ("a-3", "00000000000000000000.txnindex", DiskPlace(DiskFile.TXNINDEX, "a", 3)),
+        ("a-3", "00000000000000000000.log", DiskPlace(DiskFileKind.LOG, "a", 3)),
+        ("a-3", "00000000000000000000.txnindex", DiskPlace(DiskFileKind.TXNINDEX, "a", 3)),
         ("a-3", "00000000000000000000.timeindex.deleted", None),
         ("a-3", "00000000000000000000.index.cleaned", None),
-        ("a-3", "leader-epoch-checkpoint", DiskPlace(DiskFile.CHECKPOINT, "a", 3)),
+        ("a-3", "leader-epoch-checkpoint", DiskPlace(DiskFileKind.CHECKPOINT, "a", 3)),
         ("a-3", "partition.metadata", None),
-        ("data", "recovery-point-offset-checkpoint", DiskPlace(DiskFile.CHECKPOINT)),
+        ("data", "recovery-point-offset-checkpoint", DiskPlace(DiskFileKind.CHECKPOINT)),
         ("data", "meta.properties", None),
-        ("data-1", "cleaner-offset-checkpoint", DiskPlace(DiskFile.CHECKPOINT)),
-        ("__cluster_metadata-0", "00000000000000000000.log", DiskPlace(DiskFile.CATALOGUE)),
-        ("__cluster_metadata-0", "00000000000000000042-0000000001.checkpoint", DiskPlace(DiskFile.CATALOGUE)),
-        ("__cluster_metadata-0", "quorum-state", DiskPlace(DiskFile.CATALOGUE)),
+        ("data-1", "cleaner-offset-checkpoint", DiskPlace(DiskFileKind.CHECKPOINT)),
+        ("__cluster_metadata-0", "00000000000000000000.log", DiskPlace(DiskFileKind.CATALOGUE)),
+        ("__cluster_metadata-0", "00000000000000000042-0000000001.checkpoint", DiskPlace(DiskFileKind.CATALOGUE)),
+        ("__cluster_metadata-0", "quorum-state", DiskPlace(DiskFileKind.CATALOGUE)),
     ],
 )
 def test_each_file_is_known_by_its_place(directory: str, name: str, place: DiskPlace | None) -> None:

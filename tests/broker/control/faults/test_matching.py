@@ -18,7 +18,7 @@ from barnabas.broker.control.faults.matching import (
 )
 from barnabas.broker.control.faults.model import (
     Delay,
-    DiskFile,
+    DiskFileKind,
     DiskMatch,
     DiskOperation,
     Often,
@@ -79,19 +79,19 @@ def test_of_a_list_one_is_enough() -> None:
 
 def test_the_disk_is_matched_by_operation_file_and_partition() -> None:
     match = DiskMatch(operation=DiskOperation.SYNC, topic="__*", partition=1)
-    place = DiskPlace(DiskFile.LOG, "__consumer_offsets", 1)
+    place = DiskPlace(DiskFileKind.LOG, "__consumer_offsets", 1)
     assert matches_disk(match, DiskOperation.SYNC, place)
     assert not matches_disk(match, DiskOperation.APPEND, place)
     assert not matches_disk(match, DiskOperation.SYNC, place._replace(partition=2))
     assert not matches_disk(match, DiskOperation.SYNC, place._replace(topic="orders"))
-    assert not matches_disk(match, DiskOperation.SYNC, place._replace(file=DiskFile.INDEX))
+    assert not matches_disk(match, DiskOperation.SYNC, place._replace(file=DiskFileKind.INDEX))
 
 
 def test_what_is_of_the_whole_data_directory_has_no_topic() -> None:
-    place = DiskPlace(DiskFile.CHECKPOINT)
-    every = DiskMatch(operation=DiskOperation.SYNC, file=DiskFile.CHECKPOINT)
+    place = DiskPlace(DiskFileKind.CHECKPOINT)
+    every = DiskMatch(operation=DiskOperation.SYNC, file=DiskFileKind.CHECKPOINT)
     assert matches_disk(every, DiskOperation.SYNC, place)
-    assert matches_disk(every, DiskOperation.SYNC, DiskPlace(DiskFile.CHECKPOINT, "orders", 0))
+    assert matches_disk(every, DiskOperation.SYNC, DiskPlace(DiskFileKind.CHECKPOINT, "orders", 0))
     assert not matches_disk(replace(every, topic="orders"), DiskOperation.SYNC, place)
     assert not matches_disk(replace(every, partition=0), DiskOperation.SYNC, place)
 

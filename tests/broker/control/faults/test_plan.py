@@ -15,7 +15,7 @@ from barnabas.broker.control.faults.model import (
     Delay,
     DiskAction,
     DiskError,
-    DiskFile,
+    DiskFileKind,
     DiskMatch,
     DiskOperation,
     Fault,
@@ -138,7 +138,7 @@ def test_faults_at_points_and_of_the_disk() -> None:
     assert full.match == DiskMatch(operation=DiskOperation.APPEND, topic="orders", partition=0)
     assert full.action == DiskAction(error=DiskError.ENOSPC)
     index = read(fault({"disk": "read", "file": "txnindex"}, {"error": "EIO"}))
-    assert index.match == DiskMatch(operation=DiskOperation.READ, file=DiskFile.TXNINDEX)
+    assert index.match == DiskMatch(operation=DiskOperation.READ, file=DiskFileKind.TXNINDEX)
     assert read(fault({"disk": "sync"}, {"delay": "2s"})).action == DiskAction(delay=Delay(2000, 2000))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.coordinator.group.decisions.classic.model import JoinReply
-from barnabas.broker.coordinator.group.decisions.classic.states import State
+from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerConfig, HeartbeatReply
 from barnabas.broker.coordinator.runtime.shard import TIMER_RETRY_MS
 from barnabas.client.consume.assignors import assigned_partitions, encode_assignment
@@ -122,7 +122,7 @@ def test_a_large_group_is_downgraded_in_slices_and_one_batch(world: GroupWorld) 
     assert _answered(world, reply).member_epoch == -1
     assert world.topic.batches_count == batches_count + 1
     group = world.group()
-    assert (group.state, sorted(group.members)) == (State.PREPARING_REBALANCE, sorted(ids))
+    assert (group.state, sorted(group.members)) == (ClassicGroupState.PREPARING_REBALANCE, sorted(ids))
     world.crash()
     world.coordinator.prepare("g")
     world.turns()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from barnabas.broker.coordinator.group.decisions.classic.draft import as_stored
 from barnabas.broker.coordinator.group.decisions.classic.model import Group, GroupConfig, JoinReply, SyncReply
-from barnabas.broker.coordinator.group.decisions.classic.states import State
+from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.broker.coordinator.group.decisions.kinds import AnyRecord
 from barnabas.broker.coordinator.group.decisions.machine import GroupMachine
 from barnabas.broker.coordinator.runtime.loading import Loader
@@ -270,8 +270,8 @@ class _Life:
         assert members.isdisjoint(group.pending)
         assert all(group.members[member_id].group_instance_id == name for name, member_id in group.instances.items())
         assert (group.leader_id in members) == bool(members)
-        if group.state is not State.PREPARING_REBALANCE:
-            assert (group.state is State.EMPTY) == (not members)
+        if group.state is not ClassicGroupState.PREPARING_REBALANCE:
+            assert (group.state is ClassicGroupState.EMPTY) == (not members)
         counts: dict[str, int] = {}
         for member in group.members.values():
             for name, _ in member.protocols:
@@ -289,7 +289,7 @@ class _Life:
         places = {("t", "g")} if live.machine.durable.offsets("g") or live.machine.durable.unstable("g") else set()
         durable = live.machine.durable
         assert {(topic, each) for topic in durable.topics() for each in durable.groups_of(topic)} == places
-        if group.state is State.STABLE:
+        if group.state is ClassicGroupState.STABLE:
             assert as_stored(group) == machine.durable.stored("g")
 
     def end(self) -> None:
@@ -299,7 +299,7 @@ class _Life:
         self.world.advance(599_000)
         self._hear()
         group = self.world.coordinator.describe("g")
-        assert group is None or (group.state is State.EMPTY and not group.pending)
+        assert group is None or (group.state is ClassicGroupState.EMPTY and not group.pending)
         assert not self.waiting
         while_the_disk_is_full = {ErrorCode.NOT_COORDINATOR, ErrorCode.KAFKA_STORAGE_ERROR}  # the latter for a marker
         assert self.refusals <= while_the_disk_is_full

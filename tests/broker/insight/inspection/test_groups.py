@@ -1,6 +1,6 @@
 """Groups as the read model has them, and their lag for readers of either isolation level."""
 
-from barnabas.broker.coordinator.group.decisions.classic.states import State
+from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.broker.insight.inspection.groups import Committed, begin_loading, loaded_groups
 from barnabas.broker.insight.inspection.lag import lag
 from tests.support.files.memory_files import MemoryFiles
@@ -23,7 +23,7 @@ async def test_groups_come_by_id_with_what_they_committed_by_partition() -> None
     await world.commit("second", "a", 5)
     first, second = loaded_groups(world.services)
     assert (first.group_id, second.group_id) == ("first", "second")
-    assert first.summary() == (State.EMPTY, 0)
+    assert first.summary() == (ClassicGroupState.EMPTY, 0)
     assert list(second.committed()) == [("a", 0, 5), ("b", 0, 3), ("b", 1, 4)]
 
 

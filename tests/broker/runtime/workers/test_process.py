@@ -11,7 +11,15 @@ from typing import Any
 import pytest
 
 from barnabas.broker.runtime.workers.helper import command, start
-from barnabas.broker.runtime.workers.messages import Done, Failed, JobAssignment, Messages, Progress, Ready, encode
+from barnabas.broker.runtime.workers.messages import (
+    Failed,
+    JobAssignment,
+    JobDone,
+    JobProgress,
+    Messages,
+    Ready,
+    encode,
+)
 from barnabas.broker.runtime.workers.own_directory import OwnDirectory
 from barnabas.broker.runtime.workers.process import Pace, go_through, listen
 from barnabas.storage.disk.files import RealFiles
@@ -56,9 +64,9 @@ def test_a_process_leaves_the_stop_of_a_service_to_its_broker(tmp_path: Path) ->
         process.send_signal(signal.SIGINT)
         process.stdin.write(encode(JobAssignment(Count(str(tmp_path)))))
         answer: list[Any] = []
-        while not answer or answer[-1] == Progress(30):
+        while not answer or answer[-1] == JobProgress(30):
             answer += messages.feed(process.stdout.read(1000))
-        assert answer == [Progress(30), Done((3, process.pid))]
+        assert answer == [JobProgress(30), JobDone((3, process.pid))]
         process.stdin.close()
         assert process.wait(PATIENCE_S) == 0
 
@@ -86,7 +94,7 @@ def _is_waiting_for_a_lock(pid: int) -> bool:
 
 
 def test_messages_come_whole_out_of_any_pieces() -> None:
-    sent: list[Any] = [Ready(), Progress(3), Done([1, "two"])]
+    sent: list[Any] = [Ready(), JobProgress(3), JobDone([1, "two"])]
     data = b"".join(map(encode, sent))
     for size in (1, 3, len(data)):
         messages = Messages()
@@ -134,7 +142,7 @@ def test_the_steps_are_gone_through_with_progress_and_sleep(tmp_path: Path) -> N
     result = go_through(Count(str(tmp_path), 3), RealFiles(), 100, told.append, lambda: now[0], sleep)
     assert result == (3, os.getpid())
     assert now == [pytest.approx(0.3)]
-    assert told == [Progress(20), Progress(30), Progress(30)]
+    assert told == [JobProgress(20), JobProgress(30), JobProgress(30)]
 
 
 def test_who_sleeps_for_long_says_that_it_is_alive(tmp_path: Path) -> None:
@@ -146,7 +154,7 @@ def test_who_sleeps_for_long_says_that_it_is_alive(tmp_path: Path) -> None:
 
     go_through(Count(str(tmp_path), 1), RealFiles(), 2, told.append, lambda: now[0], sleep)
     assert now == [pytest.approx(5)]
-    assert told == [Progress(10)] * 5
+    assert told == [JobProgress(10)] * 5
 
 
 def test_what_a_call_raises_reaches_the_steps(tmp_path: Path) -> None:

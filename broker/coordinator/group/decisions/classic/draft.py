@@ -1,7 +1,8 @@
 """A decision in progress: a working copy of the group, with its records and effects.
 
-From outside a decision stays a function: it gets a `Group`, works on the copy in a `Draft`, and returns the draft's
-`Outcome`. The code that keeps the group's sets, counts and timers consistent with its members is here, and only here.
+From outside a decision stays a function: it gets a `Group`, works on the copy in a `ClassicDraft`, and returns the
+draft's `Outcome`. The code that keeps the group's sets, counts and timers consistent with its members is here, and only
+here.
 
 """
 
@@ -21,7 +22,7 @@ from barnabas.broker.coordinator.group.decisions.classic.model import (
     SyncReply,
 )
 from barnabas.broker.coordinator.group.decisions.classic.pending_ids import PENDING_IDS_MAX
-from barnabas.broker.coordinator.group.decisions.classic.states import Event, State, on
+from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupEvent, ClassicGroupState, on
 from barnabas.broker.coordinator.runtime.outcome import (
     CancelTimer,
     CompleteRequest,
@@ -55,7 +56,7 @@ def sync_waiter(member_id: str) -> Waiter:
     return Waiter("sync", member_id)
 
 
-class Draft:
+class ClassicDraft:
     """One decision in progress."""
 
     def __init__(self, group: Group, now_ms: int) -> None:
@@ -85,7 +86,7 @@ class Draft:
         unwritten = outcome._replace(records=())
         return outcome._replace(or_else=lambda _: unwritten)
 
-    def transition(self, event: Event) -> State:
+    def transition(self, event: ClassicGroupEvent) -> ClassicGroupState:
         """Change the group to the state that this event leads to."""
         meaning = on(self.group.state, event)
         assert isinstance(meaning, Go), f"{event.name} in {self.group.state.value} is {meaning}, not a transition"
@@ -232,9 +233,9 @@ def as_stored(group: Group) -> StoredGroup:
     )
 
 
-def stored_state(stored: StoredGroup | None) -> State:
+def stored_state(stored: StoredGroup | None) -> ClassicGroupState:
     """Return the state that a durable group is restored in; None is as in `from_stored`."""
-    return State.STABLE if stored is not None and stored.members else State.EMPTY
+    return ClassicGroupState.STABLE if stored is not None and stored.members else ClassicGroupState.EMPTY
 
 
 def from_stored(group_id: str, stored: StoredGroup | None) -> Group:

@@ -6,7 +6,7 @@ A JoinGroup that has to wait for the others is parked; the end of the join phase
 
 from __future__ import annotations
 
-from barnabas.broker.coordinator.group.decisions.classic.draft import Draft, GroupOutcome, join_waiter
+from barnabas.broker.coordinator.group.decisions.classic.draft import ClassicDraft, GroupOutcome, join_waiter
 from barnabas.broker.coordinator.group.decisions.classic.model import (
     NEW_MEMBER_JOIN_TIMEOUT_MS,
     Group,
@@ -24,7 +24,7 @@ from barnabas.broker.coordinator.group.decisions.classic.rebalance import (
     present_generation,
     vote,
 )
-from barnabas.broker.coordinator.group.decisions.classic.states import Event, State, on
+from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupEvent, ClassicGroupState, on
 from barnabas.broker.coordinator.runtime.outcome import Outcome, Park
 from barnabas.broker.coordinator.runtime.transitions import Go, Say
 from barnabas.protocol.errors import ErrorCode
@@ -43,7 +43,7 @@ def join(
     if error is not ErrorCode.NONE:
         shown_id = "" if error is ErrorCode.GROUP_MAX_SIZE_REACHED else request.member_id
         return Outcome(reply=JoinReply(error, shown_id))
-    draft = Draft(group or Group(request.group_id, state_timestamp_ms=now_ms), now_ms)
+    draft = ClassicDraft(group or Group(request.group_id, state_timestamp_ms=now_ms), now_ms)
     if request.member_id:
         outcome = _join_again(draft, request, config)
     else:
@@ -68,7 +68,7 @@ def _refusal(group: Group | None, request: JoinRequest, config: GroupConfig) -> 
         group = Group(request.group_id)
     if not _has_room(group, request.member_id, config.max_size):
         return ErrorCode.GROUP_MAX_SIZE_REACHED
-    if group.state is State.DEAD:
+    if group.state is ClassicGroupState.DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if not group.supports(request.protocol_type, request.protocols):
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
@@ -79,9 +79,9 @@ def _refusal(group: Group | None, request: JoinRequest, config: GroupConfig) -> 
 
 def _has_room(group: Group, member_id: str, max_size: int) -> bool:
     """Return whether `group.max.size` permits this member. During a rebalance only members that have joined count."""
-    if group.state is State.PREPARING_REBALANCE:
+    if group.state is ClassicGroupState.PREPARING_REBALANCE:
         return member_id in group.joined or len(group.joined) < max_size
-    if group.state in (State.COMPLETING_REBALANCE, State.STABLE):
+    if group.state in (ClassicGroupState.COMPLETING_REBALANCE, ClassicGroupState.STABLE):
         return member_id in group.members or len(group.members) < max_size
     return True
 
@@ -99,7 +99,7 @@ def _as_member(request: JoinRequest, member_id: str, assignment: bytes = b"") ->
     )
 
 
-def _park(draft: Draft, member_id: str) -> GroupOutcome:
+def _park(draft: ClassicDraft, member_id: str) -> GroupOutcome:
     return draft.outcome(Park(join_waiter(member_id)))
 
 
@@ -111,7 +111,7 @@ def _member_id(name: str, fresh_suffix: str) -> str:
     return f"{name[:_MEMBER_NAME_CHARS_MAX]}-{fresh_suffix}"
 
 
-def _join_new(draft: Draft, request: JoinRequest, fresh_suffix: str, config: GroupConfig) -> GroupOutcome:
+def _join_new(draft: ClassicDraft, request: JoinRequest, fresh_suffix: str, config: GroupConfig) -> GroupOutcome:
     """Decide for a member without an id."""
     if request.group_instance_id is not None:
         member_id = _member_id(request.group_instance_id, fresh_suffix)
@@ -126,7 +126,7 @@ def _join_new(draft: Draft, request: JoinRequest, fresh_suffix: str, config: Gro
     return _add(draft, _as_member(request, member_id), request.protocol_type, config)
 
 
-def _add(draft: Draft, member: Member, protocol_type: str, config: GroupConfig) -> GroupOutcome:
+def _add(draft: ClassicDraft, member: Member, protocol_type: str, config: GroupConfig) -> GroupOutcome:
     """Add a new member; it waits for the end of the join phase."""
     group = draft.group
     if not group.members:
@@ -135,8 +135,8 @@ def _add(draft: Draft, member: Member, protocol_type: str, config: GroupConfig) 
         group.grew = True
     draft.add_member(member)
     draft.start_session(member.member_id, NEW_MEMBER_JOIN_TIMEOUT_MS)
-    if isinstance(on(group.state, Event.MEMBER_ADDED), Go):
-        prepare_rebalance(draft, Event.MEMBER_ADDED, config)
+    if isinstance(on(group.state, ClassicGroupEvent.MEMBER_ADDED), Go):
+        prepare_rebalance(draft, ClassicGroupEvent.MEMBER_ADDED, config)
     else:
         check_barrier(draft)
     return _park(draft, member.member_id)
@@ -145,21 +145,21 @@ def _add(draft: Draft, member: Member, protocol_type: str, config: GroupConfig) 
 # Members that rejoin
 
 
-def _join_again(draft: Draft, request: JoinRequest, config: GroupConfig) -> GroupOutcome:
+def _join_again(draft: ClassicDraft, request: JoinRequest, config: GroupConfig) -> GroupOutcome:
     """Decide for a member with an id: one that just got its id, or one that rejoins."""
     group = draft.group
     if request.member_id in group.pending:
         return _add(draft, _as_member(request, request.member_id), request.protocol_type, config)
     member = group.members[request.member_id]
-    event = Event.MEMBER_REJOINED
+    event = ClassicGroupEvent.MEMBER_REJOINED
     if member.protocols != request.protocols:
-        event = Event.MEMBER_CHANGED
+        event = ClassicGroupEvent.MEMBER_CHANGED
     elif group.leader_id == member.member_id:
-        event = Event.LEADER_REJOINED
+        event = ClassicGroupEvent.LEADER_REJOINED
     meaning = on(group.state, event)
     if isinstance(meaning, Say):
         return Outcome(reply=JoinReply(meaning.code, request.member_id))
-    if not isinstance(meaning, Go) and group.state is not State.PREPARING_REBALANCE:
+    if not isinstance(meaning, Go) and group.state is not ClassicGroupState.PREPARING_REBALANCE:
         return Outcome(reply=present_generation(group, member.member_id))
     # The client's own data may change with each join; the assignment stays until the leader sends another, and the
     # instance id stays, though a join need not contain it (and before version 5 cannot).
@@ -177,7 +177,7 @@ def _join_again(draft: Draft, request: JoinRequest, config: GroupConfig) -> Grou
 
 
 def _replace_static(
-    draft: Draft, request: JoinRequest, old_id: str, member_id: str, config: GroupConfig
+    draft: ClassicDraft, request: JoinRequest, old_id: str, member_id: str, config: GroupConfig
 ) -> GroupOutcome:
     """Replace a static member whose instance has another member id: the new id gets its place, the old one is fenced.
 
@@ -189,8 +189,10 @@ def _replace_static(
     old_leader_id = group.leader_id or ""
     draft.rename_member(old_id, _as_member(request, member_id, group.members[old_id].assignment))
     draft.start_session(member_id)
-    event = Event.STATIC_REPLACED if vote(group) == group.protocol_name else Event.STATIC_CHANGED
-    if group.state is State.STABLE and not isinstance(on(group.state, event), Go):
+    event = (
+        ClassicGroupEvent.STATIC_REPLACED if vote(group) == group.protocol_name else ClassicGroupEvent.STATIC_CHANGED
+    )
+    if group.state is ClassicGroupState.STABLE and not isinstance(on(group.state, event), Go):
         draft.store_group()
         return draft.outcome(_unnoticed(group, member_id, old_leader_id, request.may_skip_assignment))
     group.joined.add(member_id)

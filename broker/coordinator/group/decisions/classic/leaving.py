@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from barnabas.broker.coordinator.group.decisions.classic.draft import Draft, GroupOutcome
+from barnabas.broker.coordinator.group.decisions.classic.draft import ClassicDraft, GroupOutcome
 from barnabas.broker.coordinator.group.decisions.classic.model import Group, GroupConfig, LeavingMember
 from barnabas.broker.coordinator.group.decisions.classic.rebalance import member_removed
-from barnabas.broker.coordinator.group.decisions.classic.states import State
+from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.broker.coordinator.runtime.outcome import Outcome
 from barnabas.protocol.errors import ErrorCode
 
 
 def leave(group: Group | None, leaving: Sequence[LeavingMember], *, now_ms: int, config: GroupConfig) -> GroupOutcome:
     """Decide a LeaveGroup. The reply is one error code per leaving member, in their order."""
-    if group is None or group.state is State.DEAD:
+    if group is None or group.state is ClassicGroupState.DEAD:
         error = ErrorCode.UNKNOWN_MEMBER_ID if group is None else ErrorCode.COORDINATOR_NOT_AVAILABLE
         return Outcome(reply=tuple(error for _ in leaving))
-    draft = Draft(group, now_ms)
+    draft = ClassicDraft(group, now_ms)
     reply = tuple(_leave_one(draft, member) for member in leaving)
     if ErrorCode.NONE not in reply:
         return Outcome(reply=reply)
@@ -25,7 +25,7 @@ def leave(group: Group | None, leaving: Sequence[LeavingMember], *, now_ms: int,
     return draft.outcome_anyway(reply)
 
 
-def _leave_one(draft: Draft, leaving: LeavingMember) -> ErrorCode:
+def _leave_one(draft: ClassicDraft, leaving: LeavingMember) -> ErrorCode:
     group = draft.group
     member_id = leaving.member_id
     if not member_id:

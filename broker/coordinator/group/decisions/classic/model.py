@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from barnabas.broker.coordinator.group.decisions.classic.pending_ids import PendingIds
-from barnabas.broker.coordinator.group.decisions.classic.states import State
+from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.broker.coordinator.runtime.outcome import MayDescribe, no_topic
 from barnabas.protocol.errors import ErrorCode
 
@@ -122,7 +122,7 @@ class Group:
     """
 
     group_id: str
-    state: State = State.EMPTY
+    state: ClassicGroupState = ClassicGroupState.EMPTY
     state_timestamp_ms: int = -1
     generation_id: int = 0
     protocol_type: str = ""
@@ -176,7 +176,7 @@ class Group:
         If there are no members, as in a rebalance that waits only for assigned ids, any protocol is shared.
 
         """
-        if self.state is State.EMPTY:
+        if self.state is ClassicGroupState.EMPTY:
             return bool(protocol_type) and bool(protocols)
         size = len(self.members)
         return protocol_type == self.protocol_type and any(

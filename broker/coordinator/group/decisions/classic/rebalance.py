@@ -4,12 +4,13 @@ The barrier: a rebalance is over when every member has rejoined and no assigned 
 rebalance timeout of the members has passed. A rebalance that begins in Empty instead waits `initial_rebalance_delay_ms`
 for more members, again and again while members keep joining, at most the first member's rebalance timeout.
 
-These functions work on a `Draft`; the decisions that call them are in `joining`, `leaving`, `syncing` and `sessions`.
+These functions work on a `ClassicDraft`; the decisions that call them are in `joining`, `leaving`, `syncing` and
+`sessions`.
 """
 
 from __future__ import annotations
 
-from barnabas.broker.coordinator.group.decisions.classic.draft import JOIN_TIMER, SYNC_TIMER, Draft
+from barnabas.broker.coordinator.group.decisions.classic.draft import JOIN_TIMER, SYNC_TIMER, ClassicDraft
 from barnabas.broker.coordinator.group.decisions.classic.model import (
     Group,
     GroupConfig,
@@ -17,22 +18,22 @@ from barnabas.broker.coordinator.group.decisions.classic.model import (
     JoinReply,
     SyncReply,
 )
-from barnabas.broker.coordinator.group.decisions.classic.states import Event, State
+from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupEvent, ClassicGroupState
 from barnabas.broker.coordinator.runtime.outcome import CancelTimer, SetTimer
 from barnabas.protocol.errors import ErrorCode
 
 
-def prepare_rebalance(draft: Draft, event: Event, config: GroupConfig) -> None:
+def prepare_rebalance(draft: ClassicDraft, event: ClassicGroupEvent, config: GroupConfig) -> None:
     """Begin a join phase because of `event`."""
     group = draft.group
     was = group.state
-    if was is State.COMPLETING_REBALANCE:
+    if was is ClassicGroupState.COMPLETING_REBALANCE:
         drop_assignments(draft, ErrorCode.REBALANCE_IN_PROGRESS)
     draft.effects.append(CancelTimer(SYNC_TIMER))
     group.unsynced.clear()
     draft.transition(event)
     group.grew = False
-    if was is State.EMPTY:
+    if was is ClassicGroupState.EMPTY:
         delay_ms = config.initial_rebalance_delay_ms
         group.initial_delay_left_ms = max(group.rebalance_timeout_ms() - delay_ms, 0)
         draft.effects.append(SetTimer(JOIN_TIMER, delay_ms))
@@ -44,7 +45,7 @@ def prepare_rebalance(draft: Draft, event: Event, config: GroupConfig) -> None:
         draft.effects.append(SetTimer(JOIN_TIMER, group.rebalance_timeout_ms()))
 
 
-def drop_assignments(draft: Draft, error: ErrorCode) -> None:
+def drop_assignments(draft: ClassicDraft, error: ErrorCode) -> None:
     """Drop the leader's assignment; `error` completes the SyncGroups that wait for it."""
     for member in list(draft.group.members.values()):
         if member.assignment:
@@ -55,10 +56,14 @@ def drop_assignments(draft: Draft, error: ErrorCode) -> None:
             draft.start_session(member_id)  # it may have ended, without effect, while the member waited
 
 
-def check_barrier(draft: Draft) -> None:
+def check_barrier(draft: ClassicDraft) -> None:
     """End the join phase if no member is missing. The initial delay ends only by its timer."""
     group = draft.group
-    if group.state is State.PREPARING_REBALANCE and group.initial_delay_left_ms is None and everyone_joined(group):
+    if (
+        group.state is ClassicGroupState.PREPARING_REBALANCE
+        and group.initial_delay_left_ms is None
+        and everyone_joined(group)
+    ):
         complete_join_phase(draft)
 
 
@@ -67,7 +72,7 @@ def everyone_joined(group: Group) -> bool:
     return len(group.joined) == len(group.members) and not group.pending
 
 
-def join_timer_fired(draft: Draft, config: GroupConfig) -> None:
+def join_timer_fired(draft: ClassicDraft, config: GroupConfig) -> None:
     """End the join phase, unless its initial delay is extended because members keep joining."""
     group = draft.group
     left_ms = group.initial_delay_left_ms
@@ -81,7 +86,7 @@ def join_timer_fired(draft: Draft, config: GroupConfig) -> None:
     complete_join_phase(draft)
 
 
-def complete_join_phase(draft: Draft) -> None:
+def complete_join_phase(draft: ClassicDraft) -> None:
     """Remove members that did not rejoin (not static ones); the others form the next generation."""
     group = draft.group
     for member in list(group.members.values()):
@@ -96,11 +101,11 @@ def complete_join_phase(draft: Draft) -> None:
     group.generation_id += 1
     if not group.members:
         group.protocol_name = group.leader_id = None
-        draft.transition(Event.NOBODY_JOINED)
+        draft.transition(ClassicGroupEvent.NOBODY_JOINED)
         draft.store_group()
         return
     group.protocol_name = vote(group)
-    draft.transition(Event.ALL_JOINED)
+    draft.transition(ClassicGroupEvent.ALL_JOINED)
     group.newcomers.clear()
     group.unsynced = set(group.members)
     for member_id in group.members:
@@ -154,9 +159,9 @@ def joined_members(group: Group) -> tuple[JoinedMember, ...]:
     )
 
 
-def member_removed(draft: Draft, config: GroupConfig) -> None:
+def member_removed(draft: ClassicDraft, config: GroupConfig) -> None:
     """Start a rebalance because a member left, or end a join phase that waited only for that member."""
-    if draft.group.state in (State.STABLE, State.COMPLETING_REBALANCE):
-        prepare_rebalance(draft, Event.MEMBER_REMOVED, config)
+    if draft.group.state in (ClassicGroupState.STABLE, ClassicGroupState.COMPLETING_REBALANCE):
+        prepare_rebalance(draft, ClassicGroupEvent.MEMBER_REMOVED, config)
     else:
         check_barrier(draft)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from barnabas.broker.coordinator.group.decisions.classic.draft import (
     JOIN_TIMER,
     SYNC_TIMER,
-    Draft,
+    ClassicDraft,
     GroupOutcome,
     session_timer,
 )
@@ -20,7 +20,7 @@ from barnabas.broker.coordinator.group.decisions.classic.rebalance import (
     member_removed,
     prepare_rebalance,
 )
-from barnabas.broker.coordinator.group.decisions.classic.states import Event, State, on
+from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupEvent, ClassicGroupState, on
 from barnabas.broker.coordinator.group.decisions.classic.syncing import sync_timer_fired
 from barnabas.broker.coordinator.runtime.outcome import Outcome, SetTimer, TimerKey
 from barnabas.broker.coordinator.runtime.transitions import Say
@@ -34,12 +34,12 @@ def heartbeat(group: Group | None, member_id: str, group_instance_id: str | None
     """
     if group is None:
         return Outcome(reply=ErrorCode.UNKNOWN_MEMBER_ID)
-    if group.state is State.DEAD:
+    if group.state is ClassicGroupState.DEAD:
         return Outcome(reply=ErrorCode.COORDINATOR_NOT_AVAILABLE)
     error = group.check_generation(member_id, group_instance_id, generation_id)
     if error is not ErrorCode.NONE:
         return Outcome(reply=error)
-    meaning = on(group.state, Event.HEARTBEAT)
+    meaning = on(group.state, ClassicGroupEvent.HEARTBEAT)
     reply = meaning.code if isinstance(meaning, Say) else ErrorCode.NONE
     return Outcome(reply=reply, effects=(still_alive(group, member_id),))
 
@@ -53,8 +53,8 @@ def timer_fired(group: Group | None, timer: TimerKey, *, now_ms: int, config: Gr
     """Decide what one of the group's timers does now. A timer without a reason any more changes nothing."""
     if group is None:
         return Outcome()
-    if timer == JOIN_TIMER and group.state is State.PREPARING_REBALANCE:
-        draft = Draft(group, now_ms)
+    if timer == JOIN_TIMER and group.state is ClassicGroupState.PREPARING_REBALANCE:
+        draft = ClassicDraft(group, now_ms)
         join_timer_fired(draft, config)
         return draft.outcome_anyway()
     if timer == SYNC_TIMER and group.unsynced:
@@ -65,7 +65,7 @@ def timer_fired(group: Group | None, timer: TimerKey, *, now_ms: int, config: Gr
 
 
 def _session_ended(group: Group, member_id: str, now_ms: int, config: GroupConfig) -> GroupOutcome:
-    draft = Draft(group, now_ms)
+    draft = ClassicDraft(group, now_ms)
     if member_id in group.pending:
         draft.remove_pending(member_id)
         check_barrier(draft)
@@ -84,9 +84,9 @@ def _is_alive_by_waiting(group: Group, member_id: str) -> bool:
 
 def loaded(group: Group, *, now_ms: int, config: GroupConfig) -> GroupOutcome:
     """Start the sessions of a group rebuilt from the log; if it has too many members, they have to rejoin."""
-    draft = Draft(group, now_ms)
+    draft = ClassicDraft(group, now_ms)
     for member_id in draft.group.members:
         draft.start_session(member_id)
     if len(group.members) > config.max_size:
-        prepare_rebalance(draft, Event.OVERSIZED, config)
+        prepare_rebalance(draft, ClassicGroupEvent.OVERSIZED, config)
     return draft.outcome_anyway()

@@ -26,7 +26,7 @@ from barnabas.broker.coordinator.runtime.transitions import Go, Meaning, Never, 
 from barnabas.protocol.errors import ErrorCode
 
 
-class State(Enum):
+class ClassicGroupState(Enum):
     """The states of a classic group. The value is the name that ListGroups and DescribeGroups use."""
 
     EMPTY = "Empty"
@@ -36,7 +36,7 @@ class State(Enum):
     DEAD = "Dead"
 
 
-class Event(Enum):
+class ClassicGroupEvent(Enum):
     """An event that a group can receive."""
 
     MEMBER_ADDED = "a member joins that the group did not have"
@@ -58,9 +58,9 @@ class Event(Enum):
     DELETED = "the group is deleted, or expired with its last offset"
 
 
-Cell: TypeAlias = Meaning[State]
+Cell: TypeAlias = Meaning[ClassicGroupState]
 
-_PREPARE, _COMPLETE = Go(State.PREPARING_REBALANCE), Go(State.COMPLETING_REBALANCE)
+_PREPARE, _COMPLETE = Go(ClassicGroupState.PREPARING_REBALANCE), Go(ClassicGroupState.COMPLETING_REBALANCE)
 _SERVE = Proceed()
 _UNKNOWN = Say(ErrorCode.UNKNOWN_MEMBER_ID)
 _REBALANCING = Say(ErrorCode.REBALANCE_IN_PROGRESS)
@@ -72,33 +72,36 @@ _SYNCING = Never("assignments are only stored in CompletingRebalance")
 _RUNNING = Never("the timer is cancelled when the group leaves this phase")
 _BURIED = Never("a dead group is forgotten with its members")
 
-_ROWS: dict[Event, tuple[Cell, Cell, Cell, Cell, Cell]] = {
+_ROWS: dict[ClassicGroupEvent, tuple[Cell, Cell, Cell, Cell, Cell]] = {
     #                       Empty        Preparing     Completing   Stable       Dead
-    Event.MEMBER_ADDED:    (_PREPARE,    _SERVE,       _PREPARE,    _PREPARE,    _GONE),
-    Event.MEMBER_REJOINED: (_UNKNOWN,    _SERVE,       _SERVE,      _SERVE,      _GONE),
-    Event.LEADER_REJOINED: (_UNKNOWN,    _SERVE,       _SERVE,      _PREPARE,    _GONE),
-    Event.MEMBER_CHANGED:  (_UNKNOWN,    _SERVE,       _PREPARE,    _PREPARE,    _GONE),
-    Event.STATIC_REPLACED: (_NO_MEMBERS, _SERVE,       _PREPARE,    _SERVE,      _GONE),
-    Event.STATIC_CHANGED:  (_NO_MEMBERS, _SERVE,       _PREPARE,    _PREPARE,    _GONE),
-    Event.MEMBER_REMOVED:  (_SERVE,      _SERVE,       _PREPARE,    _PREPARE,    _BURIED),
-    Event.ALL_JOINED:      (_JOINING,    _COMPLETE,    _JOINING,    _JOINING,    _BURIED),
-    Event.NOBODY_JOINED:   (_JOINING,    Go(State.EMPTY), _JOINING, _JOINING,    _BURIED),
-    Event.SYNC:            (_UNKNOWN,    _REBALANCING, _SERVE,      _SERVE,      _GONE),
-    Event.ASSIGNED:        (_SYNCING,    _SYNCING,     Go(State.STABLE), _SYNCING, _BURIED),
-    Event.ASSIGNMENT_LOST: (_SYNCING,    _SYNCING,     _PREPARE,    _SYNCING,    _BURIED),
-    Event.SYNC_OVERDUE:    (_RUNNING,    _RUNNING,     _PREPARE,    _PREPARE,    _BURIED),
-    Event.HEARTBEAT:       (_UNKNOWN,    _REBALANCING, _SERVE,      _SERVE,      _GONE),
-    Event.MEMBER_COMMIT:   (_SERVE,      _SERVE,       _REBALANCING, _SERVE,     _GONE),
-    Event.OVERSIZED:       (_NO_MEMBERS, _NO_MEMBERS,  _NO_MEMBERS, _PREPARE,    _BURIED),
-    Event.DELETED:         (Go(State.DEAD), _NOT_EMPTY, _NOT_EMPTY, _NOT_EMPTY,  Say(ErrorCode.GROUP_ID_NOT_FOUND)),
+    ClassicGroupEvent.MEMBER_ADDED:    (_PREPARE,    _SERVE,       _PREPARE,    _PREPARE,    _GONE),
+    ClassicGroupEvent.MEMBER_REJOINED: (_UNKNOWN,    _SERVE,       _SERVE,      _SERVE,      _GONE),
+    ClassicGroupEvent.LEADER_REJOINED: (_UNKNOWN,    _SERVE,       _SERVE,      _PREPARE,    _GONE),
+    ClassicGroupEvent.MEMBER_CHANGED:  (_UNKNOWN,    _SERVE,       _PREPARE,    _PREPARE,    _GONE),
+    ClassicGroupEvent.STATIC_REPLACED: (_NO_MEMBERS, _SERVE,       _PREPARE,    _SERVE,      _GONE),
+    ClassicGroupEvent.STATIC_CHANGED:  (_NO_MEMBERS, _SERVE,       _PREPARE,    _PREPARE,    _GONE),
+    ClassicGroupEvent.MEMBER_REMOVED:  (_SERVE,      _SERVE,       _PREPARE,    _PREPARE,    _BURIED),
+    ClassicGroupEvent.ALL_JOINED:      (_JOINING,    _COMPLETE,    _JOINING,    _JOINING,    _BURIED),
+    ClassicGroupEvent.NOBODY_JOINED:   (_JOINING,    Go(ClassicGroupState.EMPTY), _JOINING, _JOINING,    _BURIED),
+    ClassicGroupEvent.SYNC:            (_UNKNOWN,    _REBALANCING, _SERVE,      _SERVE,      _GONE),
+    ClassicGroupEvent.ASSIGNED:        (_SYNCING,    _SYNCING,     Go(ClassicGroupState.STABLE), _SYNCING, _BURIED),
+    ClassicGroupEvent.ASSIGNMENT_LOST: (_SYNCING,    _SYNCING,     _PREPARE,    _SYNCING,    _BURIED),
+    ClassicGroupEvent.SYNC_OVERDUE:    (_RUNNING,    _RUNNING,     _PREPARE,    _PREPARE,    _BURIED),
+    ClassicGroupEvent.HEARTBEAT:       (_UNKNOWN,    _REBALANCING, _SERVE,      _SERVE,      _GONE),
+    ClassicGroupEvent.MEMBER_COMMIT:   (_SERVE,      _SERVE,       _REBALANCING, _SERVE,     _GONE),
+    ClassicGroupEvent.OVERSIZED:       (_NO_MEMBERS, _NO_MEMBERS,  _NO_MEMBERS, _PREPARE,    _BURIED),
+    ClassicGroupEvent.DELETED:         (Go(ClassicGroupState.DEAD), _NOT_EMPTY, _NOT_EMPTY, _NOT_EMPTY,
+    Say(ErrorCode.GROUP_ID_NOT_FOUND)),
 }  # fmt: skip
 
-TABLE: dict[tuple[State, Event], Cell] = {
-    (state, event): meaning for event, row in _ROWS.items() for state, meaning in zip(State, row, strict=True)
+TABLE: dict[tuple[ClassicGroupState, ClassicGroupEvent], Cell] = {
+    (state, event): meaning
+    for event, row in _ROWS.items()
+    for state, meaning in zip(ClassicGroupState, row, strict=True)
 }
 
 
-def on(state: State, event: Event) -> Go[State] | Proceed | Say:
+def on(state: ClassicGroupState, event: ClassicGroupEvent) -> Go[ClassicGroupState] | Proceed | Say:
     """Return the meaning of `event` in `state`. Raises AssertionError for an impossible combination."""
     meaning = TABLE[state, event]
     assert not isinstance(meaning, Never), f"{event.name} in {state.value}: {meaning.why}"

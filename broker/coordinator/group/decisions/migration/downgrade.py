@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 
 from barnabas.broker.coordinator.group.decisions.classic import model as classic
-from barnabas.broker.coordinator.group.decisions.classic.draft import Draft
+from barnabas.broker.coordinator.group.decisions.classic.draft import ClassicDraft
 from barnabas.broker.coordinator.group.decisions.classic.rebalance import prepare_rebalance, vote
-from barnabas.broker.coordinator.group.decisions.classic.states import Event, State
+from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupEvent, ClassicGroupState
 from barnabas.broker.coordinator.group.decisions.consumer import leaving, records
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import NOTHING
 from barnabas.broker.coordinator.group.decisions.consumer.group import CONSUMER_PROTOCOL, ConsumerGroup, is_classic
@@ -84,7 +84,7 @@ def _downgraded(
     now_ms: int,
 ) -> Generator[None, None, AnyOutcome]:
     members = yield from group.members_in_order()
-    draft = Draft((yield from _as_classic(group, members, leaving, joined, topics, now_ms)), now_ms)
+    draft = ClassicDraft((yield from _as_classic(group, members, leaving, joined, topics, now_ms)), now_ms)
     yield
     draft.store_group()
     yield
@@ -92,7 +92,7 @@ def _downgraded(
     for member_id in draft.group.members:
         draft.start_session(member_id)
     if not is_balanced:
-        prepare_rebalance(draft, Event.MEMBER_REMOVED, config)
+        prepare_rebalance(draft, ClassicGroupEvent.MEMBER_REMOVED, config)
     names = {leaving[0].member_id: joined.member_id} if joined is not None else {}
     ids = [names.get(each.member_id, each.member_id) for each in members]
     gone: list[AnyRecord] = []
@@ -118,10 +118,10 @@ def _as_classic(
     if joined is not None:
         staying.append(joined)
         targets[joined.member_id] = targets[leaving[0].member_id]
-    draft = Draft(
+    draft = ClassicDraft(
         classic.Group(
             group.group_id,
-            state=State.STABLE,
+            state=ClassicGroupState.STABLE,
             state_timestamp_ms=now_ms,
             generation_id=group.group_epoch,
             protocol_type=CONSUMER_PROTOCOL,

@@ -126,7 +126,7 @@ def _target(member: Member) -> dict[bytes, tuple[int, ...]]:
 
 def _effects(group: classic.Group, members: list[Member], config: ConsumerConfig, now_ms: int) -> list[Effect]:
     """Return the effects that end all waits, and replace all sessions by those of a consumer group."""
-    draft = classic_draft.Draft(group, now_ms)
+    draft = classic_draft.ClassicDraft(group, now_ms)
     for member_id in group.members:
         draft.answer_waiting(member_id, ErrorCode.REBALANCE_IN_PROGRESS)
     ended = [classic_draft.JOIN_TIMER, classic_draft.SYNC_TIMER]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from barnabas.broker.coordinator.group.decisions.classic.draft import Draft
+from barnabas.broker.coordinator.group.decisions.classic.draft import ClassicDraft
 from barnabas.broker.coordinator.group.decisions.classic.model import (
     NO_EXPIRY_MS,
     CommitRequest,
@@ -19,7 +19,7 @@ from barnabas.broker.coordinator.group.decisions.classic.model import (
     OffsetToCommit,
 )
 from barnabas.broker.coordinator.group.decisions.classic.sessions import still_alive
-from barnabas.broker.coordinator.group.decisions.classic.states import Event, State, on
+from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupEvent, ClassicGroupState, on
 from barnabas.broker.coordinator.group.decisions.classic.subscription import (
     CONSUMER_PROTOCOL_TYPE,
     subscribed_topics,
@@ -117,9 +117,9 @@ def _transactional_refusal(group: Group | None, request: CommitRequest, missing_
     """Return the error of a TxnOffsetCommit, checked in Kafka's order, or NONE."""
     if group is None:
         return missing_group if request.generation_id >= 0 else ErrorCode.NONE
-    if group.state is State.DEAD:
+    if group.state is ClassicGroupState.DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    if request.generation_id < 0 and group.state is State.EMPTY:
+    if request.generation_id < 0 and group.state is ClassicGroupState.EMPTY:
         return ErrorCode.NONE
     if request.generation_id < 0 and not request.member_id and request.group_instance_id is None:
         return ErrorCode.NONE
@@ -130,16 +130,16 @@ def _refusal(group: Group | None, request: CommitRequest, missing_group: ErrorCo
     """Return the request's error, checked in Kafka's order, or NONE. Without members any client may commit."""
     if group is None:
         return missing_group if request.generation_id >= 0 else ErrorCode.NONE
-    if group.state is State.DEAD:
+    if group.state is ClassicGroupState.DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    if request.generation_id < 0 and group.state is State.EMPTY:
+    if request.generation_id < 0 and group.state is ClassicGroupState.EMPTY:
         return ErrorCode.NONE
     if request.generation_id < 0 and not request.member_id and request.group_instance_id is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
     error = group.check_generation(request.member_id, request.group_instance_id, request.generation_id)
     if error is not ErrorCode.NONE:
         return error
-    meaning = on(group.state, Event.MEMBER_COMMIT)
+    meaning = on(group.state, ClassicGroupEvent.MEMBER_COMMIT)
     return meaning.code if isinstance(meaning, Say) else ErrorCode.NONE
 
 
@@ -163,7 +163,7 @@ def delete_offsets(
 
     `unstable` are partitions with an offset in an open transaction, which is deleted too.
     """
-    if group is None or group.state is State.DEAD:
+    if group is None or group.state is ClassicGroupState.DEAD:
         return ErrorCode.GROUP_ID_NOT_FOUND, Outcome()
     if group.members and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
         return ErrorCode.NON_EMPTY_GROUP, Outcome()
@@ -191,7 +191,7 @@ def delete_group(group: AnyGroup | None, offsets: Offsets, *, unstable: Partitio
     if isinstance(group, ConsumerGroup):
         if group.members:
             return Outcome(reply=ErrorCode.NON_EMPTY_GROUP)
-    elif isinstance(meaning := on(group.state, Event.DELETED), Say):
+    elif isinstance(meaning := on(group.state, ClassicGroupEvent.DELETED), Say):
         return Outcome(reply=meaning.code)
     return _buried(group, offsets, now_ms, unstable)._replace(reply=ErrorCode.NONE)
 
@@ -205,8 +205,8 @@ def _buried(group: AnyGroup, offsets: Offsets, now_ms: int, unstable: Partitions
     records += tombstones(group)
     if isinstance(group, ConsumerGroup):
         return Outcome(records=tuple(records))
-    draft = Draft(group, now_ms)
-    draft.transition(Event.DELETED)
+    draft = ClassicDraft(group, now_ms)
+    draft.transition(ClassicGroupEvent.DELETED)
     return Outcome(records=tuple(records), volatile=draft.group)
 
 
@@ -218,7 +218,7 @@ def expire(group: AnyGroup, offsets: Offsets, *, unstable: Partitions, now_ms: i
     expired = [partition for partition in _expired(group, offsets, now_ms, config) if partition not in unstable]
     is_deserted = not group.members and not unstable
     if isinstance(group, Group):
-        is_deserted = is_deserted and group.state is State.EMPTY and not group.pending
+        is_deserted = is_deserted and group.state is ClassicGroupState.EMPTY and not group.pending
     if is_deserted and len(expired) == sum(map(len, offsets.values())):
         return _buried(group, offsets, now_ms)
     records: tuple[AnyRecord, ...] = tuple(OffsetCommitted(group.group_id, *partition, None) for partition in expired)
@@ -232,9 +232,9 @@ def _expired(group: AnyGroup, offsets: Offsets, now_ms: int, config: GroupConfig
     if isinstance(group, ConsumerGroup):
         subscribed = group.subscribed_topics()
     elif group.protocol_type or group.members:
-        since_emptied = group.state is State.EMPTY and group.state_timestamp_ms >= 0
-        if group.state is not State.EMPTY:
-            subscribed = subscribed_topics(group) if group.state is State.STABLE else None
+        since_emptied = group.state is ClassicGroupState.EMPTY and group.state_timestamp_ms >= 0
+        if group.state is not ClassicGroupState.EMPTY:
+            subscribed = subscribed_topics(group) if group.state is ClassicGroupState.STABLE else None
     if subscribed is None:
         return  # it is unknown what the members still need
     for topic in offsets.keys() - set(subscribed):

@@ -8,7 +8,7 @@ from barnabas.broker.coordinator.runtime.transitions import Go, Never
 from barnabas.broker.coordinator.transaction.decisions.states import (
     LEGAL_TRANSITIONS,
     TABLE,
-    Event,
+    TransactionEvent,
     TransactionState,
     on,
 )
@@ -19,7 +19,7 @@ EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT, COMPLETE_ABORT, 
 
 
 def test_every_event_has_a_meaning_in_every_state() -> None:
-    assert set(TABLE) == set(product(TransactionState, Event))
+    assert set(TABLE) == set(product(TransactionState, TransactionEvent))
 
 
 def test_the_moves_are_those_of_the_diagram() -> None:
@@ -43,13 +43,15 @@ def test_what_has_begun_is_open_until_it_is_complete() -> None:
 def test_what_is_prepared_is_only_completed_and_only_one_way() -> None:
     for state in (PREPARE_COMMIT, PREPARE_ABORT):
         events = [event for (at, event), meaning in TABLE.items() if at is state and isinstance(meaning, Go)]
-        assert events == [Event.MARKED]
+        assert events == [TransactionEvent.MARKED]
 
 
 def test_nothing_is_ever_in_the_states_that_are_only_names() -> None:
-    assert all(isinstance(TABLE[state, event], Never) for state in (DEAD, PREPARE_EPOCH_FENCE) for event in Event)
+    assert all(
+        isinstance(TABLE[state, event], Never) for state in (DEAD, PREPARE_EPOCH_FENCE) for event in TransactionEvent
+    )
 
 
 def test_what_cannot_happen_is_asserted() -> None:
     with pytest.raises(AssertionError, match="markers are only written for what is prepared"):
-        on(ONGOING, Event.MARKED)
+        on(ONGOING, TransactionEvent.MARKED)

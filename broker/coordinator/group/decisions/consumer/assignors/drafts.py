@@ -24,7 +24,7 @@ _PUT_IN_A_STEP = 500
 """Partitions, into a set: some tenths of a millisecond."""
 
 
-class Draft:
+class AssignmentDraft:
     """An assignment that can be changed."""
 
     __slots__ = ("_given", "_partitions", "_topics")

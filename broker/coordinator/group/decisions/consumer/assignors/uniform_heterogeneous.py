@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Generator, Iterable
 
-from barnabas.broker.coordinator.group.decisions.consumer.assignors.drafts import Draft
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.drafts import AssignmentDraft
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.hash_order import id_rank, roomy_table_size
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.input_order import member_order
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.loads import Loads
@@ -50,7 +50,7 @@ class _Work:
     def __init__(self, spec: GroupSpec, member_ids: list[str]) -> None:
         self._spec = spec
         self._members = [spec.members[member_id] for member_id in member_ids]
-        self.drafts = [Draft(member.assignment) for member in self._members]
+        self.drafts = [AssignmentDraft(member.assignment) for member in self._members]
         self._sizes = [0] * len(member_ids)
         """How many partitions each member has."""
         self._subscribers: dict[bytes, list[int]] = {}

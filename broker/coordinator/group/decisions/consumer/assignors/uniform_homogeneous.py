@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Generator
 
-from barnabas.broker.coordinator.group.decisions.consumer.assignors.drafts import Draft
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.drafts import AssignmentDraft
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.hash_order import (
     TOPIC_ID,
     HashOrder,
@@ -57,7 +57,7 @@ class _Work:
         self._spec = spec
         self._member_ids = member_ids
         self._topics = topics
-        self.drafts: dict[str, Draft] = {}
+        self.drafts: dict[str, AssignmentDraft] = {}
         self._rooms: dict[str, int] = {}
         """For how many more partitions a member has room, by member id; members without room are absent."""
         self._left_over: list[tuple[bytes, int]] = []
@@ -97,7 +97,7 @@ class _Work:
     def _keep_up_to(self, share: int, member_id: str) -> Generator[None, None, int]:
         """Keep the member's partitions up to the share; return how many more it has room for."""
         given = self._spec.members[member_id].assignment
-        self.drafts[member_id] = draft = Draft(given)
+        self.drafts[member_id] = draft = AssignmentDraft(given)
         held = sum(map(len, given.values()))
         if held <= share and all(topic_id in self._topics for topic_id in given):
             return share - held  # it keeps everything, so the order of iteration does not matter

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.coordinator.group.decisions.classic.pending_ids import OWN_MAX, PENDING_IDS_MAX, PendingIds
-from barnabas.broker.coordinator.group.decisions.classic.states import State
+from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.protocol.errors import ErrorCode
 from tests.support.worlds.group import GroupWorld
 
@@ -59,7 +59,11 @@ def test_a_group_that_waits_only_for_ids_it_handed_out_takes_any_protocol(groups
     groups.leave((first.member_id, None), (second_id(groups, first.member_id), None))
     assert second.result().error is ErrorCode.UNKNOWN_MEMBER_ID
     group = groups.group()
-    assert (group.state, len(group.members), list(group.pending)) == (State.PREPARING_REBALANCE, 0, [to_come])
+    assert (group.state, len(group.members), list(group.pending)) == (
+        ClassicGroupState.PREPARING_REBALANCE,
+        0,
+        [to_come],
+    )
 
     newcomer = groups.join(protocols=[("roundrobin", b"m")])
     assert newcomer.error is ErrorCode.MEMBER_ID_REQUIRED

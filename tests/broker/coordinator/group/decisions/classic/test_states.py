@@ -4,17 +4,17 @@ from itertools import product
 
 import pytest
 
-from barnabas.broker.coordinator.group.decisions.classic.states import TABLE, Event, State, on
+from barnabas.broker.coordinator.group.decisions.classic.states import TABLE, ClassicGroupEvent, ClassicGroupState, on
 from barnabas.broker.coordinator.runtime.transitions import Go, Never, Say
 
 
 def test_every_event_has_a_meaning_in_every_state() -> None:
-    assert set(TABLE) == set(product(State, Event))
+    assert set(TABLE) == set(product(ClassicGroupState, ClassicGroupEvent))
 
 
 def test_the_transitions_are_those_of_the_diagram() -> None:
     transitions = {(state, meaning.state) for (state, _), meaning in TABLE.items() if isinstance(meaning, Go)}
-    empty, preparing, completing, stable, dead = State
+    empty, preparing, completing, stable, dead = ClassicGroupState
     assert transitions == {
         (empty, preparing),
         (preparing, completing),
@@ -27,9 +27,9 @@ def test_the_transitions_are_those_of_the_diagram() -> None:
 
 
 def test_nothing_leaves_dead() -> None:
-    assert all(isinstance(TABLE[State.DEAD, event], Say | Never) for event in Event)
+    assert all(isinstance(TABLE[ClassicGroupState.DEAD, event], Say | Never) for event in ClassicGroupEvent)
 
 
 def test_what_cannot_happen_is_asserted() -> None:
     with pytest.raises(AssertionError, match="an empty group has no members"):
-        on(State.EMPTY, Event.STATIC_REPLACED)
+        on(ClassicGroupState.EMPTY, ClassicGroupEvent.STATIC_REPLACED)

@@ -3,7 +3,7 @@
 import pytest
 
 from barnabas.broker.coordinator.group.decisions.classic.model import Group, Member
-from barnabas.broker.coordinator.group.decisions.classic.states import State
+from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.broker.coordinator.group.decisions.classic.subscription import (
     parse_topics,
     subscribed_topics,
@@ -35,7 +35,7 @@ def _group(*metadata: bytes, protocol_type: str = "consumer") -> Group:
         str(number): Member(str(number), None, "c", "/h", 1, 1, (("range", each),))
         for number, each in enumerate(metadata)
     }
-    return Group("g", State.STABLE, 0, 1, protocol_type, "range", "0", members)
+    return Group("g", ClassicGroupState.STABLE, 0, 1, protocol_type, "range", "0", members)
 
 
 def test_a_group_reads_what_any_of_its_members_does() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.by_name import ASSIGNORS, Assignor
-from barnabas.broker.coordinator.group.decisions.consumer.assignors.drafts import Draft
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.drafts import AssignmentDraft
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import (
     AssignorError,
     GroupSpec,
@@ -63,13 +63,13 @@ def test_a_member_gives_up_one_partition_in_a_step(kind: SubscriptionType, monke
     subscription = Subscription((_TOPIC,), 1)
     members = {"a": Member(subscription, {_TOPIC: tuple(range(1_000))}), "b": Member(subscription)}
     taken: list[int] = []
-    remove = Draft.remove
+    remove = AssignmentDraft.remove
 
-    def watched(draft: Draft, topic_id: bytes, partition: int) -> None:
+    def watched(draft: AssignmentDraft, topic_id: bytes, partition: int) -> None:
         taken.append(partition)
         remove(draft, topic_id, partition)
 
-    monkeypatch.setattr(Draft, "remove", watched)
+    monkeypatch.setattr(AssignmentDraft, "remove", watched)
     in_a_step = []
     for _ in ASSIGNORS["uniform"](GroupSpec(members, {_TOPIC: 1_000}, kind)):
         in_a_step.append(len(taken))
