@@ -40,7 +40,7 @@ READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 _MEMBERS_SINCE = 9  # OffsetFetch
 
 
-class FoundOffset(NamedTuple):
+class OffsetAndTimestamp(NamedTuple):
     """An offset and the timestamp (ms) of its record; -1 and -1 if there is none."""
 
     offset: int
@@ -61,10 +61,10 @@ def list_offsets(
     *,
     isolation: int = READ_UNCOMMITTED,
     deadline: Deadline | None = None,
-) -> dict[TopicPartition, FoundOffset]:
+) -> dict[TopicPartition, OffsetAndTimestamp]:
     """Return for each partition the first offset at or after a timestamp (ms), or of a special timestamp."""
     deadline = deadline or client.deadline()
-    found: dict[TopicPartition, FoundOffset] = {}
+    found: dict[TopicPartition, OffsetAndTimestamp] = {}
 
     def attempt() -> None:
         missing = {where: timestamp for where, timestamp in wanted.items() if where not in found}
@@ -79,9 +79,9 @@ def list_offsets(
 
 def ask_offsets(
     client: Client, wanted: Mapping[TopicPartition, int], isolation: int, deadline: Deadline
-) -> tuple[dict[TopicPartition, FoundOffset], dict[TopicPartition, KafkaError]]:
+) -> tuple[dict[TopicPartition, OffsetAndTimestamp], dict[TopicPartition, KafkaError]]:
     """Return the found offsets, and the errors of the other partitions, in one attempt."""
-    found: dict[TopicPartition, FoundOffset] = {}
+    found: dict[TopicPartition, OffsetAndTimestamp] = {}
     by_leader, failures = client.leaders(wanted, deadline)
     for leader, places in by_leader.items():
         request = _list_offsets_request({where: wanted[where] for where in places}, isolation, deadline)
@@ -111,7 +111,7 @@ def _list_offsets_request(
 
 def _read_offsets(
     response: ListOffsetsResponse,
-    found: dict[TopicPartition, FoundOffset],
+    found: dict[TopicPartition, OffsetAndTimestamp],
     failures: dict[TopicPartition, KafkaError],
 ) -> None:
     for topic in response.topics:
@@ -122,7 +122,7 @@ def _read_offsets(
             except KafkaError as error:
                 failures[where] = error
             else:
-                found[where] = FoundOffset(answer.offset, answer.timestamp, answer.leader_epoch)
+                found[where] = OffsetAndTimestamp(answer.offset, answer.timestamp, answer.leader_epoch)
 
 
 def committed_offsets(

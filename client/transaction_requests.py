@@ -70,7 +70,7 @@ class Initialised(NamedTuple):
     ongoing: ProducerIdentity | None = None
 
 
-class GroupMember(NamedTuple):
+class ConsumerGroupMetadata(NamedTuple):
     """The member whose offsets are committed. Without a generation the broker does not check the member."""
 
     group_id: str
@@ -190,7 +190,7 @@ def commit_offsets(
     client: Client,
     transactional_id: str,
     identity: ProducerIdentity,
-    member: GroupMember,
+    member: ConsumerGroupMetadata,
     offsets: Mapping[TopicPartition, int],
     *,
     protocol: int,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from barnabas.logfiles.findings import Kind
+from barnabas.logfiles.findings import FindingKind
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import Buffer
 from barnabas.protocol.records.batch import CREATE_TIME, HEADER_SIZE, BatchHeader
@@ -23,7 +23,7 @@ _FILLED_IN_BYTES_MAX = 1 << 26  # of records that a broker reads for an index, a
 class Defect(NamedTuple):
     """One defect of a batch."""
 
-    kind: Kind
+    kind: FindingKind
     detail: str
 
 
@@ -51,7 +51,7 @@ def check_batch(header: BatchHeader, batch: Buffer, *, with_records: bool) -> Ba
         try:
             marker = read_marker(batch) if header.has_producer_id else None
         except DecodeError as error:
-            defects.append(Defect(Kind.CONTROL, f"the marker cannot be read: {error}"))
+            defects.append(Defect(FindingKind.CONTROL, f"the marker cannot be read: {error}"))
     largest = _filled_in(header, batch) if header.lacks_max_timestamp else header.max_timestamp
     return BatchCheck(tuple(defects), largest, marker, records)
 
@@ -59,17 +59,19 @@ def check_batch(header: BatchHeader, batch: Buffer, *, with_records: bool) -> Ba
 def _of_header(header: BatchHeader) -> Iterator[Defect]:
     """Yield the defects of a header. Compaction can leave fewer records than offsets, nothing leaves more."""
     if header.last_offset_delta < 0:
-        yield Defect(Kind.HEADER, f"the last offset {header.last_offset} is below the first")
+        yield Defect(FindingKind.HEADER, f"the last offset {header.last_offset} is below the first")
     elif not 0 <= header.records_count <= header.last_offset_delta + 1:
         detail = f"{header.records_count} records for the offsets {header.base_offset} to {header.last_offset}"
-        yield Defect(Kind.HEADER, detail)
+        yield Defect(FindingKind.HEADER, detail)
 
 
 def _of_records(header: BatchHeader, batch: Buffer) -> tuple[int, list[Defect]]:
     """Return the number of records and their defects. Of records that are out of place only the first is reported."""
     defects: list[Defect] = []
     if header.compression == LZ4 and not lz4_blocks_are_independent(memoryview(batch)[HEADER_SIZE:]):
-        defects.append(Defect(Kind.COMPRESSION, "lz4 blocks depend on each other, which the Java client does not read"))
+        defects.append(
+            Defect(FindingKind.COMPRESSION, "lz4 blocks depend on each other, which the Java client does not read")
+        )
     last_offset, count, largest = header.base_offset - 1, 0, -1
     is_in_place, is_control = True, header.is_control
     try:
@@ -77,17 +79,17 @@ def _of_records(header: BatchHeader, batch: Buffer) -> tuple[int, list[Defect]]:
             if is_in_place and not last_offset < record.offset <= header.last_offset:
                 is_in_place = False
                 detail = f"record {count} has offset {record.offset}, which is out of place"
-                defects.append(Defect(Kind.RECORDS, detail))
+                defects.append(Defect(FindingKind.RECORDS, detail))
             count += 1
             last_offset = record.offset
             largest = max(largest, record.timestamp)
             if is_control:
                 parse_control_key(record.key)
     except DecodeError as error:
-        return 0, [*defects, Defect(Kind.CONTROL if is_control else Kind.RECORDS, str(error))]
+        return 0, [*defects, Defect(FindingKind.CONTROL if is_control else FindingKind.RECORDS, str(error))]
     if count and header.timestamp_type == CREATE_TIME and not is_control and largest != header.max_timestamp:
         detail = f"the header says the largest timestamp is {header.max_timestamp}, the records say {largest}"
-        defects.append(Defect(Kind.TIMESTAMP, detail))
+        defects.append(Defect(FindingKind.TIMESTAMP, detail))
     return count, defects
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from barnabas.logfiles.walk import Damage, Found
+from barnabas.logfiles.walk import Damage, LogStretch
 from barnabas.protocol.older_python import StrEnum
 
 
-class Kind(StrEnum):
+class FindingKind(StrEnum):
     """The subject of a finding."""
 
     CRC = Damage.CRC
@@ -45,7 +45,7 @@ class Finding(NamedTuple):
     the next start repairs it.
     """
 
-    kind: Kind
+    kind: FindingKind
     path: str
     position: int | None
     offset: int | None
@@ -53,7 +53,7 @@ class Finding(NamedTuple):
     is_note: bool = False
 
 
-def describe(found: Found) -> str:
+def describe(found: LogStretch) -> str:
     """Return a sentence about a damaged stretch of a log."""
     claimed = "" if found.header is None else f" (its header says: from offset {found.header.base_offset})"
     if found.damage is Damage.CRC:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from barnabas.logfiles.batch_check import BatchCheck
-from barnabas.logfiles.findings import Finding, Kind
+from barnabas.logfiles.findings import Finding, FindingKind
 from barnabas.protocol.files import offset_index, time_index, txn_index
 from barnabas.protocol.files.offset_index import OffsetIndexEntry
 from barnabas.protocol.files.time_index import TimeIndexEntry
@@ -39,7 +39,7 @@ class IndexCheck(Protocol):
 class _Entries(Generic[Entry]):
     """The remaining entries, and how a wrong one is reported."""
 
-    def __init__(self, kind: Kind, path: str, entry_size: int, entries: Sequence[Entry]) -> None:
+    def __init__(self, kind: FindingKind, path: str, entry_size: int, entries: Sequence[Entry]) -> None:
         self._kind = kind
         self._path = path
         self._entry_size = entry_size
@@ -72,7 +72,7 @@ class OffsetIndexCheck:
 
     def __init__(self, path: str, base_offset: int, entries: Sequence[OffsetIndexEntry]) -> None:
         self._base_offset = base_offset
-        self._entries = _Entries(Kind.OFFSET_INDEX, path, offset_index.ENTRY_SIZE, entries)
+        self._entries = _Entries(FindingKind.OFFSET_INDEX, path, offset_index.ENTRY_SIZE, entries)
 
     def batch(self, position: int, header: BatchHeader, checked: BatchCheck) -> Finding | None:
         """Check the next entry: a batch must begin at its position, and end with its offset."""
@@ -115,7 +115,7 @@ class TimeIndexCheck:
 
     def __init__(self, path: str, base_offset: int, entries: Sequence[TimeIndexEntry]) -> None:
         self._base_offset = base_offset
-        self._entries = _Entries(Kind.TIME_INDEX, path, time_index.ENTRY_SIZE, entries)
+        self._entries = _Entries(FindingKind.TIME_INDEX, path, time_index.ENTRY_SIZE, entries)
         self._largest: int | None = None
         self._is_certain = True
         self._is_behind_damage = False
@@ -123,7 +123,7 @@ class TimeIndexCheck:
     def batch(self, position: int, header: BatchHeader, checked: BatchCheck) -> Finding | None:
         """Check the entries whose offsets are in this batch, or between the batch before and this one."""
         largest = self._largest = checked.largest if self._largest is None else max(self._largest, checked.largest)
-        is_doubtful = any(defect.kind is Kind.TIMESTAMP for defect in checked.defects)
+        is_doubtful = any(defect.kind is FindingKind.TIMESTAMP for defect in checked.defects)
         self._is_certain = self._is_certain and not header.lacks_max_timestamp and not is_doubtful
         found = None
         while (entry := self._entries.next) is not None:
@@ -166,7 +166,7 @@ class TransactionIndexCheck:
     """
 
     def __init__(self, path: str, entries: Sequence[AbortedTxn], *, is_complete: bool) -> None:
-        self._entries = _Entries(Kind.TRANSACTION_INDEX, path, txn_index.ENTRY_SIZE, entries)
+        self._entries = _Entries(FindingKind.TRANSACTION_INDEX, path, txn_index.ENTRY_SIZE, entries)
         self._is_complete = is_complete
         self._with_data = set[int]()
         self._is_behind_damage = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 
-from barnabas.logfiles.findings import Finding, Kind
+from barnabas.logfiles.findings import Finding, FindingKind
 from barnabas.logfiles.reading import DISK, Reading
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import meta_properties
@@ -38,7 +38,7 @@ def check_root(path: str, reading: Reading = DISK) -> Iterator[Finding]:
             if data is not None:
                 decode(data)
         except DecodeError as error:
-            yield Finding(Kind.DATA_DIRECTORY, os.path.join(path, name), None, None, str(error))
+            yield Finding(FindingKind.DATA_DIRECTORY, os.path.join(path, name), None, None, str(error))
 
 
 def check_directories(path: str, names: Iterable[str], reading: Reading = DISK) -> Iterator[Finding]:
@@ -52,7 +52,7 @@ def check_directories(path: str, names: Iterable[str], reading: Reading = DISK) 
         if recovery_point > 0 and (topic, partition) not in there:
             directory = os.path.join(path, partition_directory(topic, partition))
             detail = f"the directory is missing, and up to offset {recovery_point} it was synced"
-            yield Finding(Kind.END, directory, None, 0, detail)
+            yield Finding(FindingKind.END, directory, None, 0, detail)
 
 
 def _recovery_points(path: str, reading: Reading) -> dict[tuple[str, int], int]:

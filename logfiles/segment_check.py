@@ -17,10 +17,10 @@ from typing import TypeVar
 from barnabas.logfiles.batch_check import check_batch
 from barnabas.logfiles.data_directory import PartitionFiles
 from barnabas.logfiles.entries import aborted_txns, offset_entries, time_entries
-from barnabas.logfiles.findings import Finding, Kind, describe
+from barnabas.logfiles.findings import Finding, FindingKind, describe
 from barnabas.logfiles.index_checks import IndexCheck, OffsetIndexCheck, TimeIndexCheck, TransactionIndexCheck
 from barnabas.logfiles.reading import DISK, Reading
-from barnabas.logfiles.walk import Bounds, Damage, Found, walk_batches, whole_batch
+from barnabas.logfiles.walk import Bounds, Damage, LogStretch, walk_batches, whole_batch
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import producer_snapshot
 from barnabas.protocol.files.checkpoints import (
@@ -77,12 +77,12 @@ def check_beside(files: PartitionFiles, number: int, *, reading: Reading = DISK)
     first segment, or if there is none, the partition's leader epochs.
     """
     if number == 0:
-        yield from _read(Kind.LEADER_EPOCHS, files.leader_epochs_path, None, decode_leader_epochs, reading)[1]
+        yield from _read(FindingKind.LEADER_EPOCHS, files.leader_epochs_path, None, decode_leader_epochs, reading)[1]
         path = files.beside(PARTITION_METADATA)
-        yield from _read(Kind.PARTITION_METADATA, path, None, decode_partition_metadata, reading)[1]
+        yield from _read(FindingKind.PARTITION_METADATA, path, None, decode_partition_metadata, reading)[1]
     if not files.segments and files.recovery_point:
         detail = f"there is no segment, and up to offset {files.recovery_point} the log was synced"
-        yield Finding(Kind.END, files.directory, None, 0, detail)
+        yield Finding(FindingKind.END, files.directory, None, 0, detail)
     start = files.segments[number].base_offset if number else 0
     limit = files.limit(number)
     for offset in files.snapshots:
@@ -90,7 +90,7 @@ def check_beside(files: PartitionFiles, number: int, *, reading: Reading = DISK)
             path = files.beside(segment_file(offset, FileKind.PRODUCER_SNAPSHOT))
             decode = partial(producer_snapshot.decode, end_offset=offset)
             may_be_torn = offset >= files.recovery_point and not files.was_clean  # then the next start removes it
-            for found in _read(Kind.PRODUCER_SNAPSHOT, path, offset, decode, reading)[1]:
+            for found in _read(FindingKind.PRODUCER_SNAPSHOT, path, offset, decode, reading)[1]:
                 yield found._replace(is_note=may_be_torn)
 
 
@@ -113,7 +113,7 @@ class _SegmentCheck:
         self._is_whole = True
         self._indexes: list[IndexCheck] = []
         self._epochs: list[EpochEntry] = (
-            _read(Kind.LEADER_EPOCHS, files.leader_epochs_path, None, decode_leader_epochs, reading)[0] or []
+            _read(FindingKind.LEADER_EPOCHS, files.leader_epochs_path, None, decode_leader_epochs, reading)[0] or []
         )
         self._is_epoch_told = False
 
@@ -139,23 +139,23 @@ class _SegmentCheck:
     def _open_indexes(self) -> Iterator[Finding]:
         """Set up a check for each index that exists and can be read."""
 
-        def read(kind: Kind, file: FileKind, decode: Callable[[bytes], list[Decoded]]) -> list[Decoded] | None:
+        def read(kind: FindingKind, file: FileKind, decode: Callable[[bytes], list[Decoded]]) -> list[Decoded] | None:
             entries, found = _read(kind, self._files.path(self._number, file), None, decode, self._reading)
             unreadable.extend(found)
             return entries
 
         unreadable: list[Finding] = []
         base_offset = self._base_offset
-        if (offsets := read(Kind.OFFSET_INDEX, FileKind.OFFSET_INDEX, offset_entries)) is not None:
+        if (offsets := read(FindingKind.OFFSET_INDEX, FileKind.OFFSET_INDEX, offset_entries)) is not None:
             path = self._files.path(self._number, FileKind.OFFSET_INDEX)
             self._indexes.append(OffsetIndexCheck(path, base_offset, offsets))
-        if (times := read(Kind.TIME_INDEX, FileKind.TIME_INDEX, time_entries)) is not None:
+        if (times := read(FindingKind.TIME_INDEX, FileKind.TIME_INDEX, time_entries)) is not None:
             path = self._files.path(self._number, FileKind.TIME_INDEX)
             self._indexes.append(TimeIndexCheck(path, base_offset, times))
-        aborted = read(Kind.TRANSACTION_INDEX, FileKind.TXN_INDEX, aborted_txns)
+        aborted = read(FindingKind.TRANSACTION_INDEX, FileKind.TXN_INDEX, aborted_txns)
         if not unreadable and (self._limit is not None or self._files.was_clean):  # an active one's is written later
             yield from self._checksum()
-        if aborted is not None or not unreadable or unreadable[-1].kind is not Kind.TRANSACTION_INDEX:
+        if aborted is not None or not unreadable or unreadable[-1].kind is not FindingKind.TRANSACTION_INDEX:
             # No file means that no transaction was aborted.
             path = self._files.path(self._number, FileKind.TXN_INDEX)
             self._indexes.append(TransactionIndexCheck(path, aborted or [], is_complete=self._limit is not None))
@@ -166,12 +166,12 @@ class _SegmentCheck:
         path = self._files.path(self._number, FileKind.TXN_INDEX)
         stored = (self._sums() or {}).get((str(self._base_offset), self._size))
         if stored is not None and crc32c(self._reading.content(path) or b"") != stored:
-            yield Finding(Kind.TRANSACTION_INDEX, path, None, self._base_offset, "it is not as it was written")
+            yield Finding(FindingKind.TRANSACTION_INDEX, path, None, self._base_offset, "it is not as it was written")
 
     def _sums(self) -> dict[tuple[str, int], int] | None:
         """Return checksums by base offset and size of the segments that were sealed; None if there is no such file."""
         path = self._files.beside(SEGMENT_CHECKSUMS)
-        return _read(Kind.TRANSACTION_INDEX, path, None, decode_offsets, self._reading)[0]
+        return _read(FindingKind.TRANSACTION_INDEX, path, None, decode_offsets, self._reading)[0]
 
     def _batch(self, position: int, header: BatchHeader, batch: memoryview) -> Iterator[Finding]:
         checked = check_batch(header, batch, with_records=self._with_records)
@@ -181,22 +181,22 @@ class _SegmentCheck:
         synced = self._files.recovery_point
         if self._limit is None and self._next_offset < synced < header.next_offset and self._files.cleaned_to is None:
             detail = f"what was synced ended with a batch at {synced - 1}, and this one ends at {header.last_offset}"
-            yield Finding(Kind.OFFSET, self._path, position, header.base_offset, detail)
+            yield Finding(FindingKind.OFFSET, self._path, position, header.base_offset, detail)
         for defect in checked.defects:
             detail = f"batch at offset {header.base_offset}: {defect.detail}"
             yield Finding(defect.kind, self._path, position, header.base_offset, detail)
-        if any(defect.kind is Kind.HEADER for defect in checked.defects):
+        if any(defect.kind is FindingKind.HEADER for defect in checked.defects):
             yield from self._ask_indexes(lambda check: check.damage(position, header.size_in_bytes))
         else:
             yield from self._ask_indexes(lambda check: check.batch(position, header, checked))
         self._next_offset = max(self._next_offset, header.next_offset)
         self._leader_epoch = header.partition_leader_epoch
 
-    def _damage(self, found: Found) -> Iterator[Finding]:
+    def _damage(self, found: LogStretch) -> Iterator[Finding]:
         damage = found.damage or Damage.NO_BATCH
         is_unsynced = self._next_offset >= self._files.recovery_point
         is_note = self._limit is None and damage in _LEFT_BY_A_KILL and is_unsynced
-        yield Finding(Kind(damage), self._path, found.position, self._next_offset, describe(found), is_note)
+        yield Finding(FindingKind(damage), self._path, found.position, self._next_offset, describe(found), is_note)
         self._tally.batches += damage in (Damage.CRC, Damage.OFFSET)
         self._is_whole = False
         yield from self._ask_indexes(lambda check: check.damage(found.position, found.size))
@@ -215,16 +215,16 @@ class _SegmentCheck:
                 f"the log begins at offset {self._base_offset}, and {LEADER_EPOCH_CHECKPOINT} at {starts}: "
                 "the segments before this one are gone"
             )
-            yield Finding(Kind.HOLE, self._path, 0, self._base_offset, detail)
+            yield Finding(FindingKind.HOLE, self._path, 0, self._base_offset, detail)
         limit = self._limit
         if limit is None:
             if self._is_whole and self._next_offset < self._files.recovery_point:
                 detail = f"the log ends here, and up to offset {self._files.recovery_point} it was synced"
-                yield Finding(Kind.END, self._path, self._size, self._next_offset, detail)
+                yield Finding(FindingKind.END, self._path, self._size, self._next_offset, detail)
             return
         end = f"the segment ends with offset {self._next_offset - 1}, and the next begins at {limit}"
         if self._next_offset > limit:
-            yield Finding(Kind.OVERLAP, self._path, self._size, self._next_offset, end)
+            yield Finding(FindingKind.OVERLAP, self._path, self._size, self._next_offset, end)
         elif self._next_offset < limit and self._is_whole:
             yield from self._hole(limit, end)
         after = self._files.segments[self._number + 1]
@@ -253,7 +253,7 @@ class _SegmentCheck:
             if limit <= cleaned_to or (sums is not None and not (was_there and is_as_it_was)):
                 return
             is_note = sums is None or not self._files.was_clean
-        yield Finding(Kind.HOLE, self._path, self._size, self._next_offset, detail, is_note)
+        yield Finding(FindingKind.HOLE, self._path, self._size, self._next_offset, detail, is_note)
 
     def _epoch(self, position: int, header: BatchHeader) -> Iterator[Finding]:
         """Check a batch's leader epoch against the checkpoint, which after a kill may lag behind the log."""
@@ -264,7 +264,7 @@ class _SegmentCheck:
         elif epoch != expected and not (self._is_epoch_told or self._may_lag(expected, header)):
             self._is_epoch_told = True
             detail = f"leader epoch {epoch}, and {LEADER_EPOCH_CHECKPOINT} has {expected} for it"
-            yield Finding(Kind.LEADER_EPOCH, self._path, position, header.base_offset, detail)
+            yield Finding(FindingKind.LEADER_EPOCH, self._path, position, header.base_offset, detail)
 
     def _may_lag(self, expected: int, header: BatchHeader) -> bool:
         """Return whether the batch may be the first of an epoch that is not in the file: it is not synced then."""
@@ -273,11 +273,11 @@ class _SegmentCheck:
 
     def _falling_epoch(self, path: str, position: int, header: BatchHeader) -> Finding:
         detail = f"leader epoch {header.partition_leader_epoch} after {self._leader_epoch}"
-        return Finding(Kind.LEADER_EPOCH, path, position, header.base_offset, detail)
+        return Finding(FindingKind.LEADER_EPOCH, path, position, header.base_offset, detail)
 
 
 def _read(
-    kind: Kind, path: str, offset: int | None, decode: Callable[[bytes], Decoded], reading: Reading
+    kind: FindingKind, path: str, offset: int | None, decode: Callable[[bytes], Decoded], reading: Reading
 ) -> tuple[Decoded | None, list[Finding]]:
     """Return a file's content, None if it does not exist or cannot be read; and a finding in the latter case."""
     data = reading.content(path)

@@ -43,7 +43,7 @@ class Damage(StrEnum):
     ZEROS = "zeros"  # the file ends in zeros: left by a power cut, or a preallocated file
 
 
-class Found(NamedTuple):
+class LogStretch(NamedTuple):
     """A stretch of a log file: a batch, or other bytes (`header` is None then, if no header can be read).
 
     `old_format`: the number of the message format that the stretch begins with, if it is one from before batches.
@@ -69,7 +69,7 @@ class Bounds(NamedTuple):
         return self.base_offset + _OFFSETS_IN_A_SEGMENT if self.limit is None else self.limit
 
 
-def walk_batches(file: LogBytes, start: int, end: int, bounds: Bounds) -> Iterator[Found]:
+def walk_batches(file: LogBytes, start: int, end: int, bounds: Bounds) -> Iterator[LogStretch]:
     """Yield everything that begins in [start, end), in order, without a gap; a batch begins at `start`, and one at
     `end` unless the file ends there.
     """
@@ -130,7 +130,7 @@ def _old_format(file: LogBytes, position: int) -> int | None:
     return None
 
 
-def _look(file: LogBytes, position: int, end: int, bounds: Bounds) -> Found:
+def _look(file: LogBytes, position: int, end: int, bounds: Bounds) -> LogStretch:
     """Return the stretch that begins at `position`."""
     header = _header(file, position)
     if header is not None and (after := position + header.size_in_bytes) <= file.size:
@@ -139,27 +139,27 @@ def _look(file: LogBytes, position: int, end: int, bounds: Bounds) -> Found:
             batch = batch_at(file, position, header)
             if batch is not None:
                 is_in_place = bounds.base_offset <= header.base_offset < bounds.end
-                return Found(position, header.size_in_bytes, header, None if is_in_place else Damage.OFFSET, batch)
+                return LogStretch(position, header.size_in_bytes, header, None if is_in_place else Damage.OFFSET, batch)
         following = _header(file, after)
         ends_there = following is not None or after in (end, file.size)
         follows_on = following is not None and following.base_offset == header.next_offset
         if ends_there and after <= end and (follows_on or next_batch(file, position + 1, after, bounds) is None):
-            return Found(position, header.size_in_bytes, header, Damage.CRC)
+            return LogStretch(position, header.size_in_bytes, header, Damage.CRC)
     found = next_batch(file, position + 1, end, bounds)
     if found is not None:
-        return Found(position, found - position, header, Damage.NO_BATCH)
+        return LogStretch(position, found - position, header, Damage.NO_BATCH)
     if end < file.size:  # the next part of the file begins with a whole batch
-        return Found(position, end - position, header, Damage.NO_BATCH)
+        return LogStretch(position, end - position, header, Damage.NO_BATCH)
     return _look_at_the_end(file, position, header)
 
 
-def _look_at_the_end(file: LogBytes, position: int, header: BatchHeader | None) -> Found:
+def _look_at_the_end(file: LogBytes, position: int, header: BatchHeader | None) -> LogStretch:
     """Return the bytes behind the last batch as a stretch."""
     rest = file.size - position
     if rest >= HEADER_SIZE and header is None and _is_zeros(file, position):
-        return Found(position, rest, None, Damage.ZEROS)
+        return LogStretch(position, rest, None, Damage.ZEROS)
     is_torn = rest < HEADER_SIZE or (header is not None and header.size_in_bytes > rest)
-    return Found(position, rest, header, Damage.TORN if is_torn else Damage.NO_BATCH)
+    return LogStretch(position, rest, header, Damage.TORN if is_torn else Damage.NO_BATCH)
 
 
 def next_batch(file: LogBytes, start: int, end: int, bounds: Bounds) -> int | None:

@@ -21,7 +21,7 @@ from pipeline.config import setting
 from pipeline.frames import Frames
 from pipeline.ledgers import BatchSum, LedgerRow, ReadLedger, check_ledger, read_ledger
 from pipeline.transforms import batches, coverage, orders, reference, revenue, sums, visibility
-from pipeline.verdict import Check, Finding
+from pipeline.verdict import Check, PipelineFinding
 
 _COLLECTED = 1000  # findings that are examined one by one; more are only counted
 _SHOWN = 20
@@ -204,9 +204,9 @@ def _collect(name: str, found: list[DataFrame], counts: Mapping[str, int]) -> Ch
         kinds[row.kind] = kinds.get(row.kind, 0) + 1
     if len(rows) == _COLLECTED:
         kinds = {row.kind: row["count"] for row in every.groupBy("kind").count().collect()}
-    first = sorted((Finding(*row) for row in rows), key=_in_order)
+    first = sorted((PipelineFinding(*row) for row in rows), key=_in_order)
     return Check(name, counts, dict(sorted(kinds.items())), tuple(first[:_SHOWN]))
 
 
-def _in_order(finding: Finding) -> tuple[str, str, int, int]:
+def _in_order(finding: PipelineFinding) -> tuple[str, str, int, int]:
     return finding.kind, finding.topic or "", finding.partition or 0, finding.offset or 0

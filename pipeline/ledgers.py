@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from pipeline.verdict import Check, Finding, check
+from pipeline.verdict import Check, PipelineFinding, check
 from pyspark_barnabas.commit.identity import is_rescue
 from pyspark_barnabas.commit.ledger import Decided, LedgerDamaged, LedgerRecord, Settled, decode_value
 
@@ -35,7 +35,7 @@ class ReadLedger(NamedTuple):
     """The readable records of the ledger, with their offsets, and the errors of others."""
 
     records: tuple[tuple[int, LedgerRecord], ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[PipelineFinding, ...]
 
     def decided(self) -> list[tuple[int, Decided]]:
         """Return the decisions, oldest first."""
@@ -86,12 +86,12 @@ def _own_transactions(decision: Decided) -> dict[tuple[int, int], tuple[int, str
 def read_ledger(topic: str, rows: Iterable[LedgerRow]) -> ReadLedger:
     """Return the records of a ledger, oldest first."""
     records: list[tuple[int, LedgerRecord]] = []
-    findings: list[Finding] = []
+    findings: list[PipelineFinding] = []
     for row in sorted(rows):
         try:
             records.append((row.offset, decode_value(row.value)))
         except LedgerDamaged as error:
-            findings.append(Finding("unreadable", topic, 0, row.offset, str(error)))
+            findings.append(PipelineFinding("unreadable", topic, 0, row.offset, str(error)))
     return ReadLedger(tuple(records), tuple(findings))
 
 
@@ -119,7 +119,7 @@ def check_ledger(
     return answer if decided else replace(answer, unknown="no batch was ever decided: there is nothing to be right")
 
 
-def _gaps(topic: str, decided: Sequence[tuple[int, Decided]]) -> list[Finding]:
+def _gaps(topic: str, decided: Sequence[tuple[int, Decided]]) -> list[PipelineFinding]:
     """Return findings for batches that are missing between others of their query, and for those decided twice."""
     findings = []
     last: dict[str, int] = {}
@@ -128,15 +128,15 @@ def _gaps(topic: str, decided: Sequence[tuple[int, Decided]]) -> list[Finding]:
         if before is not None and each.batch_id > before + 1:
             missing = f"{before + 1}" if each.batch_id == before + 2 else f"{before + 1} to {each.batch_id - 1}"
             detail = f"batch {each.batch_id} comes after batch {before}: the record of {missing} is missing"
-            findings.append(Finding("missing decision", topic, 0, offset, detail))
+            findings.append(PipelineFinding("missing decision", topic, 0, offset, detail))
         if before is not None and each.batch_id <= before:
             detail = f"batch {each.batch_id} is decided after batch {before}: nothing is ever decided again"
-            findings.append(Finding("decided twice", topic, 0, offset, detail))
+            findings.append(PipelineFinding("decided twice", topic, 0, offset, detail))
         last[each.query_id] = each.batch_id
     return findings
 
 
-def _sums(topic: str, decided: Sequence[tuple[int, Decided]], found: Mapping[int, BatchSum]) -> list[Finding]:
+def _sums(topic: str, decided: Sequence[tuple[int, Decided]], found: Mapping[int, BatchSum]) -> list[PipelineFinding]:
     findings = []
     by_batch: dict[int, list[tuple[int, Decided]]] = {}
     for offset, each in decided:
@@ -147,26 +147,26 @@ def _sums(topic: str, decided: Sequence[tuple[int, Decided]], found: Mapping[int
         there = found.get(batch_id, BatchSum(0, 0))
         if there.rows != rows:
             detail = f"batch {batch_id} has {rows} rows by the ledger, and {there.rows} are there"
-            findings.append(Finding("wrong count", topic, 0, decisions[0][0], detail))
+            findings.append(PipelineFinding("wrong count", topic, 0, decisions[0][0], detail))
         elif there.digest != digest:
             detail = (
                 f"the rows of batch {batch_id} are not those that were written: {there.digest:016x}, not {digest:016x}"
             )
-            findings.append(Finding("wrong digest", topic, 0, decisions[0][0], detail))
+            findings.append(PipelineFinding("wrong digest", topic, 0, decisions[0][0], detail))
     for batch_id in sorted(set(found) - set(by_batch)):
         detail = f"{found[batch_id].rows} rows say that they are of batch {batch_id}, which was never decided"
-        findings.append(Finding("undecided batch", topic, None, None, detail))
+        findings.append(PipelineFinding("undecided batch", topic, None, None, detail))
     return findings
 
 
 def _offsets(
     topic: str, ends: Mapping[tuple[str, int], int], committed: Mapping[tuple[str, int], int]
-) -> list[Finding]:
+) -> list[PipelineFinding]:
     """Check the group's offsets: they were written in the same transactions, so they are those of the last decision."""
     findings = []
     for (source, partition), end in sorted(ends.items()):
         stands = committed.get((source, partition))
         if stands != end:
             detail = f"the ledger {topic} has decided up to offset {end}, and the consumer group stands at {stands}"
-            findings.append(Finding("wrong group offset", source, partition, stands, detail))
+            findings.append(PipelineFinding("wrong group offset", source, partition, stands, detail))
     return findings

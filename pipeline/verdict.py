@@ -21,7 +21,7 @@ class Verdict(Enum):
     UNKNOWN = 2
 
 
-class Finding(NamedTuple):
+class PipelineFinding(NamedTuple):
     """An error that was found. Fields that do not apply are None; `detail` is a sentence."""
 
     kind: str
@@ -42,7 +42,7 @@ class Check:
     name: str
     counts: Mapping[str, int] = field(default_factory=dict)
     found: Mapping[str, int] = field(default_factory=dict)
-    findings: Sequence[Finding] = ()
+    findings: Sequence[PipelineFinding] = ()
     unknown: str | None = None
 
     @property
@@ -53,7 +53,7 @@ class Check:
         return Verdict.RIGHT if self.unknown is None else Verdict.UNKNOWN
 
 
-def check(name: str, findings: Sequence[Finding], counts: Mapping[str, int], *, shown: int = 20) -> Check:
+def check(name: str, findings: Sequence[PipelineFinding], counts: Mapping[str, int], *, shown: int = 20) -> Check:
     """Return a check with all of its findings."""
     found: dict[str, int] = {}
     for each in findings:

@@ -302,7 +302,7 @@ class Connection(asyncio.BufferedProtocol):
         self._sender.write(data)
 
     def send_held(self) -> None:
-        """Send the held response; see `response_batch.Holder`."""
+        """Send the held response; see `response_batch.BatchedConnection`."""
         if self._sender.write_held() and (self._is_finishing or not self._sender.is_writable):
             self._go_on()
 

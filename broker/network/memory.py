@@ -33,7 +33,7 @@ SEND_PIECE_BYTES_WHEN_FULL: Final = 32 << 10
 SEND_BYTES_UNREAD_MAX: Final = 32 << 20
 
 
-class Holder(Protocol):
+class BufferHolder(Protocol):
     """A holder of frame buffers, seen from the memory."""
 
     received_bytes: int
@@ -50,14 +50,14 @@ class FrameMemory:
         self.limit_bytes = limit_bytes
         self.used_bytes = 0
         self._clock = clock
-        self._holders: dict[Holder, int] = {}
-        self._waiting: dict[Holder, Callable[[], None]] = {}
+        self._holders: dict[BufferHolder, int] = {}
+        self._waiting: dict[BufferHolder, Callable[[], None]] = {}
         self._spares: list[bytearray] = []
-        self._watched: dict[Holder, int] = {}
+        self._watched: dict[BufferHolder, int] = {}
         """How much had arrived from each holder when the watch began; only of holders that could receive ever since."""
         self._is_watching = False
 
-    def take(self, holder: Holder, size: int, when_free: Callable[[], None]) -> bytearray | None:
+    def take(self, holder: BufferHolder, size: int, when_free: Callable[[], None]) -> bytearray | None:
         """Return a buffer of at least `size` bytes for `holder`; or None, and call `when_free` when to try again.
 
         The buffer may contain bytes of an earlier use.
@@ -73,7 +73,7 @@ class FrameMemory:
         self._holders[holder] = self._holders.get(holder, 0) + len(buffer)
         return buffer
 
-    def give_back(self, holder: Holder, buffer: bytearray, *, is_spare: bool = True) -> None:
+    def give_back(self, holder: BufferHolder, buffer: bytearray, *, is_spare: bool = True) -> None:
         """Take back a buffer of `holder`. A spare one is used again: nothing may refer to it any more."""
         self.used_bytes -= len(buffer)
         self._holders[holder] -= len(buffer)
@@ -87,18 +87,18 @@ class FrameMemory:
             self._watched.pop(holder, None)
             when_free()
 
-    def forget(self, holder: Holder) -> None:
+    def forget(self, holder: BufferHolder) -> None:
         """Remove `holder` from those that wait."""
         if self._waiting.pop(holder, None) is not None:
             self._watched.pop(holder, None)
 
-    def move(self, holder: Holder, buffer: bytearray, to: FrameMemory) -> None:
+    def move(self, holder: BufferHolder, buffer: bytearray, to: FrameMemory) -> None:
         """Move a buffer to the other memory, which may overshoot its limit by it."""
         to.used_bytes += len(buffer)
         to._holders[holder] = to._holders.get(holder, 0) + len(buffer)
         self.give_back(holder, buffer, is_spare=False)
 
-    def _all_wait_but(self, holder: Holder) -> bool:
+    def _all_wait_but(self, holder: BufferHolder) -> bool:
         """Return whether no other holder can continue: then `holder` must, or none of them ever finishes."""
         return all(other is holder or other in self._waiting for other in self._holders)
 
@@ -122,7 +122,7 @@ class FrameMemory:
         if self._waiting:
             self._watch()
 
-    def _is_stalled(self, holder: Holder) -> bool:
+    def _is_stalled(self, holder: BufferHolder) -> bool:
         """Return whether so little has come since the watch began that others would wait for more than a minute."""
         due_bytes = min(self._holders[holder] // _STALLED_PART, _STALLED_BYTES_MAX)
         return holder not in self._waiting and holder.received_bytes - self._watched[holder] < due_bytes

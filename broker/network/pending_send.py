@@ -13,7 +13,7 @@ _JOINED_BYTES_MAX: Final = 8 << 10
 _OURS: Final = (bytes, bytearray)  # a tuple: faster to check against than a union
 
 
-class FileSlice(Sized, Protocol):
+class ReadableSlice(Sized, Protocol):
     """A stretch of a file that can still be read."""
 
     def read(self, position: int, size: int) -> bytes:
@@ -52,7 +52,7 @@ class PendingSend:
             wanted = left = len(part) - position
             if wanted > left_to_take:
                 wanted = left_to_take
-            data = cast("FileSlice", part).read(position, wanted)
+            data = cast("ReadableSlice", part).read(position, wanted)
             if len(data) != wanted:
                 raise EOFError(f"{len(data)} bytes in a segment where there were {wanted}")
             buffers.append(data)

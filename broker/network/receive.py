@@ -170,7 +170,7 @@ class Receiver:
             self._when_free()
 
     def cut_off(self, reason: str) -> None:
-        """Release the memory; see `memory.Holder`."""
+        """Release the memory; see `memory.BufferHolder`."""
         self._on_stall(reason)
 
     def _load(self) -> None:

@@ -25,7 +25,7 @@ CROWD: Final = 8
 HELD_MAX: Final = 64
 
 
-class Holder(Protocol):
+class BatchedConnection(Protocol):
     """A connection, as a turn sees it."""
 
     def send_held(self) -> None:
@@ -42,12 +42,12 @@ class ResponseBatch:
         self.at_once_count = AT_ONCE
         """How many responses leave at once before one is held. Every sender of a response decrements it."""
         self._connections = connections
-        self._held: list[Holder] = []
+        self._held: list[BatchedConnection] = []
         self._is_ending = False
         self._loop = loop
         self._sent_count = 0
 
-    def hold(self, holder: Holder) -> None:
+    def hold(self, holder: BatchedConnection) -> None:
         """Have `holder` send its response at the end of this turn; at once where there are too few connections."""
         if not self._is_ending:
             if len(self._connections) < CROWD:

@@ -26,7 +26,7 @@ class ConsumerMember(NamedTuple):
     type: str | None
 
 
-class GroupMember(NamedTuple):
+class MemberDescription(NamedTuple):
     """A member. `topics` and `assignment` are None if its bytes are not those of a consumer."""
 
     member_id: str
@@ -49,7 +49,7 @@ class GroupInfo(NamedTuple):
     protocol_type: str
     protocol: str
     coordinator: Address
-    members: list[GroupMember]
+    members: list[MemberDescription]
     type: str = CLASSIC
     group_epoch: int | None = None
     assignment_epoch: int | None = None
@@ -79,7 +79,7 @@ def read_consumer_group(found: consumer_group_describe.DescribedGroup, coordinat
     )
 
 
-def _read_classic_member(member: describe_groups.DescribedGroupMember, is_consumer: bool) -> GroupMember:
+def _read_classic_member(member: describe_groups.DescribedGroupMember, is_consumer: bool) -> MemberDescription:
     topics: list[str] | None = None
     assignment: list[TopicPartition] | None = None
     if is_consumer:
@@ -88,13 +88,13 @@ def _read_classic_member(member: describe_groups.DescribedGroupMember, is_consum
             assignment = assigned_partitions(member.member_assignment)
         except DecodeError:
             topics = assignment = None
-    return GroupMember(
+    return MemberDescription(
         member.member_id, member.group_instance_id, member.client_id, member.client_host, topics, assignment
     )
 
 
-def _read_consumer_member(member: consumer_group_describe.Member) -> GroupMember:
-    return GroupMember(
+def _read_consumer_member(member: consumer_group_describe.Member) -> MemberDescription:
+    return MemberDescription(
         member.member_id,
         member.instance_id,
         member.client_id,

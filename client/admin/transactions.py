@@ -88,7 +88,7 @@ class EndOffsets(NamedTuple):
     high_watermark: int
 
 
-class Hold(NamedTuple):
+class TransactionHold(NamedTuple):
     """The effect of an open transaction on readers of committed records of one partition.
 
     They stop at `last_stable_offset`, `held_back` offsets before the end. `in_front` is the producer of the first open
@@ -237,7 +237,7 @@ def partition_ends(client: Client, partitions: Iterable[TopicPartition]) -> dict
 
 def holds_of(
     producer_id: int, producers: Iterable[PartitionProducer], ends: Mapping[TopicPartition, EndOffsets]
-) -> list[Hold]:
+) -> list[TransactionHold]:
     """Return where the open transaction of `producer_id` blocks readers, and which one is first there. Pure.
 
     producers: all producers of all these partitions.
@@ -249,7 +249,9 @@ def holds_of(
         if each.producer_id == producer_id:
             stable, high = ends[each.place]
             in_front = first[each.place].producer_id
-            found.append(Hold(*each.place, each.txn_start_offset, stable, high, max(0, high - stable), in_front))
+            found.append(
+                TransactionHold(*each.place, each.txn_start_offset, stable, high, max(0, high - stable), in_front)
+            )
     return sorted(found)
 
 

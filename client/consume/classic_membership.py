@@ -25,7 +25,7 @@ from barnabas.client.consume.membership import Assignment
 from barnabas.client.errors import raise_for
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import commit_offsets, stable_offsets
-from barnabas.client.transaction_requests import GroupMember
+from barnabas.client.transaction_requests import ConsumerGroupMetadata
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
@@ -71,9 +71,9 @@ class ClassicMembership:
         self.next_heartbeat = client.deadline(0)
 
     @property
-    def member(self) -> GroupMember:
+    def member(self) -> ConsumerGroupMetadata:
         """The member, without an id and a generation before the first join."""
-        return GroupMember(self._group_id, self._generation_id, self._member_id, self._settings.instance_id)
+        return ConsumerGroupMetadata(self._group_id, self._generation_id, self._member_id, self._settings.instance_id)
 
     def is_settled(self) -> bool:
         """Return whether the group is settled. No member has joined before all have: lost members time out first."""

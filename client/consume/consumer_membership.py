@@ -34,7 +34,7 @@ from barnabas.client.consume.rebalances import is_through, one_group
 from barnabas.client.errors import UnsupportedByBroker, raise_for
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import commit_offsets, stable_offsets
-from barnabas.client.transaction_requests import GroupMember
+from barnabas.client.transaction_requests import ConsumerGroupMetadata
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest, DescribedGroup
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
@@ -103,10 +103,10 @@ class ConsumerMembership:
         return self.state in IN_GROUP
 
     @property
-    def member(self) -> GroupMember:
+    def member(self) -> ConsumerGroupMetadata:
         """The member, with the member epoch as the generation of a classic member."""
         said = self._settings
-        return GroupMember(said.group_id, self._epoch, said.member_id, said.instance_id)
+        return ConsumerGroupMetadata(said.group_id, self._epoch, said.member_id, said.instance_id)
 
     @property
     def to_reconcile(self) -> Assignment | None:

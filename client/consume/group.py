@@ -25,7 +25,7 @@ from barnabas.client.consume.consumer import FETCH_WAIT_MS, ConsumedRecord, Cons
 from barnabas.client.consume.membership import Assignment, GroupProtocol
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import READ_UNCOMMITTED
-from barnabas.client.transaction_requests import GroupMember
+from barnabas.client.transaction_requests import ConsumerGroupMetadata
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class GroupConsumer:
         return {where: position for where, position in self._consumer.positions.items() if position is not None}
 
     @property
-    def member(self) -> GroupMember:
+    def member(self) -> ConsumerGroupMetadata:
         """The current identity of this member, for which a transactional producer commits offsets."""
         return self._membership.member
 

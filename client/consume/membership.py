@@ -20,7 +20,7 @@ from typing import NamedTuple, Protocol
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
 from barnabas.client.metadata import TopicPartition
-from barnabas.client.transaction_requests import GroupMember
+from barnabas.client.transaction_requests import ConsumerGroupMetadata
 from barnabas.protocol.errors import KafkaError
 
 
@@ -53,7 +53,7 @@ class Membership(Protocol):
         """The time at which `stay` must be called again."""
 
     @property
-    def member(self) -> GroupMember:
+    def member(self) -> ConsumerGroupMetadata:
         """The current identity of this member. Its generation is the member epoch in the new protocol."""
 
     def stay(self) -> None:

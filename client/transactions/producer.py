@@ -23,7 +23,7 @@ from barnabas.client.produce.producer import Producer
 from barnabas.client.transaction_requests import (
     EXPLICIT,
     NOBODY,
-    GroupMember,
+    ConsumerGroupMetadata,
     Initialised,
     ProducerIdentity,
     add_offsets,
@@ -130,13 +130,13 @@ class TransactionalProducer:
         except KafkaError as error:
             raise self._fail(self._records.failed_call, error) from error
 
-    def send_offsets(self, offsets: Mapping[TopicPartition, int], group: GroupMember | str) -> None:
+    def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata | str) -> None:
         """Commit offsets (each the next to be read) of a group as part of the transaction.
 
         With a GroupMember a former member gets an error; with only the group's id any producer may commit.
         """
         self._check("send")
-        member = GroupMember(group) if isinstance(group, str) else group
+        member = ConsumerGroupMetadata(group) if isinstance(group, str) else group
         call = TransactionRequest.ADD
         try:
             if self._protocol == EXPLICIT and member.group_id not in self._groups:

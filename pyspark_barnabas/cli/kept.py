@@ -17,7 +17,7 @@ from pyspark_barnabas.commit.ledger import Decided, Ledger, Settled
 _END_RECORDS = 400
 
 
-class Kept:
+class LedgerSummary:
     """The ledger's end, its newest decision, and what can matter of each query. Records are added oldest first."""
 
     def __init__(self) -> None:

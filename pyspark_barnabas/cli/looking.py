@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from barnabas.client.admin.transactions import (
-    Hold,
+    TransactionHold,
     TransactionInfo,
     describe_producers,
     holds_of,
@@ -26,7 +26,7 @@ from barnabas.client.transactions.sets import find_transactions
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.log_records.transaction_states import ONGOING, OPEN_STATES
 from barnabas.protocol.records.record import Record
-from pyspark_barnabas.cli.kept import Kept
+from pyspark_barnabas.cli.kept import LedgerSummary
 from pyspark_barnabas.cli.picture import Look, StoredRecord, Written
 from pyspark_barnabas.commit.identity import driver_id, parse_task_id
 from pyspark_barnabas.commit.ledger import Decided, Ledger, decode_value
@@ -68,7 +68,7 @@ class WholeLedger:
     def __init__(self, client: Client, prefix: str) -> None:
         self._client = client
         self._prefix = prefix
-        self._kept = Kept()
+        self._kept = LedgerSummary()
         self._position = -1
 
     def look(self, *, is_driver: bool = False) -> Look:
@@ -174,7 +174,7 @@ def _stored(record: Record) -> StoredRecord:
 
 def _partitions(
     client: Client, listed: Iterable[TransactionInfo]
-) -> tuple[Mapping[str, tuple[Hold, ...]] | None, frozenset[Written]]:
+) -> tuple[Mapping[str, tuple[TransactionHold, ...]] | None, frozenset[Written]]:
     """Return the readers that the transactions block, and the producers' positions; (None, nothing) if unauthorized."""
     transactions = list(listed)
     try:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from barnabas.client.admin.transactions import Hold, TransactionInfo
+from barnabas.client.admin.transactions import TransactionHold, TransactionInfo
 from barnabas.client.metadata import TopicPartition
 from barnabas.protocol.log_records.transaction_states import OPEN_STATES, PREPARE_COMMIT
 from pyspark_barnabas.commit.identity import RunToken, parse_task_id
@@ -57,7 +57,7 @@ class Look:
     listed: tuple[TransactionInfo, ...] = ()
     described: Mapping[str, View | None] = field(default_factory=dict)
     driver: View | None = None
-    holds: Mapping[str, tuple[Hold, ...]] | None = field(default_factory=dict)
+    holds: Mapping[str, tuple[TransactionHold, ...]] | None = field(default_factory=dict)
     written: frozenset[Written] = frozenset()
 
     @property

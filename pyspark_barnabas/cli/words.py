@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from barnabas.client.admin.transactions import Hold
+from barnabas.client.admin.transactions import TransactionHold
 from barnabas.protocol.log_records.transaction_states import NO_TIMEOUT_MS
 from pyspark_barnabas.cli.picture import BatchLine, Look, OpenTransaction, RunLine, batches, newer_token, runs
 from pyspark_barnabas.cli.picture import open_transactions as open_ones
@@ -78,7 +78,7 @@ def transaction_line(each: OpenTransaction, now_ms: int) -> str:
     return f"{text}{what}; {ends}"
 
 
-def hold_line(hold: Hold) -> str:
+def hold_line(hold: TransactionHold) -> str:
     """Describe how a transaction blocks readers in one partition."""
     place = f"{hold.topic}-{hold.partition}"
     if not hold.held_back:

@@ -31,7 +31,7 @@ class AuditFailed(UserError):
     """An audit that has no result; the message has the reason."""
 
 
-class Finding(NamedTuple):
+class AuditFinding(NamedTuple):
     """A key that is not right. places: topic, partition and offset of its records in the target, the first of them."""
 
     kind: str
@@ -54,7 +54,7 @@ class AuditReport:
     expected: int
     found: int
     counts: Mapping[str, int]
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
 
     @property
     def is_right(self) -> bool:
@@ -191,7 +191,7 @@ def _report(joined: DataFrame, places: DataFrame, shown: int) -> AuditReport:
     wrong = joined.where(F.col("kind").isNotNull()).orderBy("kind", "id").limit(shown)
     rows: list[Any] = wrong.collect() if any(found.values()) else []
     at = _first_places(places, [row.id for row in rows if row.found])
-    findings = tuple(Finding(row.kind, row.id, row.expected, row.found, tuple(at.get(row.id, ()))) for row in rows)
+    findings = tuple(AuditFinding(row.kind, row.id, row.expected, row.found, tuple(at.get(row.id, ()))) for row in rows)
     return AuditReport(sums["expected"] or 0, sums["found"] or 0, found, findings)
 
 

@@ -26,7 +26,7 @@ from pyspark_barnabas.commit.ledger import LedgerDamaged
 from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransaction, Skipped, WrittenPartition
 from pyspark_barnabas.commit.steps import Fail, Produce, SkipAndDrain
 from pyspark_barnabas.commit.writing import decide_write
-from pyspark_barnabas.sink.encoding.batch_layout import BadRows, Layout
+from pyspark_barnabas.sink.encoding.batch_layout import BadRows, BatchLayout
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger.access import LedgerAccess
 from pyspark_barnabas.sink.opening import open_run
@@ -138,7 +138,7 @@ def _encoder(client: Client, settings: SinkSettings, task: TaskFacts, topics: To
             f" ({LIBRARIES[compression]}): install it on the executors, or use gzip or none"
         )
     header = settings.batch_header
-    layout = Layout(
+    layout = BatchLayout(
         settings.topic,
         compression,
         min(settings.batch_bytes, settings.max_request_bytes),

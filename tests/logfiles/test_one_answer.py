@@ -7,7 +7,7 @@ import pytest
 
 from barnabas.broker.cli.log import run
 from barnabas.logfiles.data_directory import read_layout
-from barnabas.logfiles.findings import Finding, Kind
+from barnabas.logfiles.findings import Finding, FindingKind
 from barnabas.logfiles.segment_check import check_segment
 from barnabas.logfiles.walk import Damage
 from barnabas.protocol.files.checkpoints import encode_offsets
@@ -81,16 +81,16 @@ def test_all_say_the_same_of_a_partition_without_segments(partition: Path, capsy
     _, told = told_by_verify(partition.parent, capsys)
     found = told_by_findings(partition.parent)
     assert [(each.kind.value, *each[1:5]) for each in found] == told
-    assert Kind.LEADER_EPOCHS in {each.kind for each in found}
+    assert FindingKind.LEADER_EPOCHS in {each.kind for each in found}
     assert told_by_rows(partition.parent) == []
 
 
 def test_there_is_a_way_to_each_kind_of_finding() -> None:
-    assert {way.kind for way in WAYS} == set(Kind) - {Kind.DATA_DIRECTORY}  # no partition's
+    assert {way.kind for way in WAYS} == set(FindingKind) - {FindingKind.DATA_DIRECTORY}  # no partition's
 
 
 def test_a_checkpoint_that_has_changed_is_found(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = partition.parent / RECOVERY_POINT_CHECKPOINT
     path.write_bytes(encode_offsets({("orders", 0): 3}).replace(b"orders 0 3", b"orders 0 7"))
     status, told = told_by_verify(partition.parent, capsys)
-    assert (status, [each[:2] for each in told]) == (1, [(Kind.DATA_DIRECTORY.value, str(path))])
+    assert (status, [each[:2] for each in told]) == (1, [(FindingKind.DATA_DIRECTORY.value, str(path))])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.logfiles.data_directory import PartitionFiles, read_layout
-from barnabas.logfiles.findings import Kind
+from barnabas.logfiles.findings import FindingKind
 from barnabas.logfiles.partition_check import check_partition
 from barnabas.logfiles.segment_check import Tally
 from tests.support.files.damage import LAST, write_sound_log
@@ -46,7 +46,7 @@ def test_a_partition_without_segments_has_its_other_files(partition: Path) -> No
     (partition / "leader-epoch-checkpoint").write_text("nonsense")
     (partition / f"{LAST:020d}.snapshot").write_bytes(b"nonsense")
     kinds = [finding.kind for finding in check_partition(listed(partition))]
-    assert kinds == [Kind.LEADER_EPOCHS, Kind.PRODUCER_SNAPSHOT]
+    assert kinds == [FindingKind.LEADER_EPOCHS, FindingKind.PRODUCER_SNAPSHOT]
 
 
 @given(st.integers(0, 2**32))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.logfiles.log_file import HeldBytes, LogFile
-from barnabas.logfiles.walk import Bounds, Damage, Found, walk_batches, walk_headers
+from barnabas.logfiles.walk import Bounds, Damage, LogStretch, walk_batches, walk_headers
 from barnabas.protocol.records.batch import parse_header
 from tests.support.files.segment_files import LogWriter
 
@@ -25,13 +25,13 @@ def batches(count: int, size: int = 3) -> list[bytes]:
     return writer.batches
 
 
-def walk(path: Path, data: bytes, *, end: int | None = None, bounds: Bounds = UNBOUNDED) -> list[Found]:
+def walk(path: Path, data: bytes, *, end: int | None = None, bounds: Bounds = UNBOUNDED) -> list[LogStretch]:
     path.write_bytes(data)
     with LogFile(str(path), len(data), window_bytes=200) as file:
         return list(walk_batches(file, 0, len(data) if end is None else end, bounds))
 
 
-def told(found: list[Found]) -> list[int | Damage]:
+def told(found: list[LogStretch]) -> list[int | Damage]:
     """Base offsets of whole batches, and damage."""
     return [each.damage or (each.header.base_offset if each.header else -1) for each in found]
 

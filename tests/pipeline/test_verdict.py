@@ -2,9 +2,9 @@
 
 import json
 
-from pipeline.verdict import Check, Finding, Verdict, as_json, as_text, check, dump, overall
+from pipeline.verdict import Check, PipelineFinding, Verdict, as_json, as_text, check, dump, overall
 
-LOST = Finding("lost", "orders", 3, 17, "no output says that it came from here")
+LOST = PipelineFinding("lost", "orders", 3, 17, "no output says that it came from here")
 RIGHT = check("sums", [], {"windows": 4})
 WRONG = check("coverage", [LOST], {"orders": 100})
 UNKNOWN = Check("segments", unknown="no such directory")

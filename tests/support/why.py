@@ -4,10 +4,10 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from barnabas.broker.insight.why.rules.answer import WhyAnswer
-from barnabas.broker.insight.why.sources.held_up import NOTHING_HELD_UP, HeldUp
+from barnabas.broker.insight.why.sources.held_up import NOTHING_HELD_UP, HeldUpSource
 from barnabas.broker.insight.why.sources.ring import NO_RING, Happened, Ring
 from barnabas.broker.insight.why.why import Why
-from barnabas.broker.runtime.events import Kind
+from barnabas.broker.runtime.events import EventKind
 from barnabas.broker.services import Services
 from tests.support.inspected_broker import now
 from tests.support.worlds.broker import BrokerWorld
@@ -16,7 +16,7 @@ from tests.support.worlds.broker import BrokerWorld
 class Asked:
     """The questions, answered."""
 
-    def __init__(self, services: Services, ring: Ring = NO_RING, held_up: HeldUp = NOTHING_HELD_UP) -> None:
+    def __init__(self, services: Services, ring: Ring = NO_RING, held_up: HeldUpSource = NOTHING_HELD_UP) -> None:
         self._why = Why(services, ring, held_up)
 
     async def consumer(self, group: str, topic: str | None = None) -> WhyAnswer:
@@ -69,7 +69,7 @@ class RememberedEvents:
         self.happened: list[Happened] = []
         world.services.events.listen(self._hear)
 
-    def _hear(self, kind: Kind, facts: Mapping[str, Any]) -> None:
+    def _hear(self, kind: EventKind, facts: Mapping[str, Any]) -> None:
         cause = self._world.services.events.cause
         at_ms = self._world.services.clock.now_ms()
         self.happened.append(Happened(kind.name, at_ms, dict(facts), {} if cause is None else cause.facts()))

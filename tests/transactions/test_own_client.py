@@ -13,7 +13,7 @@ from barnabas.client.admin.transactions import describe_producers
 from barnabas.client.client import Client
 from barnabas.client.consume.group import GroupConsumer
 from barnabas.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, committed_offsets
-from barnabas.client.transaction_requests import EXPLICIT, IMPLICIT, GroupMember
+from barnabas.client.transaction_requests import EXPLICIT, IMPLICIT, ConsumerGroupMetadata
 from barnabas.client.transactions.errors import ProducerFatal, TransactionAbortable
 from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
@@ -136,7 +136,7 @@ def test_a_member_that_lost_its_place_cannot_commit_offsets(client: Client, name
     producer = producer_of(client, name)
     producer.begin()
     with pytest.raises(TransactionAbortable):
-        producer.send_offsets({(name, 0): 1}, GroupMember(name, 7, "stranger"))
+        producer.send_offsets({(name, 0): 1}, ConsumerGroupMetadata(name, 7, "stranger"))
     producer.abort()
     assert committed_offsets(client, name) == {}
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from barnabas.broker.cli.doctor.finding import Finding, Level, note, problem
+from barnabas.broker.cli.doctor.finding import CheckResult, Level, note, problem
 from barnabas.broker.cli.serving.serve_options import (
     OPTIONS,
     Options,
@@ -30,7 +30,7 @@ from barnabas.broker.cli.terminal.output import counted, print_json
 
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig, LoadedConfig
-    from barnabas.broker.server.secure.directory import Kept
+    from barnabas.broker.server.secure.directory import DirectoryContent
 
 _TIMEOUT_MS = 3_000
 _OWN: Table = {
@@ -59,7 +59,7 @@ def run(arguments: Sequence[str]) -> int:
     return FAILURE if any(each.level is Level.PROBLEM for each in findings) else 0
 
 
-def _examine_running(options: Options) -> list[Finding]:
+def _examine_running(options: Options) -> list[CheckResult]:
     from barnabas.broker.cli.doctor.running import examine
     from barnabas.broker.cli.terminal.client_settings import settings_in
     from barnabas.broker.cli.terminal.options import addresses_of
@@ -79,7 +79,7 @@ def _examine_running(options: Options) -> list[Finding]:
     )
 
 
-def _examine_start(options: Options) -> list[Finding]:
+def _examine_start(options: Options) -> list[CheckResult]:
     from barnabas.broker.cli.doctor import configuration, directory, machine, ports
     from barnabas.broker.config import ConfigError
     from barnabas.broker.config.environment import read_environment
@@ -111,7 +111,7 @@ def _examine_start(options: Options) -> list[Finding]:
     ]
 
 
-def _load(options: Options) -> tuple[LoadedConfig, Kept | None]:
+def _load(options: Options) -> tuple[LoadedConfig, DirectoryContent | None]:
     """Load what `serve` would load, and with --secure the contents of the security directory. ConfigError, OSError."""
     loaded = load(options, os.environ)
     if "--secure" not in options:
@@ -127,7 +127,9 @@ def _load(options: Options) -> tuple[LoadedConfig, Kept | None]:
     return load(options, os.environ, settings), kept
 
 
-def _examine_security(options: Options, config: BrokerConfig, now_ms: int, kept: Kept | None) -> list[Finding]:
+def _examine_security(
+    options: Options, config: BrokerConfig, now_ms: int, kept: DirectoryContent | None
+) -> list[CheckResult]:
     """Return findings about secured listeners and the authorizer, if there are any. `kept`: with --secure."""
     is_plain = not any(each.speaks_tls or each.speaks_sasl for each in config.listeners)
     if is_plain and not config.string("authorizer.class.name").strip():
@@ -146,7 +148,7 @@ def _examine_security(options: Options, config: BrokerConfig, now_ms: int, kept:
     return [*security_directory.examine(kept, is_ephemeral=is_ephemeral), *found]
 
 
-def _examine_faults(options: Options, config: BrokerConfig) -> list[Finding]:
+def _examine_faults(options: Options, config: BrokerConfig) -> list[CheckResult]:
     """Return findings about the fault plan that `serve` would arm at its start."""
     try:
         plan = fault_plan(options, config, "doctor")
@@ -167,7 +169,7 @@ def _timeout_ms(options: Options) -> int:
     return int(text)
 
 
-def _print(findings: Sequence[Finding]) -> None:
+def _print(findings: Sequence[CheckResult]) -> None:
     width = max(len(each.check) for each in findings)
     for each in findings:
         print(f"{each.level:8} {each.check:{width}}  {each.says}")
@@ -177,7 +179,7 @@ def _print(findings: Sequence[Finding]) -> None:
     print(", ".join(counted(levels.count(level), level) for level in (Level.PROBLEM, Level.WARNING)))
 
 
-def _print_json(findings: Sequence[Finding]) -> None:
+def _print_json(findings: Sequence[CheckResult]) -> None:
     is_fine = not any(each.level is Level.PROBLEM for each in findings)
     print_json({"fine": is_fine, "findings": [each._asdict() for each in findings]})
 

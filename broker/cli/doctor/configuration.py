@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from barnabas.broker.cli.doctor.finding import Finding, note, ok, warning
+from barnabas.broker.cli.doctor.finding import CheckResult, note, ok, warning
 from barnabas.broker.config.environment import EnvironmentSettings
 from barnabas.broker.config.load import LoadedConfig
 from barnabas.broker.config.unknown_keys import UNKNOWN_KEY
@@ -10,7 +10,7 @@ from barnabas.broker.config.unknown_keys import UNKNOWN_KEY
 _CHECK = "configuration"
 
 
-def examine(loaded: LoadedConfig, environment: EnvironmentSettings) -> list[Finding]:
+def examine(loaded: LoadedConfig, environment: EnvironmentSettings) -> list[CheckResult]:
     """Return the findings about a usable configuration."""
     findings = [_explained(each) for each in loaded.warnings]
     used = sorted({environment.variables[key] for key in environment.settings if key in environment.variables})
@@ -19,5 +19,5 @@ def examine(loaded: LoadedConfig, environment: EnvironmentSettings) -> list[Find
     return findings or [ok(_CHECK, "every key and value is understood")]
 
 
-def _explained(sentence: str) -> Finding:
+def _explained(sentence: str) -> CheckResult:
     return (warning if sentence.startswith(UNKNOWN_KEY) else note)(_CHECK, sentence)

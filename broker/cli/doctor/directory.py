@@ -8,13 +8,13 @@ from datetime import timedelta
 from pathlib import Path
 
 from barnabas.broker.cli.doctor import partitions
-from barnabas.broker.cli.doctor.finding import Finding, note, ok, problem, warning
+from barnabas.broker.cli.doctor.finding import CheckResult, note, ok, problem, warning
 from barnabas.broker.cli.doctor.look_only import LookOnlyFiles
 from barnabas.broker.cli.doctor.machine import examine_volume
 from barnabas.broker.cli.doctor.processes import named
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.control.time_control import clock_offset_file
-from barnabas.broker.metadata.image.identity import Identity
+from barnabas.broker.metadata.image.identity import NodeIdentity
 from barnabas.broker.metadata.image.image import Image, Topic
 from barnabas.broker.metadata.log.metadata_log import CatalogueError, MetadataLog
 from barnabas.broker.metadata.log.quorum import Quorum
@@ -32,13 +32,13 @@ _CHECK = "data directory"
 _WRITABLE = os.W_OK | os.X_OK
 
 
-def examine(config: BrokerConfig) -> list[Finding]:
+def examine(config: BrokerConfig) -> list[CheckResult]:
     """Return what a start would find in the directories of the configuration."""
     every = dict.fromkeys((config.metadata_dir, *config.data_dirs))
     return [finding for path in every for finding in _examine(Path(path), config)]
 
 
-def _examine(path: Path, config: BrokerConfig) -> list[Finding]:
+def _examine(path: Path, config: BrokerConfig) -> list[CheckResult]:
     root = Directory(Disk(LookOnlyFiles(), str(path)), str(path))
     try:
         if not path.exists():
@@ -76,7 +76,7 @@ def _catalogue_in(root: Directory, meta: MetaProperties) -> Image | None:
     catalogue = Directory(Disk(LookOnlyFiles(), root.path), root.path_of(path))
     image = Image(meta.node_id)
     try:
-        Replaying(image, Quorum(Identity(meta.node_id, meta.directory_id or bytes(16)))).run(MetadataLog(catalogue))
+        Replaying(image, Quorum(NodeIdentity(meta.node_id, meta.directory_id or bytes(16)))).run(MetadataLog(catalogue))
     except (CatalogueError, StorageError):
         return None
     return image
@@ -90,14 +90,14 @@ def newest_change_s(path: str) -> float | None:
         return None
 
 
-def _examine_missing(path: Path) -> Finding:
+def _examine_missing(path: Path) -> CheckResult:
     parent = next(each for each in path.absolute().parents if each.exists())
     if not os.access(parent, _WRITABLE):
         return problem(_CHECK, f"{path} does not exist, and {parent} may not be written to by this user")
     return ok(_CHECK, f"{path} does not exist yet: a new cluster begins there")
 
 
-def _room(path: Path) -> Finding:
+def _room(path: Path) -> CheckResult:
     existing = next(each for each in (path.absolute(), *path.absolute().parents) if each.exists())
     try:
         return examine_volume(str(path), LookOnlyFiles().volume(str(existing)))
@@ -105,7 +105,7 @@ def _room(path: Path) -> Finding:
         return problem("disk", f"the free space at {path} cannot be determined: {error.strerror or error}")
 
 
-def _examine_used(root: Directory, config: BrokerConfig, entries: set[str]) -> list[Finding]:
+def _examine_used(root: Directory, config: BrokerConfig, entries: set[str]) -> list[CheckResult]:
     data = root.read(names.META_PROPERTIES)
     if data is None:
         says = f"{root.path} is no data directory: there is no {names.META_PROPERTIES} in it, but {min(entries)}"
@@ -126,7 +126,7 @@ def _examine_used(root: Directory, config: BrokerConfig, entries: set[str]) -> l
     return findings
 
 
-def _set_aside(root: Directory) -> list[Finding]:
+def _set_aside(root: Directory) -> list[CheckResult]:
     """Return warnings about partitions that the last log cleaner, or the one that runs, could not compact."""
     lines = (root.read(names.UNCLEANABLE_PARTITIONS) or b"").decode(errors="replace").splitlines()
     advice = "barnabas log verify tells more; the next start tries again"
@@ -136,7 +136,7 @@ def _set_aside(root: Directory) -> list[Finding]:
     ]
 
 
-def _clock(root: Directory) -> list[Finding]:
+def _clock(root: Directory) -> list[CheckResult]:
     """Return a warning if the clock of brokers in this directory is ahead of the machine's."""
     try:
         ahead_ms = clock_offset_file.read(root)
@@ -149,7 +149,7 @@ def _clock(root: Directory) -> list[Finding]:
     return [warning("clock", f"it was moved ahead of the machine's by {ahead}, and stays so in {root.path}", advice)]
 
 
-def _examine_owner(root: Directory, config: BrokerConfig, meta: MetaProperties) -> list[Finding]:
+def _examine_owner(root: Directory, config: BrokerConfig, meta: MetaProperties) -> list[CheckResult]:
     findings = []
     if meta.node_id != config.node_id:
         says = f"{root.path} belongs to node.id {meta.node_id}, and node.id is {config.node_id}"
@@ -160,13 +160,13 @@ def _examine_owner(root: Directory, config: BrokerConfig, meta: MetaProperties) 
     return findings
 
 
-def _examine_content(root: Directory, meta: MetaProperties) -> list[Finding]:
+def _examine_content(root: Directory, meta: MetaProperties) -> list[CheckResult]:
     image = Image(meta.node_id)
     try:
         inventory = take_inventory(root)
         catalogue = root.subdirectory(names.partition_directory(names.CLUSTER_METADATA_TOPIC, 0))
         if root.exists(names.partition_directory(names.CLUSTER_METADATA_TOPIC, 0)):
-            quorum = Quorum(Identity(meta.node_id, meta.directory_id or bytes(16)))
+            quorum = Quorum(NodeIdentity(meta.node_id, meta.directory_id or bytes(16)))
             Replaying(image, quorum).run(MetadataLog(catalogue, was_clean=root.exists(names.CLEAN_SHUTDOWN)))
         damaged = list(partitions.examine(root.path, inventory, image, meta))
     except CatalogueError as error:

@@ -15,7 +15,7 @@ class Level(StrEnum):
     PROBLEM = "problem"
 
 
-class Finding(NamedTuple):
+class CheckResult(NamedTuple):
     """The result of one check."""
 
     check: str
@@ -24,21 +24,21 @@ class Finding(NamedTuple):
     advice: str | None = None
 
 
-def ok(check: str, says: str) -> Finding:
+def ok(check: str, says: str) -> CheckResult:
     """Return a finding of level OK: all is well."""
-    return Finding(check, Level.OK, says)
+    return CheckResult(check, Level.OK, says)
 
 
-def note(check: str, says: str, advice: str | None = None) -> Finding:
+def note(check: str, says: str, advice: str | None = None) -> CheckResult:
     """Return a finding of level NOTE: worth knowing."""
-    return Finding(check, Level.NOTE, says, advice)
+    return CheckResult(check, Level.NOTE, says, advice)
 
 
-def warning(check: str, says: str, advice: str | None = None) -> Finding:
+def warning(check: str, says: str, advice: str | None = None) -> CheckResult:
     """Return a finding of level WARNING: it works, but probably not as intended."""
-    return Finding(check, Level.WARNING, says, advice)
+    return CheckResult(check, Level.WARNING, says, advice)
 
 
-def problem(check: str, says: str, advice: str | None = None) -> Finding:
+def problem(check: str, says: str, advice: str | None = None) -> CheckResult:
     """Return a finding of level PROBLEM: it does not work."""
-    return Finding(check, Level.PROBLEM, says, advice)
+    return CheckResult(check, Level.PROBLEM, says, advice)

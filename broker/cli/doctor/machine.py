@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 
-from barnabas.broker.cli.doctor.finding import Finding, ok, problem, warning
+from barnabas.broker.cli.doctor.finding import CheckResult, ok, problem, warning
 from barnabas.broker.runtime import patterns
 from barnabas.broker.server.data import open_files_max, sockets_max
 from barnabas.storage.disk.files import Volume
@@ -19,7 +19,7 @@ _EARLIEST_S = 1_735_689_600  # 2025: before this broker was written
 _AHEAD_S_MAX = 300
 
 
-def examine_descriptors(hard_limit: int) -> Finding:
+def examine_descriptors(hard_limit: int) -> CheckResult:
     """Check the number of descriptors. hard_limit: the limit that the process can raise its own to."""
     room = f"room for {sockets_max(hard_limit)} connections and {open_files_max(hard_limit)} open segment files"
     says, advice = f"{hard_limit} descriptors: {room}", "raise it: ulimit -Hn, --ulimit nofile=… of docker run"
@@ -28,7 +28,7 @@ def examine_descriptors(hard_limit: int) -> Finding:
     return warning("descriptors", says, advice) if hard_limit < _DESCRIPTORS_FEW else ok("descriptors", says)
 
 
-def examine_volume(path: str, volume: Volume) -> Finding:
+def examine_volume(path: str, volume: Volume) -> CheckResult:
     """Check the file system of the data."""
     says = f"{_size(volume.usable_bytes)} of {_size(volume.total_bytes)} are free where {path} is"
     if volume.usable_bytes == 0:
@@ -38,7 +38,7 @@ def examine_volume(path: str, volume: Volume) -> Finding:
     return warning("disk", says) if volume.usable_bytes < _FREE_BYTES_FEW else ok("disk", says)
 
 
-def examine_clock(now_s: float, newest_s: float | None) -> Finding:
+def examine_clock(now_s: float, newest_s: float | None) -> CheckResult:
     """Check the clock. newest_s: the latest change of a file of the data directory, None if there is none."""
     advice = "set the clock: records carry its time, retention and transaction timeouts go by it"
     if now_s < _EARLIEST_S:
@@ -49,7 +49,7 @@ def examine_clock(now_s: float, newest_s: float | None) -> Finding:
     return ok("clock", "it does not contradict what it can be compared with")
 
 
-def examine_python() -> Finding:
+def examine_python() -> CheckResult:
     """Check whether the modules written in C are installed."""
     missing = [name for name in ("uvloop", "crc32c") if find_spec(name) is None]
     version = ".".join(map(str, sys.version_info[:3]))

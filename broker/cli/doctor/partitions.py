@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterable, Iterator, Mapping
 
-from barnabas.broker.cli.doctor.finding import Finding, problem
+from barnabas.broker.cli.doctor.finding import CheckResult, problem
 from barnabas.broker.cli.doctor.look_only import LookOnlyFiles
 from barnabas.broker.metadata.image.image import Image, Topic
 from barnabas.protocol.files import names
@@ -45,7 +45,7 @@ class _ReadableFiles(LookOnlyFiles):
         """Do nothing, since nothing was changed."""
 
 
-def examine(path: str, inventory: Inventory, image: Image, meta: MetaProperties) -> Iterator[Finding]:
+def examine(path: str, inventory: Inventory, image: Image, meta: MetaProperties) -> Iterator[CheckResult]:
     """Yield a problem for each partition that is damaged or missing. StorageError if the checkpoints are damaged."""
     root = Directory(Disk(_ReadableFiles(), path), path)
     try:
@@ -91,6 +91,6 @@ def missing(
     return found
 
 
-def _cannot_be_opened(path: str, key: TopicPartition, error: CorruptFile) -> Finding:
+def _cannot_be_opened(path: str, key: TopicPartition, error: CorruptFile) -> CheckResult:
     advice = f"restore the file, or see what `barnabas log repair {path}` can keep"
     return problem(_CHECK, f"{key[0]}-{key[1]} cannot be opened: {error.path}: {error.what}", advice)

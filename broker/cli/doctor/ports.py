@@ -14,7 +14,7 @@ import socket
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from barnabas.broker.cli.doctor.finding import Finding, note, ok, problem, warning
+from barnabas.broker.cli.doctor.finding import CheckResult, note, ok, problem, warning
 from barnabas.broker.cli.doctor.peers import Met, meet
 from barnabas.broker.cli.doctor.processes import listening_processes, named
 from barnabas.broker.config import BrokerConfig, Listener
@@ -34,7 +34,7 @@ class Arrival(NamedTuple):
     reason: str
 
 
-def examine(config: BrokerConfig, clock: ClientClock, timeout_ms: int) -> list[Finding]:
+def examine(config: BrokerConfig, clock: ClientClock, timeout_ms: int) -> list[CheckResult]:
     """Check every listener of the configuration, and its advertised address. timeout_ms: for one address to answer."""
     findings = []
     listeners = config.listeners
@@ -55,7 +55,7 @@ def examine(config: BrokerConfig, clock: ClientClock, timeout_ms: int) -> list[F
     return findings
 
 
-def examine_http(host: str, port: int) -> Finding:
+def examine_http(host: str, port: int) -> CheckResult:
     """Check the address for HTTP."""
     try:
         for each in bind(host, port):
@@ -65,7 +65,7 @@ def examine_http(host: str, port: int) -> Finding:
     return ok("http", f"{Address(host, port)} is free")
 
 
-def _cannot_bind(check: str, host: str, port: int, error: OSError) -> Finding:
+def _cannot_bind(check: str, host: str, port: int, error: OSError) -> CheckResult:
     where = Address(host, port)
     if error.errno == errno.EADDRINUSE:
         holders = [named(pid) for pid in listening_processes(host, port)]
@@ -78,7 +78,7 @@ def _cannot_bind(check: str, host: str, port: int, error: OSError) -> Finding:
     return problem(check, f"cannot listen on {where}: {error.strerror or error}")
 
 
-def _with_broker(found: Finding, listener: Listener, clock: ClientClock, timeout_ms: int) -> Finding:
+def _with_broker(found: CheckResult, listener: Listener, clock: ClientClock, timeout_ms: int) -> CheckResult:
     """Return the finding with the cluster of the broker that already holds the port, if it is a broker."""
     host = "localhost" if listener.is_every_interface else listener.host
     met = meet(Address(host, listener.port), clock, timeout_ms) if "in use" in found.says else None
@@ -87,7 +87,7 @@ def _with_broker(found: Finding, listener: Listener, clock: ClientClock, timeout
     return found._replace(says=f"{found.says}: a broker of cluster {met.cluster.cluster_id}")
 
 
-def _bindable(bound: BoundAddress) -> list[Finding]:
+def _bindable(bound: BoundAddress) -> list[CheckResult]:
     check, listener = f"listener {bound.listener.name}", bound.listener
     findings = [ok(check, f"{listener.address} is free")]
     if listener.host in ("127.0.0.1", "localhost") and len(bound.sockets) == 1 and listener.port:
@@ -98,7 +98,7 @@ def _bindable(bound: BoundAddress) -> list[Finding]:
     return findings
 
 
-def _advertised(bound: BoundAddress, timeout_ms: int, *, is_container: bool) -> Finding:
+def _advertised(bound: BoundAddress, timeout_ms: int, *, is_container: bool) -> CheckResult:
     check, advertised = f"advertised {bound.listener.name}", bound.advertised
     if advertised is None:
         says = "clients are given the address they come in by"

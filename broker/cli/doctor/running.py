@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from barnabas.broker.cli.doctor.finding import Finding, note, ok, problem, warning
+from barnabas.broker.cli.doctor.finding import CheckResult, note, ok, problem, warning
 from barnabas.broker.cli.doctor.machine import examine_volume
 from barnabas.broker.cli.doctor.peers import Met, NotMet, meet
 from barnabas.broker.cli.doctor.processes import descriptors_of, listening_processes, named
@@ -29,13 +29,13 @@ _DESCRIPTORS_USED_SHARE_MAX = 0.8
 
 def examine(
     bootstrap: Sequence[Address], clock: ClientClock, timeout_ms: int, security: SecuritySettings | None = None
-) -> list[Finding]:
+) -> list[CheckResult]:
     """Return what a client finds with these addresses and these security settings of its connections."""
 
     def met_at(place: Address) -> Met | NotMet:
         return meet(place, clock, timeout_ms, security)
 
-    findings: list[Finding] = []
+    findings: list[CheckResult] = []
     reached: list[tuple[Address, Met]] = []
     for address in bootstrap:
         met = met_at(address)
@@ -55,12 +55,12 @@ def examine(
     return [*findings, *_descriptors(address), _hanging(address)]
 
 
-def _hanging(address: Address) -> Finding:
+def _hanging(address: Address) -> CheckResult:
     advice = f"`barnabas why hanging --bootstrap-server {address}`, of a broker that is served with --control"
     return note("hanging", "what clients of it wait for is not looked at here", advice)
 
 
-def _reached(address: Address, met: Met | NotMet) -> Finding:
+def _reached(address: Address, met: Met | NotMet) -> CheckResult:
     if isinstance(met, Met):
         cluster = met.cluster.cluster_id or "without an id"
         return ok("bootstrap", f"{address} answers in {met.took_ms:.0f} ms: cluster {cluster}")
@@ -72,7 +72,7 @@ def _reached(address: Address, met: Met | NotMet) -> Finding:
 
 def _advertised(
     address: Address, node_id: int, advertised: Address, met: Met, met_at: Callable[[Address], Met | NotMet]
-) -> Finding:
+) -> CheckResult:
     check = f"node {node_id}"
     if advertised == address:
         return ok(check, f"advertises {advertised}, by which it was reached")
@@ -102,7 +102,9 @@ def _is_local(host: str) -> bool:
     return host.startswith(_LOOPBACK)
 
 
-def _volumes(address: Address, clock: ClientClock, timeout_ms: int, security: SecuritySettings | None) -> list[Finding]:
+def _volumes(
+    address: Address, clock: ClientClock, timeout_ms: int, security: SecuritySettings | None
+) -> list[CheckResult]:
     try:
         with Client([address], clock=clock, timeout_ms=timeout_ms, security=security) as client:
             answer = client.ask_any(DescribeLogDirsRequest(topics=None))
@@ -118,7 +120,7 @@ def _volumes(address: Address, clock: ClientClock, timeout_ms: int, security: Se
     return findings
 
 
-def _not_opened(found: DescribeLogDirsResult) -> list[Finding]:
+def _not_opened(found: DescribeLogDirsResult) -> list[CheckResult]:
     """Return problems about partitions that the broker could not open: it does not know their lag."""
     refused = [
         f"{topic.name}-{partition.partition_index}"
@@ -133,7 +135,7 @@ def _not_opened(found: DescribeLogDirsResult) -> list[Finding]:
     return [problem("partitions", says, "the broker's log says why (could not open partition)")]
 
 
-def _descriptors(address: Address) -> list[Finding]:
+def _descriptors(address: Address) -> list[CheckResult]:
     """Return findings about the descriptors of the process, if it is on this machine and visible to this user."""
     findings = []
     for pid in listening_processes(address.host, address.port) if _is_local(address.host) else []:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from barnabas.broker.cli.doctor.finding import Finding, note, ok, problem, warning
+from barnabas.broker.cli.doctor.finding import CheckResult, note, ok, problem, warning
 from barnabas.broker.config import BrokerConfig, Listener
 from barnabas.broker.config.broker_config import ConfigError
 from barnabas.broker.config.sasl.listener_settings import ListenerSettings
@@ -31,13 +31,13 @@ def examine(
     *,
     adds_users: bool,
     certificate_comes: bool = False,
-) -> list[Finding]:
+) -> list[CheckResult]:
     """Return the findings.
 
     `catalogue`: from the data directory, if it is readable. `adds_users`: whether the start adds SCRAM users.
     `certificate_comes`: whether the start issues the certificate of its listeners, which cannot be examined before.
     """
-    findings: list[Finding] = []
+    findings: list[CheckResult] = []
     for listener in config.listeners:
         if listener.speaks_tls and not certificate_comes:
             findings += _tls(config, listener, datetime.fromtimestamp(now_ms / 1000, UTC))
@@ -46,7 +46,7 @@ def examine(
     return [*findings, *_authorizer(config)]
 
 
-def _tls(config: BrokerConfig, listener: Listener, now: datetime) -> Iterator[Finding]:
+def _tls(config: BrokerConfig, listener: Listener, now: datetime) -> Iterator[CheckResult]:
     from barnabas.broker.security.tls.endpoint import TlsEndpoint
     from barnabas.broker.security.tls.stores import files_of
 
@@ -63,7 +63,7 @@ def _tls(config: BrokerConfig, listener: Listener, now: datetime) -> Iterator[Fi
     yield from _readable_by_all(check, next(files_of(made.settings), None))
 
 
-def _certificate(check: str, certificate: bytes, host: str | None, now: datetime) -> Iterator[Finding]:
+def _certificate(check: str, certificate: bytes, host: str | None, now: datetime) -> Iterator[CheckResult]:
     from barnabas.broker.security.tls.certificates import hosts_of, is_for, validity_of
 
     validity, hosts = validity_of(certificate), hosts_of(certificate)
@@ -89,7 +89,7 @@ def _host_of(config: BrokerConfig, listener: Listener) -> str | None:
     return None if address.is_every_interface or not address.host else address.host.partition("%")[0]
 
 
-def _readable_by_all(check: str, path: str | None) -> Iterator[Finding]:
+def _readable_by_all(check: str, path: str | None) -> Iterator[CheckResult]:
     """Yield a warning if everybody may read `path`, the file of the key store, if it is a file."""
     if path is None:
         return
@@ -104,7 +104,9 @@ def _readable_by_all(check: str, path: str | None) -> Iterator[Finding]:
         )
 
 
-def _sasl(config: BrokerConfig, listener: Listener, catalogue: Image | None, *, adds_users: bool) -> Iterator[Finding]:
+def _sasl(
+    config: BrokerConfig, listener: Listener, catalogue: Image | None, *, adds_users: bool
+) -> Iterator[CheckResult]:
     from barnabas.broker.config.sasl.sasl_settings import sasl_settings
     from barnabas.broker.security.sasl import plain
     from barnabas.protocol.security.scram import MECHANISMS
@@ -134,7 +136,7 @@ def _sasl(config: BrokerConfig, listener: Listener, catalogue: Image | None, *, 
         yield note(check, "PLAIN sends passwords as they are, and this listener does not encrypt them")
 
 
-def _authorizer(config: BrokerConfig) -> Iterator[Finding]:
+def _authorizer(config: BrokerConfig) -> Iterator[CheckResult]:
     from barnabas.broker.config.authorizer import super_users
 
     check = "authorizer"

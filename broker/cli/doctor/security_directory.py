@@ -9,16 +9,16 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from barnabas.broker.cli.doctor.finding import Finding, note, ok, problem
+from barnabas.broker.cli.doctor.finding import CheckResult, note, ok, problem
 
 if TYPE_CHECKING:
-    from barnabas.broker.server.secure.directory import Kept
+    from barnabas.broker.server.secure.directory import DirectoryContent
 
 _CHECK = "security directory"
 _WRITABLE = os.W_OK | os.X_OK
 
 
-def examine(kept: Kept, *, is_ephemeral: bool) -> list[Finding]:
+def examine(kept: DirectoryContent, *, is_ephemeral: bool) -> list[CheckResult]:
     """Return what a start would find and create."""
     path = Path(kept.security.path)
     if is_ephemeral:

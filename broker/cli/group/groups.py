@@ -12,7 +12,7 @@ from barnabas.broker.cli.terminal.options import Parser, connected, shared_optio
 from barnabas.broker.cli.terminal.output import counted, print_json, print_table
 from barnabas.broker.cli.terminal.places import add_topic_option, named_partitions
 from barnabas.client.admin import groups
-from barnabas.client.admin.group_descriptions import CLASSIC, CONSUMER, GroupInfo, GroupMember
+from barnabas.client.admin.group_descriptions import CLASSIC, CONSUMER, GroupInfo, MemberDescription
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.near_names import did_you_mean
@@ -111,7 +111,7 @@ def _facts(group: GroupInfo) -> dict[str, Any]:
     return facts | {"members": [_member_facts(member) for member in group.members]}
 
 
-def _member_facts(member: GroupMember) -> dict[str, Any]:
+def _member_facts(member: MemberDescription) -> dict[str, Any]:
     facts = member._asdict()
     del facts["consumer"]
     facts["assignment"] = None if member.assignment is None else by_topic(member.assignment)
@@ -144,7 +144,7 @@ def _print_group(group: GroupInfo) -> None:
         print_table(columns, [_cells(member) for member in group.members])
 
 
-def _cells(member: GroupMember) -> list[str]:
+def _cells(member: MemberDescription) -> list[str]:
     cells = [member.member_id, member.instance_id or "-", member.client_id, member.client_host]
     cells += [_assigned(member.assignment)]
     if member.consumer is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from barnabas.broker.cli.doctor.finding import Finding, Level, note, ok, problem
+from barnabas.broker.cli.doctor.finding import CheckResult, Level, note, ok, problem
 from barnabas.broker.cli.handover import open_transactions, partitions
 from barnabas.broker.cli.handover.releases import RELEASES, readers, why_not
 from barnabas.broker.cli.handover.stopped import CATALOGUE_CHECK, Stopped, open_stopped
@@ -24,7 +24,7 @@ class Report(NamedTuple):
     """The findings for a release, and the contents; the catalogue's figures are None if it cannot be read."""
 
     release: str
-    findings: list[Finding]
+    findings: list[CheckResult]
     facts: dict[str, Any]
 
     @property
@@ -63,7 +63,7 @@ def _facts(stopped: Stopped) -> dict[str, Any]:
     }
 
 
-def _levels(stopped: Stopped, release: str) -> Finding:
+def _levels(stopped: Stopped, release: str) -> CheckResult:
     levels = stopped.image.features
     refusal = why_not(levels, release)
     able = readers(levels)
@@ -74,7 +74,7 @@ def _levels(stopped: Stopped, release: str) -> Finding:
     return ok(CATALOGUE_CHECK, f"its levels are read by Apache Kafka {', '.join(able)}")
 
 
-def _settings(stopped: Stopped) -> list[Finding]:
+def _settings(stopped: Stopped) -> list[CheckResult]:
     """Return notes on settings in the catalogue that Kafka does not know; those of the command line are not in it."""
     own = sorted(
         name
@@ -88,7 +88,7 @@ def _settings(stopped: Stopped) -> list[Finding]:
     return [*found, note("settings", says, "barnabas handover --properties, with the same, prints it for Apache Kafka")]
 
 
-def _carried(stopped: Stopped) -> list[Finding]:
+def _carried(stopped: Stopped) -> list[CheckResult]:
     counts = ((stopped.carried.count(kind), noun) for kind, noun in _CARRIED)
     some = [f"{count} {noun}{'s' if count > 1 else ''}" for count, noun in counts if count]
     if not some:
@@ -97,14 +97,14 @@ def _carried(stopped: Stopped) -> list[Finding]:
     return [note("security", says)]
 
 
-def _quotas(stopped: Stopped) -> list[Finding]:
+def _quotas(stopped: Stopped) -> list[CheckResult]:
     count = sum(map(len, stopped.image.quotas.values()))
     return (
         [note("quotas", f"{count} quota{'s' if count > 1 else ''} of clients: in force there as here")] if count else []
     )
 
 
-def _nodes(stopped: Stopped) -> list[Finding]:
+def _nodes(stopped: Stopped) -> list[CheckResult]:
     if not any(root.directory.exists(FILE_NAME) for root in stopped.roots):
         return []
     says = (

@@ -16,7 +16,7 @@ from barnabas.broker.cli.terminal.options import Parser, at_most, positive
 from barnabas.broker.cli.terminal.output import counted, print_json
 
 if TYPE_CHECKING:
-    from barnabas.broker.cli.doctor.finding import Finding
+    from barnabas.broker.cli.doctor.finding import CheckResult
     from barnabas.broker.cli.handover.check import Report
     from barnabas.broker.config import LoadedConfig
 
@@ -119,7 +119,7 @@ def _print(report: Report) -> None:
     print(f"ready for Apache Kafka {report.release}: {of}, {topics}, {partitions}")
 
 
-def _line(finding: Finding, width: int) -> str:
+def _line(finding: CheckResult, width: int) -> str:
     advice = f" -> {finding.advice}" if finding.advice else ""
     return f"{finding.level:8} {finding.check:{width}}  {finding.says}{advice}"
 

@@ -6,7 +6,7 @@ the last record of each transactional id counts.
 
 from __future__ import annotations
 
-from barnabas.broker.cli.doctor.finding import Finding, note, warning
+from barnabas.broker.cli.doctor.finding import CheckResult, note, warning
 from barnabas.broker.cli.handover.releases import KEEPS_PREPARED
 from barnabas.broker.cli.handover.stopped import Stopped
 from barnabas.broker.coordinator.transaction.decisions.model import NO_TIMEOUT_MS, Transaction
@@ -23,7 +23,7 @@ _CHECK = "transactions"
 _PREPARED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT, TransactionState.PREPARE_EPOCH_FENCE)
 
 
-def examine(stopped: Stopped, release: str) -> list[Finding]:
+def examine(stopped: Stopped, release: str) -> list[CheckResult]:
     """Return a finding for each transaction that has not ended."""
     found: dict[str, Transaction] = {}
     try:
@@ -57,7 +57,7 @@ def _replay(stored: object, found: dict[str, Transaction]) -> None:
         found.pop(transactional_id, None)
 
 
-def _tell(txn: Transaction, release: str) -> Finding:
+def _tell(txn: Transaction, release: str) -> CheckResult:
     who = f"{txn.transactional_id} (producer {txn.producer_id}, epoch {txn.producer_epoch})"
     if txn.state in _PREPARED:
         return note(_CHECK, f"{who}: its end is decided, and Apache Kafka writes what is left of it")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from barnabas.broker.cli.doctor.finding import Finding, note, problem, warning
+from barnabas.broker.cli.doctor.finding import CheckResult, note, problem, warning
 from barnabas.broker.cli.handover.stopped import Root, Stopped
 from barnabas.broker.metadata.image.image import Partition
 from barnabas.protocol.errors import DecodeError
@@ -31,11 +31,11 @@ _NAMED_MAX = 5
 _START_ONCE = "start and stop barnabas serve once, with all of the node's directories"
 
 
-def examine(stopped: Stopped) -> list[Finding]:
+def examine(stopped: Stopped) -> list[CheckResult]:
     """Return findings about partitions that do not agree."""
     places = {place: root for root in stopped.roots for place in root.inventory.live}
     written = {place: end for root in stopped.roots for place, end in _ends(root.directory).items()}
-    findings: list[Finding] = []
+    findings: list[CheckResult] = []
     unused, elsewhere = [], []
     for topic in stopped.image.topics.values():
         for number, partition in enumerate(topic.partitions):
@@ -59,7 +59,7 @@ def examine(stopped: Stopped) -> list[Finding]:
     return [*findings, *_strays(places), *_unfinished(stopped.roots)]
 
 
-def _compare(root: Root, name: str, topic_id: bytes, partition: Partition) -> Iterator[Finding]:
+def _compare(root: Root, name: str, topic_id: bytes, partition: Partition) -> Iterator[CheckResult]:
     directory = root.directory.subdirectory(name)
     aside = f"Apache Kafka would set {directory.path} aside as -stray and begin the partition empty"
     try:
@@ -104,14 +104,14 @@ def _lies_elsewhere(partition: Partition, roots: Iterable[Root]) -> bool:
     return bool(partition.directory_id) and partition.directory_id not in [root.meta.directory_id for root in roots]
 
 
-def _strays(places: dict[tuple[str, int], Root]) -> Iterator[Finding]:
+def _strays(places: dict[tuple[str, int], Root]) -> Iterator[CheckResult]:
     names = [partition_directory(*place) for place in sorted(places) if place[0] != CLUSTER_METADATA_TOPIC]
     if names:
         says = f"{_named(names)} not in the catalogue: Apache Kafka renames them to -stray and leaves them alone"
         yield note(_CHECK, says)
 
 
-def _unfinished(roots: Iterable[Root]) -> Iterator[Finding]:
+def _unfinished(roots: Iterable[Root]) -> Iterator[CheckResult]:
     for root in roots:
         for _, each in root.inventory.given_up:
             yield note(_CHECK, f"{root.directory.path_of(each)} is left of a deletion: Apache Kafka removes it")

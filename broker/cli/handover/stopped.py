@@ -10,10 +10,10 @@ import errno
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from barnabas.broker.cli.doctor.finding import Finding, note, problem
+from barnabas.broker.cli.doctor.finding import CheckResult, note, problem
 from barnabas.broker.cli.doctor.look_only import LookOnlyFiles
 from barnabas.broker.cli.doctor.processes import named
-from barnabas.broker.metadata.image.identity import Identity
+from barnabas.broker.metadata.image.identity import NodeIdentity
 from barnabas.broker.metadata.image.image import Image
 from barnabas.broker.metadata.log.carried import Carried
 from barnabas.broker.metadata.log.metadata_log import CatalogueError, MetadataLog
@@ -56,12 +56,12 @@ class Stopped(NamedTuple):
         return self.roots[0].meta
 
 
-def open_stopped(paths: Sequence[str], metadata_dir: str) -> tuple[Stopped | None, list[Finding]]:
+def open_stopped(paths: Sequence[str], metadata_dir: str) -> tuple[Stopped | None, list[CheckResult]]:
     """Return the contents, None if Kafka would not start; and the findings.
 
     metadata_dir: the path that has the catalogue. StorageError or OSError for unreadable files.
     """
-    findings: list[Finding] = []
+    findings: list[CheckResult] = []
     roots = []
     for path in paths:
         root, found = _open_root(path)
@@ -81,7 +81,7 @@ def open_stopped(paths: Sequence[str], metadata_dir: str) -> tuple[Stopped | Non
     return Stopped(roots, *catalogue), [*complaints, *_how_stopped(roots)]
 
 
-def _open_root(path: str) -> tuple[Root | None, list[Finding]]:
+def _open_root(path: str) -> tuple[Root | None, list[CheckResult]]:
     root = Directory(Disk(LookOnlyFiles(), path), path)
     try:
         data = root.read(names.META_PROPERTIES)
@@ -99,7 +99,7 @@ def _open_root(path: str) -> tuple[Root | None, list[Finding]]:
         return None, [problem(_CHECK, str(refused))]
 
 
-def _belong_together(first: Root, other: Root) -> list[Finding]:
+def _belong_together(first: Root, other: Root) -> list[CheckResult]:
     mine, theirs = first.meta, other.meta
     if (theirs.cluster_id, theirs.node_id) != (mine.cluster_id, mine.node_id):
         says = f"{other.directory.path} is of another cluster or node than {first.directory.path}"
@@ -110,11 +110,11 @@ def _belong_together(first: Root, other: Root) -> list[Finding]:
     return []
 
 
-def _read_catalogue(root: Root) -> tuple[tuple[Image, Carried, bool] | None, list[Finding]]:
+def _read_catalogue(root: Root) -> tuple[tuple[Image, Carried, bool] | None, list[CheckResult]]:
     if not root.directory.exists(_METADATA):
         says = f"{root.directory.path} has no {_METADATA}: no broker has finished its first start here"
         return None, [problem(CATALOGUE_CHECK, says, "start and stop the broker once, or name the metadata.log.dir")]
-    identity = Identity(root.meta.node_id, root.meta.directory_id or ZERO_UUID)
+    identity = NodeIdentity(root.meta.node_id, root.meta.directory_id or ZERO_UUID)
     log = root.directory.subdirectory(_METADATA)
     replaying = Replaying(Image(identity.node_id), Quorum(identity))
     found = []
@@ -133,7 +133,7 @@ def _read_catalogue(root: Root) -> tuple[tuple[Image, Carried, bool] | None, lis
     return (replaying.image, replaying.carried, replaying.quorum.has_voters), found
 
 
-def _how_stopped(roots: Sequence[Root]) -> list[Finding]:
+def _how_stopped(roots: Sequence[Root]) -> list[CheckResult]:
     return [
         note(
             "stop",

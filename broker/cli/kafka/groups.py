@@ -21,7 +21,7 @@ from barnabas.broker.cli.kafka.flags import (
 )
 from barnabas.broker.cli.kafka.group_changes import consumer_groups, delete_groups, delete_offsets, reset_offsets
 from barnabas.client.admin import groups
-from barnabas.client.admin.group_descriptions import CLASSIC, GroupInfo, GroupMember
+from barnabas.client.admin.group_descriptions import CLASSIC, GroupInfo, MemberDescription
 from barnabas.client.client import Client
 from barnabas.client.errors import ConnectionFailed
 from barnabas.client.metadata import TopicPartition
@@ -187,7 +187,7 @@ def _standings(client: Client, info: GroupInfo) -> list[list[str]]:
     """Return a group's offset in each partition: partitions with a consumer first."""
     committed = committed_positions(client, info.group_id, require_stable=False)
     readers = sorted((each for each in info.members if each.assignment), key=lambda each: -len(each.assignment or ()))
-    read: list[tuple[TopicPartition, GroupMember | None]] = [
+    read: list[tuple[TopicPartition, MemberDescription | None]] = [
         (place, reader) for reader in readers for place in sorted(reader.assignment or ())
     ]
     assigned = {place for place, _ in read}
@@ -197,7 +197,11 @@ def _standings(client: Client, info: GroupInfo) -> list[list[str]]:
 
 
 def _standing(
-    group: str, place: TopicPartition, position: CommittedPosition | None, end: int | None, reader: GroupMember | None
+    group: str,
+    place: TopicPartition,
+    position: CommittedPosition | None,
+    end: int | None,
+    reader: MemberDescription | None,
 ) -> list[str]:
     epoch = None if position is None or position.leader_epoch < 0 else position.leader_epoch
     offset = None if position is None else position.offset
@@ -239,7 +243,7 @@ def _print_members(info: GroupInfo, is_verbose: bool) -> None:
     _print_columns([[row[at] for at in kept] for row in rows], [widths[at] for at in kept])
 
 
-def _member_row(info: GroupInfo, member: GroupMember) -> list[str]:
+def _member_row(info: GroupInfo, member: MemberDescription) -> list[str]:
     assignment, own = member.assignment or [], member.consumer
     epochs = (_NOTHING, _NOTHING) if own is None else (str(own.epoch), str(info.assignment_epoch))
     row = [info.group_id, member.member_id, member.instance_id or "", member.client_host, member.client_id]

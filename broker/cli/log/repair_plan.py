@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from barnabas.logfiles.data_directory import PartitionFiles
 from barnabas.logfiles.log_file import LogFile
-from barnabas.logfiles.walk import Bounds, Found, walk_batches
+from barnabas.logfiles.walk import Bounds, LogStretch, walk_batches
 from barnabas.protocol.files.checkpoints import EpochEntry, epoch_at
 from barnabas.protocol.files.names import FileKind, FileState, parse_segment_file, segment_file
 from barnabas.protocol.records.batch import BatchHeader
@@ -81,7 +81,7 @@ class Plan(NamedTuple):
 
 
 class _Batch(NamedTuple):
-    found: Found
+    found: LogStretch
     header: BatchHeader
 
 
@@ -198,7 +198,7 @@ class Planner:
 
 
 def _pieces(
-    found: Iterator[Found], bounds: Bounds, boundary: int
+    found: Iterator[LogStretch], bounds: Bounds, boundary: int
 ) -> Iterator[tuple[_Batch | None, tuple[int, int] | None]]:
     """Yield (a whole batch, the damaged stretch before it as position and size), in order; the last may have no batch.
 

@@ -14,8 +14,8 @@ from barnabas.broker.cli.transactions import txn_words
 from barnabas.client.admin.transactions import (
     MAX_TIMEOUT_MS,
     STATES,
-    Hold,
     PartitionProducer,
+    TransactionHold,
     TransactionInfo,
     abort_on_partition,
     describe_producers,
@@ -160,7 +160,7 @@ def _describe(client: Client, options: argparse.Namespace) -> None:
             print(f"  {sentence}")
 
 
-def _facts(txn: TransactionInfo, holds: Sequence[Hold], now_ms: int) -> dict[str, Any]:
+def _facts(txn: TransactionInfo, holds: Sequence[TransactionHold], now_ms: int) -> dict[str, Any]:
     held = {(hold.topic, hold.partition): hold for hold in holds}
     rows = []
     for topic, partition in txn.partitions:
@@ -171,12 +171,12 @@ def _facts(txn: TransactionInfo, holds: Sequence[Hold], now_ms: int) -> dict[str
     return {key: None if key == "start_timestamp_ms" and value < 0 else value for key, value in facts.items()}
 
 
-def _hold_facts(hold: Hold | None) -> dict[str, int | None]:
+def _hold_facts(hold: TransactionHold | None) -> dict[str, int | None]:
     names = ("txn_start_offset", "last_stable_offset", "high_watermark", "held_back", "in_front")
     return {("held_back_by" if name == "in_front" else name): hold and getattr(hold, name) for name in names}
 
 
-def _holds(client: Client, wanted: Sequence[tuple[int, list[TopicPartition]]]) -> list[list[Hold]]:
+def _holds(client: Client, wanted: Sequence[tuple[int, list[TopicPartition]]]) -> list[list[TransactionHold]]:
     """Return for each (producer id, partitions) where its open transaction holds consumers back."""
     places = {place for _, partitions in wanted for place in partitions}
     existing = _existing(client, places)
@@ -262,7 +262,7 @@ def _find_hanging(client: Client, options: argparse.Namespace) -> None:
         print(f"nothing hangs in {counted(len(places), 'partition')}")
 
 
-def _hanging_facts(producer: PartitionProducer, hold: Hold, now_ms: int) -> dict[str, Any]:
+def _hanging_facts(producer: PartitionProducer, hold: TransactionHold, now_ms: int) -> dict[str, Any]:
     return producer._asdict() | _hold_facts(hold) | {"silent_ms": now_ms - producer.last_timestamp_ms}
 
 

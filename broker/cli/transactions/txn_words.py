@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from barnabas.broker.cli.terminal.output import counted
-from barnabas.client.admin.transactions import Hold, PartitionProducer, TransactionInfo
+from barnabas.client.admin.transactions import PartitionProducer, TransactionHold, TransactionInfo
 from barnabas.protocol.log_records.transaction_states import OPEN_STATES, PREPARE_ABORT, PREPARE_COMMIT
 
 NO_TIMEOUT_MS = 2_147_483_647  # the timeout of a producer of two-phase commits
@@ -55,7 +55,7 @@ def standing(txn: TransactionInfo, now_ms: int) -> str:
     return f"{since}: aborted in {duration(txn.timeout_ms - age)} at the earliest, unless it ends before"
 
 
-def waiting(hold: Hold, producer_id: int, since_ms: int, now_ms: int) -> str:
+def waiting(hold: TransactionHold, producer_id: int, since_ms: int, now_ms: int) -> str:
     """Return a sentence about the consumers that are held back in one partition."""
     place = f"{hold.topic}-{hold.partition}"
     if hold.held_back == 0:
@@ -69,7 +69,7 @@ def waiting(hold: Hold, producer_id: int, since_ms: int, now_ms: int) -> str:
     return f"{stop} for {duration(now_ms - since_ms)}"
 
 
-def blocked(txn: TransactionInfo, holds: Sequence[Hold], now_ms: int) -> list[str]:
+def blocked(txn: TransactionInfo, holds: Sequence[TransactionHold], now_ms: int) -> list[str]:
     """Return one sentence for each partition of a transaction."""
     held = {(hold.topic, hold.partition) for hold in holds}
     sentences = [waiting(hold, txn.producer_id, txn.start_timestamp_ms, now_ms) for hold in holds]
@@ -79,7 +79,7 @@ def blocked(txn: TransactionInfo, holds: Sequence[Hold], now_ms: int) -> list[st
     return sentences
 
 
-def hanging(producer: PartitionProducer, hold: Hold, now_ms: int) -> list[str]:
+def hanging(producer: PartitionProducer, hold: TransactionHold, now_ms: int) -> list[str]:
     """Return the hanging transaction, the waiting consumers, and the command that ends it."""
     place = f"{producer.topic}-{producer.partition}"
     written = f"last written {moment(producer.last_timestamp_ms)}, {duration(now_ms - producer.last_timestamp_ms)} ago"

@@ -33,7 +33,7 @@ class KindUsage(NamedTuple):
     usage: Usage
 
 
-class Held(NamedTuple):
+class ThrottlingQuota(NamedTuple):
     """The quota that throttles a client."""
 
     quota: str
@@ -97,13 +97,13 @@ class InForce:
             asking.mutations = mutations
         return mutations.admit
 
-    def held_by(self, asking: Asking) -> Held:
+    def held_by(self, asking: Asking) -> ThrottlingQuota:
         """Return the quota that throttles the client of a request."""
         kept = asking.held_by or self.request
         key = next(key for key, quotas in self._keys.items() if quotas is kept)
         sharing = kept.limits.sharing(*asking.client)
         entity = kept.limits.entity(sharing)
-        return Held(key, [] if entity is None else entity_texts(entity), kept.limits.limit(sharing))
+        return ThrottlingQuota(key, [] if entity is None else entity_texts(entity), kept.limits.limit(sharing))
 
     def usage(self) -> Iterator[KindUsage]:
         """Yield the usage of all clients in the last hour, for metrics."""

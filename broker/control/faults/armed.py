@@ -10,7 +10,7 @@ from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from barnabas.broker.control.faults.held import BlockedRequest, Held, HeldUp
+from barnabas.broker.control.faults.held import BlockedRequest, HeldUp, HoldReason
 from barnabas.broker.control.faults.matching import Chances
 from barnabas.broker.control.faults.model import Fault
 from barnabas.broker.runtime.clock import Clock
@@ -47,12 +47,12 @@ class Armed:
     @property
     def standing(self) -> int:
         """How many requests or steps are paused by it."""
-        return sum(each.why is Held.PAUSED for each in self._held.values())
+        return sum(each.why is HoldReason.PAUSED for each in self._held.values())
 
     @property
     def who_stands(self) -> list[Mapping[str, Any]]:
         """The facts of each request or step that is paused by it."""
-        return [each.about.facts for each in self._held.values() if each.why is Held.PAUSED]
+        return [each.about.facts for each in self._held.values() if each.why is HoldReason.PAUSED]
 
     @property
     def is_holding(self) -> bool:
@@ -75,7 +75,7 @@ class Armed:
         """Return everything that is held up, the earliest first."""
         return list(self._held.values())
 
-    def hold(self, why: Held, about: BlockedRequest, delay_ms: float | None = None) -> Future[None]:
+    def hold(self, why: HoldReason, about: BlockedRequest, delay_ms: float | None = None) -> Future[None]:
         """Return a future that is done when it is released, or after `delay_ms`; at once if the fault is disarmed."""
         future: Future[None] = self._loop.create_future()
         if not self.is_armed:
@@ -90,7 +90,7 @@ class Armed:
         self._changed()
         return future
 
-    def let_go(self, why: Held | None = None) -> int:
+    def let_go(self, why: HoldReason | None = None) -> int:
         """Release what is held up, for one reason or for all; return how many."""
         going = [future for future, held in self._held.items() if why is None or held.why is why]
         for future in going:

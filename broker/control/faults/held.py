@@ -16,7 +16,7 @@ _NAMES_CHARACTERS_MAX = 4096
 """Limit for all topics that one request names, for all groups, and for all transactional ids."""
 
 
-class Held(Enum):
+class HoldReason(Enum):
     """The reason why something is held up."""
 
     PAUSED = "paused"
@@ -56,7 +56,7 @@ class BlockedRequest(NamedTuple):
 class HeldUp(NamedTuple):
     """An entry of a fault's list. until_ms: when it continues automatically, by the machine's clock; None for never."""
 
-    why: Held
+    why: HoldReason
     about: BlockedRequest
     until_ms: float | None = None
 

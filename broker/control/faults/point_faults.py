@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from barnabas.broker.control.faults.held import Held, about_step
+from barnabas.broker.control.faults.held import HoldReason, about_step
 from barnabas.broker.control.faults.matching import matches_point
 from barnabas.broker.control.faults.model import FaultRefused, Plan, PointAction, PointMatch
 from barnabas.broker.runtime.log_lines import line, logger
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from barnabas.broker.control.faults.armed import Armed
     from barnabas.broker.control.faults.registry import FaultRegistry
-    from barnabas.broker.runtime.events import Events, Kind
+    from barnabas.broker.runtime.events import EventKind, Events
     from barnabas.broker.runtime.events.events import Facts
 
 _log = logger("faults")
@@ -74,7 +74,7 @@ class PointFaults:
         elif was_listening and not self._live:
             self._events.stop_listening(self._meet)
 
-    def _meet(self, kind: Kind, facts: Facts) -> Future[None] | None:
+    def _meet(self, kind: EventKind, facts: Facts) -> Future[None] | None:
         """Handle an event as a `Listener`. The first fault that fires takes effect; the others only count."""
         fired: tuple[PointAction, Armed] | None = None
         for match, action, armed in self._live:
@@ -91,7 +91,7 @@ class PointFaults:
             _log.error(line(CRASHING, fault=armed.name, point=kind.name, **facts))
             self._end()
             return None
-        held = armed.hold(Held.PAUSED, about_step(self._registry.now_ms(), kind.name, facts))
+        held = armed.hold(HoldReason.PAUSED, about_step(self._registry.now_ms(), kind.name, facts))
         where: Facts = {name: facts[name] for name in ("topic", "partition") if name in facts}
         self._registry.fired(armed, "pause", {"point": kind.name, **where})
         return held

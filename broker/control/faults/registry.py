@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from barnabas.broker.control.faults.armed import Armed
-from barnabas.broker.control.faults.held import Held
+from barnabas.broker.control.faults.held import HoldReason
 from barnabas.broker.control.faults.model import FAULTS_MAX, FaultRefused, Plan
 from barnabas.broker.runtime.clock import Clock
 from barnabas.broker.runtime.events import Events
@@ -122,7 +122,7 @@ class FaultRegistry:
 
     def release(self, name: str) -> int:
         """Release what is paused by the fault; return how many. Raises NoSuchFault."""
-        count = self.get(name).let_go(Held.PAUSED)
+        count = self.get(name).let_go(HoldReason.PAUSED)
         self._note("released", name, count=count)
         self._changed()
         return count

@@ -20,7 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from barnabas.broker.coordinator.runtime.loading import Loader, Replayed, Source
 from barnabas.broker.coordinator.runtime.placement import partition_for
-from barnabas.broker.coordinator.runtime.shard import Journal, Shard
+from barnabas.broker.coordinator.runtime.shard import CoordinatorLog, Shard
 from barnabas.broker.partitions.opening.recoveries import StillRecovering
 from barnabas.broker.runtime.clock import Clock
 from barnabas.broker.runtime.log_lines import line, logger
@@ -36,7 +36,7 @@ M = TypeVar("M", bound=Replayed[Any])
 """The machine for the entities of one partition."""
 
 
-class OwnedTopic(Journal, Source, Protocol):
+class OwnedTopic(CoordinatorLog, Source, Protocol):
     """`__consumer_offsets` or `__transaction_state`."""
 
     name: str

@@ -61,7 +61,7 @@ class AppendPosition(NamedTuple):
     """Done once they are on disk, if syncs are configured; None if no wait is needed."""
 
 
-class Journal(Protocol):
+class CoordinatorLog(Protocol):
     """One coordinator topic as the runtime uses it."""
 
     def append(
@@ -100,7 +100,7 @@ class Shard(Generic[R, V]):
         self,
         partition: int,
         machine: Machine[R, V],
-        journal: Journal,
+        journal: CoordinatorLog,
         clock: Clock,
         create_future: Callable[[], Future[Any]],
         write_timeout_ms: int | None = None,

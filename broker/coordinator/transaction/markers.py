@@ -39,8 +39,7 @@ from barnabas.broker.coordinator.transaction.decisions.model import TopicPartiti
 from barnabas.broker.coordinator.transaction.marker_job import STUCK, JobKey, MarkerJob, Waits, job_key
 from barnabas.broker.coordinator.transaction.offset_markers import OffsetMarkers
 from barnabas.broker.runtime.clock import Clock
-from barnabas.broker.runtime.events import Events
-from barnabas.broker.runtime.events import Kind as EventKind
+from barnabas.broker.runtime.events import EventKind, Events
 from barnabas.broker.runtime.events.events import Facts
 from barnabas.broker.runtime.events.kinds import (
     MARKER_REFUSED,

@@ -19,7 +19,7 @@ from barnabas.broker.insight.history.trace_event import TraceEvent, bounded, bou
 from barnabas.broker.insight.history.trace_filter import TraceFilter
 from barnabas.broker.runtime.events.cause import Cause
 from barnabas.broker.runtime.events.events import Events, Facts
-from barnabas.broker.runtime.events.kind import Kind
+from barnabas.broker.runtime.events.kind import EventKind
 from barnabas.broker.runtime.events.kinds import REQUEST_ANSWERED
 from barnabas.broker.runtime.events.quiet import is_quiet
 
@@ -123,7 +123,7 @@ class History:
         if wants_all != self._events.all_requests:
             self._events.listen(self._hear, all_requests=wants_all)
 
-    def _hear(self, kind: Kind, facts: Facts) -> None:
+    def _hear(self, kind: EventKind, facts: Facts) -> None:
         cause = self._events.cause
         if cause is not self._cause:
             self._cause = cause

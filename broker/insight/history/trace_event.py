@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from barnabas.broker.runtime.events.events import Facts
-from barnabas.broker.runtime.events.kind import Kind
+from barnabas.broker.runtime.events.kind import EventKind
 
 TEXT_MAX: Final = 256
 SMALL_MAX: Final = 64
@@ -133,7 +133,7 @@ def bounded(facts: Facts) -> tuple[Facts, int]:
     return ({**facts, **cut} if cut else facts), size
 
 
-def bounded_event(kind: Kind, facts: Facts) -> tuple[Facts, int]:
+def bounded_event(kind: EventKind, facts: Facts) -> tuple[Facts, int]:
     """Return the facts of an event as `bounded` does, and the approximate size of the event without its cause."""
     name = kind.name
     long = _long.get(name)

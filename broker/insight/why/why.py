@@ -17,7 +17,7 @@ from barnabas.broker.insight.why.producers import producer_facts
 from barnabas.broker.insight.why.records import record_facts
 from barnabas.broker.insight.why.rules import consumer, group, producer, record
 from barnabas.broker.insight.why.rules.answer import STANDS, WhyAnswer
-from barnabas.broker.insight.why.sources.held_up import NOTHING_HELD_UP, HeldUp
+from barnabas.broker.insight.why.sources.held_up import NOTHING_HELD_UP, HeldUpSource
 from barnabas.broker.insight.why.sources.ring import NO_RING, Ring
 from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.broker.runtime.scheduler import Work, WorkClass
@@ -31,7 +31,7 @@ ASKING = WorkClass(under_way_max=2)
 class Why:
     """The queries of one broker. An answer is returned at once, or as a future."""
 
-    def __init__(self, services: Services, ring: Ring = NO_RING, held_up: HeldUp = NOTHING_HELD_UP) -> None:
+    def __init__(self, services: Services, ring: Ring = NO_RING, held_up: HeldUpSource = NOTHING_HELD_UP) -> None:
         """Create it. services: of all nodes. ring: the history, if stored. held_up: requests stopped by faults."""
         self._known = WhySources(services, ring, held_up)
 

@@ -22,7 +22,7 @@ from barnabas.broker.metadata.catalogue.telling import tell_creating
 from barnabas.broker.metadata.image.client_quotas import ClientQuotas
 from barnabas.broker.metadata.image.features import FeatureUpdate, update_features, updates_to
 from barnabas.broker.metadata.image.framing import Change, Versioned
-from barnabas.broker.metadata.image.identity import Identity
+from barnabas.broker.metadata.image.identity import NodeIdentity
 from barnabas.broker.metadata.image.image import BROKER_RESOURCE, RESOURCES, Partition, Topic
 from barnabas.broker.metadata.image.places import Places
 from barnabas.broker.metadata.image.registration import fenced, registered_with
@@ -62,7 +62,7 @@ class Catalogue:
     """The cluster's metadata, and the only way to change it. Used on one thread; a change blocks until it is synced."""
 
     def __init__(
-        self, journal: Journal, identity: Identity, config: BrokerConfig, random_bytes: Callable[[int], bytes]
+        self, journal: Journal, identity: NodeIdentity, config: BrokerConfig, random_bytes: Callable[[int], bytes]
     ) -> None:
         self.events = Events()
         """Receives an event before topics are created: the broker's events, set once it has opened the catalogue."""
@@ -96,7 +96,7 @@ class Catalogue:
         Raise CatalogueError if it is damaged or may not be opened by this node, StorageError if the disk fails.
         `config` is updated with the dynamic settings of the broker. was_clean: the last run ended cleanly.
         """
-        identity = Identity(node_id, directory_id)
+        identity = NodeIdentity(node_id, directory_id)
         snapshot_bytes = config.integer("metadata.log.max.record.bytes.between.snapshots")
         journal = Journal(directory, identity, now_ms, snapshot_bytes, was_clean=was_clean)
         bootstrap = None if directory.parent is None else directory.parent.read(BOOTSTRAP_CHECKPOINT)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from barnabas.broker.metadata.image.image import Topic
 from barnabas.broker.metadata.image.topics import CreatedTopic
 from barnabas.broker.runtime.events.events import Events
-from barnabas.broker.runtime.events.kind import Kind
+from barnabas.broker.runtime.events.kind import EventKind
 from barnabas.broker.runtime.events.kinds import TOPIC_CREATED, TOPIC_CREATING, TOPIC_DELETED
 from barnabas.broker.runtime.events.some import some
 from barnabas.protocol.errors import KafkaError
@@ -40,6 +40,6 @@ class TopicTelling:
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
         """Do nothing: there is no event for changed settings."""
 
-    def _tell(self, kind: Kind, topic: Topic) -> None:
+    def _tell(self, kind: EventKind, topic: Topic) -> None:
         if self._events.is_on:
             self._events.tell(kind, {"topic": topic.name, "partitions_count": len(topic.partitions)})

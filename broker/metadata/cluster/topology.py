@@ -24,7 +24,7 @@ from barnabas.broker.metadata.cluster.topology_file import NodesFile, PlacedTopi
 from barnabas.broker.metadata.image.image import NO_LEADER
 from barnabas.broker.metadata.image.topics import replication_factor_key
 from barnabas.broker.runtime.events.events import Events
-from barnabas.broker.runtime.events.kind import Kind
+from barnabas.broker.runtime.events.kind import EventKind
 from barnabas.broker.runtime.events.kinds import LEADER_MOVED
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -259,7 +259,7 @@ class ClusterTopology:
         finally:
             self.on_moved(before)  # even if it failed: epochs that rose must be set in the open logs
 
-    def tell(self, kind: Kind, text: str, **facts: Any) -> None:
+    def tell(self, kind: EventKind, text: str, **facts: Any) -> None:
         """Log what happened, and emit it as an event."""
         _log.info(line(text, **facts))
         if self.events.is_on:

@@ -29,7 +29,7 @@ class NodesFileError(StorageError):
     """The file is not in the format that this version writes. str() begins with its path."""
 
 
-class Kept(NamedTuple):
+class TopologyContent(NamedTuple):
     """The content of the file."""
 
     nodes: tuple[int, ...]
@@ -38,10 +38,10 @@ class Kept(NamedTuple):
     """By the topic's id as text."""
 
 
-NOTHING = Kept((), frozenset(), {})
+NOTHING = TopologyContent((), frozenset(), {})
 
 
-def read(root: Directory) -> Kept:
+def read(root: Directory) -> TopologyContent:
     """Return the state that the last run with several nodes left, or NOTHING. Raises NodesFileError, StorageError."""
     data = root.read(FILE_NAME)
     if data is None:
@@ -111,13 +111,13 @@ def _json(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
 
-def _decode(content: Any) -> Kept:
+def _decode(content: Any) -> TopologyContent:
     if content["version"] != VERSION:
         raise DecodeError(f"it is of version {content['version']}, and this is {VERSION}")
     topics = {
         topic_id: [_placement(*each) for each in topic["partitions"]] for topic_id, topic in content["topics"].items()
     }
-    return Kept(tuple(map(int, content["nodes"])), frozenset(map(int, content["stopped"])), topics)
+    return TopologyContent(tuple(map(int, content["nodes"])), frozenset(map(int, content["stopped"])), topics)
 
 
 def _placement(replicas: list[int], isr: list[int], leader: int) -> Placement:

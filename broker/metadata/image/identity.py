@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Identity(NamedTuple):
+class NodeIdentity(NamedTuple):
     """The id of this node and the id of its data directory (16 bytes)."""
 
     node_id: int

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.resources.topic_configs import CREATED_PARTITIONS_MAX, validate
 from barnabas.broker.metadata.image.framing import Versioned
-from barnabas.broker.metadata.image.identity import Identity
+from barnabas.broker.metadata.image.identity import NodeIdentity
 from barnabas.broker.metadata.image.image import NO_LEADER, TOPIC_RESOURCE, Image, Topic, folded_name
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import (
@@ -79,7 +79,7 @@ class Writer(NamedTuple):
     place: chooses the data directory of a new partition, if there are several.
     """
 
-    identity: Identity
+    identity: NodeIdentity
     image: Image
     brokers: Collection[int]
     """The ids of the nodes that a partition may have replicas on."""

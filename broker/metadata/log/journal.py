@@ -17,7 +17,7 @@ from typing import TypedDict
 from barnabas.broker.config import Listener
 from barnabas.broker.metadata.image.features import NEW_LEVELS, initial_records
 from barnabas.broker.metadata.image.framing import Change, Encoded, Versioned, encode_record, encoded
-from barnabas.broker.metadata.image.identity import Identity
+from barnabas.broker.metadata.image.identity import NodeIdentity
 from barnabas.broker.metadata.image.image import METADATA_VERSION, SUPPORTED_FEATURES, Image
 from barnabas.broker.metadata.image.topics import Writer
 from barnabas.broker.metadata.log.metadata_log import CatalogueError, MetadataLog
@@ -62,7 +62,7 @@ class Journal:
     def __init__(
         self,
         directory: Directory,
-        identity: Identity,
+        identity: NodeIdentity,
         now_ms: Callable[[], int],
         snapshot_bytes: int,
         *,

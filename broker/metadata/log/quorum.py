@@ -9,7 +9,7 @@ before its first record. Kafka identifies a voter by its id *and* its data direc
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from barnabas.broker.metadata.image.identity import Identity
+from barnabas.broker.metadata.image.identity import NodeIdentity
 from barnabas.broker.metadata.log.metadata_log import CatalogueError
 from barnabas.protocol.codec.compile import codec
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
@@ -54,7 +54,7 @@ class Leadership(NamedTuple):
 class Quorum:
     """The state of the quorum according to the control records read so far."""
 
-    def __init__(self, identity: Identity) -> None:
+    def __init__(self, identity: NodeIdentity) -> None:
         self._identity = identity
         self._voters: list[tuple[int, bytes]] | None = None
         self._leaders_voters: list[int] = []
@@ -109,7 +109,7 @@ def _read_leader_change(value: bytes) -> LeaderChangeMessage:
     return known.decode(value)[0]
 
 
-def _leader_change(identity: Identity, with_voters: bool) -> Iterable[ControlRecord]:
+def _leader_change(identity: NodeIdentity, with_voters: bool) -> Iterable[ControlRecord]:
     me = LeaderChangeMessageVoter(voter_id=identity.node_id)
     change = LeaderChangeMessage(version=0, leader_id=identity.node_id, voters=[me], granting_voters=[me])
     yield ControlRecordType.LEADER_CHANGE, codec(LeaderChangeMessage, 0).encode(change)
@@ -117,7 +117,7 @@ def _leader_change(identity: Identity, with_voters: bool) -> Iterable[ControlRec
         yield from _voters(identity)
 
 
-def _voters(identity: Identity) -> Iterable[ControlRecord]:
+def _voters(identity: NodeIdentity) -> Iterable[ControlRecord]:
     version = KRaftVersionRecord(version=0, k_raft_version=KRAFT_VERSION)
     yield ControlRecordType.KRAFT_VERSION, codec(KRaftVersionRecord, 0).encode(version)
     voter = VotersRecordVoter(
@@ -162,7 +162,7 @@ def voter_text(node_id: int, directory_id: bytes) -> str:
     return f"ReplicaKey(id={node_id}, directoryId={uuid_text(directory_id)})"
 
 
-def read_quorum_state(directory: Directory, identity: Identity) -> QuorumState | None:
+def read_quorum_state(directory: Directory, identity: NodeIdentity) -> QuorumState | None:
     """Return the file's content, or None. Raise CatalogueError if it is damaged or names several voters."""
     data = directory.read(QUORUM_STATE)
     if data is None:
@@ -176,7 +176,7 @@ def read_quorum_state(directory: Directory, identity: Identity) -> QuorumState |
     return state
 
 
-def write_quorum_state(directory: Directory, identity: Identity, epoch: int, before: QuorumState | None) -> None:
+def write_quorum_state(directory: Directory, identity: NodeIdentity, epoch: int, before: QuorumState | None) -> None:
     """Write that this node led `epoch`, in the format version that the file had."""
     state = QuorumState(identity.node_id, epoch)
     if before is not None and before.data_version == 0:

@@ -2,7 +2,7 @@
 
 from barnabas.broker.runtime.events.cause import Cause
 from barnabas.broker.runtime.events.events import Events, Listener
-from barnabas.broker.runtime.events.kind import Kind
+from barnabas.broker.runtime.events.kind import EventKind
 from barnabas.broker.runtime.events.kinds import KINDS
 
-__all__ = ["KINDS", "Cause", "Events", "Kind", "Listener"]
+__all__ = ["KINDS", "Cause", "EventKind", "Events", "Listener"]

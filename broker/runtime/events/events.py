@@ -26,14 +26,14 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from barnabas.broker.runtime.events.cause import Cause, RequestCause
-from barnabas.broker.runtime.events.kind import Kind
+from barnabas.broker.runtime.events.kind import EventKind
 
 if TYPE_CHECKING:
     from barnabas.broker.runtime.events.repeated import Case, Repeated
 
 Facts: TypeAlias = dict[str, Any]
 """Facts by name. A listener may store them: they are not changed afterwards."""
-Listener: TypeAlias = "Callable[[Kind, Facts], Future[None] | None]"
+Listener: TypeAlias = "Callable[[EventKind, Facts], Future[None] | None]"
 
 
 class Events:
@@ -92,7 +92,7 @@ class Events:
         number = self.requests_count
         return RequestCause(number, api, version, client_id, peer, correlation_id, node, asked, principal)
 
-    def tell(self, kind: Kind, facts: Facts) -> Future[Any] | None:
+    def tell(self, kind: EventKind, facts: Facts) -> Future[Any] | None:
         """Report an event. Return a future to wait for before continuing if a listener pauses the step, else None."""
         held: list[Future[None]] | None = None
         for listener in self._told:
@@ -104,7 +104,7 @@ class Events:
         assert kind.may_pause, f"{kind.name} cannot be held up"
         return held[0] if len(held) == 1 else gather(*held)
 
-    def tell_repeated(self, kind: Kind, which: Mapping[str, Any], **latest: Any) -> None:
+    def tell_repeated(self, kind: EventKind, which: Mapping[str, Any], **latest: Any) -> None:
         """Report an event that may happen many times a second: seldom, with its `count` since it was last reported.
 
         which: the facts that identify the case; latest: the facts that differ from time to time.
@@ -121,7 +121,7 @@ class Events:
             if count:
                 self.tell(kind, {**case.facts, "count": count})
 
-    def lately(self, kind: Kind) -> list[Case]:
+    def lately(self, kind: EventKind) -> list[Case]:
         """Return the latest cases of `tell_repeated`, also those that were not reported, the most recent first."""
         repeated = self._repeated.get(kind.name)
         return [] if repeated is None else repeated.cases()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Kind(NamedTuple):
+class EventKind(NamedTuple):
     """One kind of event. facts: the names of the facts of such an event."""
 
     name: str

@@ -11,45 +11,47 @@ reported (events/some.py), beside their number. The cause of an event is not one
 
 from __future__ import annotations
 
-from barnabas.broker.runtime.events.kind import Kind
+from barnabas.broker.runtime.events.kind import EventKind
 
 # --- requests and connections ----------------------------------------------------------------------------------------
 
-REQUEST_ANSWERED = Kind(
+REQUEST_ANSWERED = EventKind(
     "request.answered",
     "a request was answered; of requests that carry data, and of those that clients repeat all the time, only errors, "
     "unless somebody follows all requests",
     ("api", "version", "error", "took_ms"),
 )
-CONNECTION_OPENED = Kind("connection.opened", "a client has connected", ("peer", "connections"))
-CONNECTION_CLOSED = Kind("connection.closed", "the broker closed a connection", ("peer", "client_id", "api", "reason"))
-CONNECTION_AUTHENTICATED = Kind(
+CONNECTION_OPENED = EventKind("connection.opened", "a client has connected", ("peer", "connections"))
+CONNECTION_CLOSED = EventKind(
+    "connection.closed", "the broker closed a connection", ("peer", "client_id", "api", "reason")
+)
+CONNECTION_AUTHENTICATED = EventKind(
     "connection.authenticated",
     "a client has proven whom it speaks for; again: before its session ended",
     ("peer", "listener", "mechanism", "principal", "is_again"),
 )
-CONNECTION_NOT_AUTHENTICATED = Kind(
+CONNECTION_NOT_AUTHENTICATED = EventKind(
     "connection.not_authenticated",
     "a client has not proven whom it speaks for, or not again before its session ended, and its connection is closed; "
     "count: how often since this was told last",
     ("peer", "host", "client_id", "listener", "mechanism", "reason", "is_again", "count"),
 )
-HANDSHAKE_FAILED = Kind(
+HANDSHAKE_FAILED = EventKind(
     "connection.handshake_failed",
     "a peer got no further than its TLS handshake; count: how often since this was told last",
     ("peer", "host", "listener", "reason", "count"),
 )
-CONNECTION_THROTTLED = Kind(
+CONNECTION_THROTTLED = EventKind(
     "connection.throttled",
     "a connection came sooner than a limit allows: it waits, or is closed unserved; count: how often since this was "
     "told last",
     ("peer", "host", "listener", "limit", "wait_ms", "is_refused", "count"),
 )
-CONNECTION_ENDED = Kind("connection.ended", "a connection is gone", ("peer", "client_id", "connections"))
+CONNECTION_ENDED = EventKind("connection.ended", "a connection is gone", ("peer", "client_id", "connections"))
 
 # --- rights and quotas -----------------------------------------------------------------------------------------------
 
-ACCESS_DENIED = Kind(
+ACCESS_DENIED = EventKind(
     "access.denied",
     "a client asked for what it may not do; count: how often since this was told last",
     (
@@ -67,7 +69,7 @@ ACCESS_DENIED = Kind(
         "count",
     ),
 )
-CLIENT_THROTTLED = Kind(
+CLIENT_THROTTLED = EventKind(
     "client.throttled",
     "a client used more than its quota, and its connection is not served for throttle_ms; count: how often since this "
     "was told last",
@@ -76,7 +78,7 @@ CLIENT_THROTTLED = Kind(
 
 # --- producers and transactions --------------------------------------------------------------------------------------
 
-PRODUCER_ID_GIVEN = Kind(
+PRODUCER_ID_GIVEN = EventKind(
     "producer.id_given",
     "InitProducerId: a producer has its id and epoch, and what was given for its transactional id before is void",
     (
@@ -88,86 +90,86 @@ PRODUCER_ID_GIVEN = Kind(
         "timeout_ms",
     ),
 )
-PRODUCER_FENCED = Kind(
+PRODUCER_FENCED = EventKind(
     "producer.fenced",
     "a producer may not go on: another one began under its transactional id, or its transaction timed out",
     ("transactional_id", "producer_id", "producer_epoch", "new_producer_epoch", "why"),
 )
-PRODUCE_REFUSED = Kind(
+PRODUCE_REFUSED = EventKind(
     "producer.refused",
     "a batch of a producer was not appended",
     ("topic", "partition", "error", "producer_id", "producer_epoch"),
 )
-PRODUCER_IDS_EXPIRED = Kind(
+PRODUCER_IDS_EXPIRED = EventKind(
     "producer.ids_expired",
     "a partition forgot producers that had not written for producer.id.expiration.ms",
     ("topic", "partition", "producer_ids", "producers_count"),
 )
-FETCH_REFUSED = Kind(
+FETCH_REFUSED = EventKind(
     "fetch.refused",
     "a Fetch was answered with an error, for a partition or (topic None) as a whole; errors_count counts the "
     "partitions of the answer that have one, and the first 20 are told",
     ("topic", "partition", "error", "fetch_offset", "errors_count"),
 )
-TRANSACTION_REFUSED = Kind(
+TRANSACTION_REFUSED = EventKind(
     "transaction.refused",
     "a request about a transactional id was refused",
     ("transactional_id", "error", "why", "state", "producer_id", "producer_epoch"),
 )
-TRANSACTION_WRITING = Kind(
+TRANSACTION_WRITING = EventKind(
     "transaction.record_writing",
     "a record is about to be written to __transaction_state; state None removes the id",
     ("transactional_id", "state", "producer_id", "producer_epoch"),
     may_crash=True,
 )
-TRANSACTION_WRITTEN = Kind(
+TRANSACTION_WRITTEN = EventKind(
     "transaction.record_written",
     "the record is in __transaction_state; nobody has been answered",
     ("transactional_id", "state", "producer_id", "producer_epoch", "partition", "offset"),
     may_crash=True,
 )
-TRANSACTION_BEGUN = Kind(
+TRANSACTION_BEGUN = EventKind(
     "transaction.begun",
     "the first partition was added: a transaction is open",
     ("transactional_id", "producer_id", "producer_epoch", "timeout_ms"),
 )
-TRANSACTION_PARTITIONS_ADDED = Kind(
+TRANSACTION_PARTITIONS_ADDED = EventKind(
     "transaction.partitions_added",
     "partitions of topics were added to a transaction",
     ("transactional_id", "producer_id", "producer_epoch", "partitions", "partitions_count"),
 )
-TRANSACTION_GROUP_ADDED = Kind(
+TRANSACTION_GROUP_ADDED = EventKind(
     "transaction.group_added",
     "a group was added to a transaction, by its partition of __consumer_offsets",
     ("transactional_id", "producer_id", "producer_epoch", "group", "partition"),
 )
-TRANSACTION_TIMED_OUT = Kind(
+TRANSACTION_TIMED_OUT = EventKind(
     "transaction.timed_out",
     "a transaction was open for longer than its producer allowed, and is aborted",
     ("transactional_id", "producer_id", "producer_epoch", "timeout_ms", "open_for_ms"),
 )
-TRANSACTION_PREPARED = Kind(
+TRANSACTION_PREPARED = EventKind(
     "transaction.prepared",
     "the end of a transaction is decided and in the log; no marker is written yet",
     ("transactional_id", "producer_id", "producer_epoch", "is_commit", "partitions", "partitions_count"),
     may_crash=True,
     may_pause=True,
 )
-MARKER_WRITING = Kind(
+MARKER_WRITING = EventKind(
     "transaction.marker_writing",
     "a marker is about to be written; position counts the transaction's partitions from 1",
     ("transactional_id", "producer_id", "producer_epoch", "is_commit", "topic", "partition", "position"),
     may_crash=True,
     may_pause=True,
 )
-MARKER_WRITTEN = Kind(
+MARKER_WRITTEN = EventKind(
     "transaction.marker_written",
     "the marker is in the partition's log; readers do not see it yet",
     ("transactional_id", "producer_id", "producer_epoch", "is_commit", "topic", "partition", "position"),
     may_crash=True,
     may_pause=True,
 )
-MARKER_REFUSED = Kind(
+MARKER_REFUSED = EventKind(
     "transaction.marker_refused",
     "a partition did not take its marker: it is gone, or is tried again",
     (
@@ -182,20 +184,20 @@ MARKER_REFUSED = Kind(
         "is_tried_again",
     ),
 )
-TRANSACTION_MARKED = Kind(
+TRANSACTION_MARKED = EventKind(
     "transaction.marked",
     "every partition has its marker, and readers see the end; the transaction is not complete yet",
     ("transactional_id", "producer_id", "producer_epoch", "is_commit", "partitions", "partitions_count"),
     may_crash=True,
     may_pause=True,
 )
-TRANSACTION_COMPLETED = Kind(
+TRANSACTION_COMPLETED = EventKind(
     "transaction.completed",
     "the transaction is complete; the next one may begin",
     ("transactional_id", "producer_id", "producer_epoch", "is_commit"),
     may_crash=True,
 )
-TRANSACTIONAL_ID_EXPIRED = Kind(
+TRANSACTIONAL_ID_EXPIRED = EventKind(
     "transaction.id_expired",
     "a transactional id that nobody used for long was removed",
     ("transactional_id", "producer_id", "producer_epoch"),
@@ -203,61 +205,61 @@ TRANSACTIONAL_ID_EXPIRED = Kind(
 
 # --- groups ----------------------------------------------------------------------------------------------------------
 
-GROUP_WRITING = Kind(
+GROUP_WRITING = EventKind(
     "group.record_writing",
     "records of a group, its members and assignments, are about to be written to __consumer_offsets",
     ("group", "records_count"),
     may_crash=True,
 )
-GROUP_WRITTEN = Kind(
+GROUP_WRITTEN = EventKind(
     "group.record_written",
     "the records are in __consumer_offsets; nobody has been answered",
     ("group", "records_count", "partition", "offset"),
     may_crash=True,
 )
-MEMBER_JOINED = Kind(
+MEMBER_JOINED = EventKind(
     "group.member_joined", "a group has a new member", ("group", "member_id", "client_id", "members_count")
 )
-MEMBER_LEFT = Kind(
+MEMBER_LEFT = EventKind(
     "group.member_left",
     "a member is gone: it left, was removed, or missed a rebalance",
     ("group", "member_id", "why", "members_count"),
 )
-SESSION_EXPIRED = Kind(
+SESSION_EXPIRED = EventKind(
     "group.session_expired",
     "a member was not heard of for its session timeout, and is out of the group",
     ("group", "member_id", "session_timeout_ms", "members_count"),
 )
-REBALANCE_BEGUN = Kind(
+REBALANCE_BEGUN = EventKind(
     "group.rebalance_begun",
     "a rebalance begins; generation is that before it, or for a consumer group the new group epoch",
     ("group", "protocol", "generation", "why", "members_count"),
     may_crash=True,
 )
-GENERATION_FORMED = Kind(
+GENERATION_FORMED = EventKind(
     "group.generation_formed",
     "all members have joined, or the time to join is over: a generation of a classic group waits for its assignment",
     ("group", "generation", "leader_id", "assignor", "members_count"),
     may_crash=True,
 )
-ASSIGNMENT_MADE = Kind(
+ASSIGNMENT_MADE = EventKind(
     "group.assignment_made",
     "it is decided which member has which partitions",
     ("group", "protocol", "generation", "members_count"),
     may_crash=True,
 )
-REBALANCE_COMPLETED = Kind(
+REBALANCE_COMPLETED = EventKind(
     "group.rebalance_completed",
     "a group is stable, or has no member left",
     ("group", "protocol", "generation", "members_count"),
     may_crash=True,
 )
-OFFSETS_COMMITTED = Kind(
+OFFSETS_COMMITTED = EventKind(
     "group.offsets_committed",
     "offsets were committed; those of a transaction (producer_id) count from its commit on",
     ("group", "offsets", "offsets_count", "producer_id", "producer_epoch"),
 )
-OFFSETS_DELETED = Kind(
+OFFSETS_DELETED = EventKind(
     "group.offsets_deleted",
     "committed offsets were deleted, or expired",
     ("group", "offsets", "offsets_count"),
@@ -265,69 +267,69 @@ OFFSETS_DELETED = Kind(
 
 # --- logs and topics -------------------------------------------------------------------------------------------------
 
-FLUSH_BEGUN = Kind(
+FLUSH_BEGUN = EventKind(
     "log.flush_begun",
     "a round of fsync begins; only what waits for the disk is flushed in rounds",
     ("partitions", "partitions_count"),
     may_crash=True,
 )
-FLUSH_ENDED = Kind(
+FLUSH_ENDED = EventKind(
     "log.flush_ended",
     "the round is over, and those who waited for it are about to be answered",
     ("partitions_count", "failed_count"),
     may_crash=True,
 )
-SEGMENT_ROLLING = Kind(
+SEGMENT_ROLLING = EventKind(
     "log.segment_rolling",
     "the active segment is full: it is about to be sealed",
     ("topic", "partition", "base_offset"),
     may_crash=True,
 )
-SEGMENT_ROLLED = Kind(
+SEGMENT_ROLLED = EventKind(
     "log.segment_rolled",
     "the next segment is there, and nothing is in it yet",
     ("topic", "partition", "base_offset"),
     may_crash=True,
 )
-SEGMENT_DELETED = Kind("log.segment_deleted", "retention deleted a segment", ("topic", "partition", "reason"))
-LOG_CLEANED = Kind(
+SEGMENT_DELETED = EventKind("log.segment_deleted", "retention deleted a segment", ("topic", "partition", "reason"))
+LOG_CLEANED = EventKind(
     "log.cleaned", "a log was compacted", ("topic", "partition", "bytes_before", "bytes_after", "records_kept")
 )
-TOPIC_CREATING = Kind(
+TOPIC_CREATING = EventKind(
     "topic.creating",
     "topics are about to be written to the catalogue",
     ("topics", "topics_count"),
     may_crash=True,
 )
-TOPIC_CREATED = Kind(
+TOPIC_CREATED = EventKind(
     "topic.created",
     "a topic is in the catalogue; nobody has been answered",
     ("topic", "partitions_count"),
     may_crash=True,
 )
-TOPIC_DELETED = Kind("topic.deleted", "a topic was deleted", ("topic", "partitions_count"))
+TOPIC_DELETED = EventKind("topic.deleted", "a topic was deleted", ("topic", "partitions_count"))
 
 # --- the cluster, the clock, faults ----------------------------------------------------------------------------------
 
-LEADER_MOVED = Kind(
+LEADER_MOVED = EventKind(
     "cluster.leader_moved",
     "another node leads a partition; of __transaction_state and __consumer_offsets it is the coordinator now",
     ("topic", "partition", "was", "now"),
 )
-NODE_STOPPED = Kind("cluster.node_stopped", "a node was stopped", ("node",))
-NODE_STARTED = Kind("cluster.node_started", "a node was started", ("node",))
-CLOCK_CHANGED = Kind(
+NODE_STOPPED = EventKind("cluster.node_stopped", "a node was stopped", ("node",))
+NODE_STARTED = EventKind("cluster.node_started", "a node was started", ("node",))
+CLOCK_CHANGED = EventKind(
     "clock.changed",
     "somebody stopped the clock, moved it, or let it go on",
     ("state", "ahead_ms"),
 )
-FAULT_CHANGED = Kind("fault.changed", "a fault was armed, released or disarmed", ("fault", "change"))
-FAULT_FIRED = Kind(
+FAULT_CHANGED = EventKind("fault.changed", "a fault was armed, released or disarmed", ("fault", "change"))
+FAULT_FIRED = EventKind(
     "fault.fired",
     "an armed fault did what it does: to a request, at a point, or to the disk",
     ("fault", "does", "count", "api", "node", "client_id", "connection", "point", "disk", "file", "topic", "partition"),
 )
 
-_ALL = tuple(each for each in list(globals().values()) if isinstance(each, Kind))
-KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
+_ALL = tuple(each for each in list(globals().values()) if isinstance(each, EventKind))
+KINDS: dict[str, EventKind] = {kind.name: kind for kind in _ALL}
 """All kinds, by name, in the order in which the documentation lists them."""

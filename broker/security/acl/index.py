@@ -19,7 +19,7 @@ from barnabas.broker.security.session.operations import Operation, Resource
 _Entries = dict[str, dict[Acl, None]]  # of one pattern, by principal
 
 
-class Found(NamedTuple):
+class AclMatch(NamedTuple):
     """The result of a search: the deciding entry, None where no entry applies."""
 
     acl: Acl | None
@@ -48,10 +48,10 @@ class AclIndex:
         if of_kind is not None:
             of_kind.remove(acl)
 
-    def find(self, principal: str, host: str, operation: Operation, resource: Resource, name: str) -> Found:
+    def find(self, principal: str, host: str, operation: Operation, resource: Resource, name: str) -> AclMatch:
         """Return the deciding entry: one that denies before one that allows."""
         of_kind = self._of_kind.get(resource)
-        return Found(None, False) if of_kind is None else of_kind.find(principal, host, operation, name)
+        return AclMatch(None, False) if of_kind is None else of_kind.find(principal, host, operation, name)
 
     def allows_some(self, principal: str, host: str, operation: Operation, resource: Resource) -> bool:
         """Return whether the operation is allowed on some name of this kind, as defined in KIP-679: some entry allows
@@ -105,7 +105,7 @@ class _OfKind:
             if length <= len(name) and (prefix := name[:length]) in self._prefixed:
                 yield self._prefixed[prefix]
 
-    def find(self, principal: str, host: str, operation: Operation, name: str) -> Found:
+    def find(self, principal: str, host: str, operation: Operation, name: str) -> AclMatch:
         allowing, is_named = None, False
         for entries in self._about(name):
             is_named = True
@@ -113,9 +113,9 @@ class _OfKind:
                 for acl in entries.get(whom, ()):
                     if acl.applies(operation, host):
                         if acl.permission == Permission.DENY:
-                            return Found(acl, True)
+                            return AclMatch(acl, True)
                         allowing = acl
-        return Found(allowing, is_named)
+        return AclMatch(allowing, is_named)
 
     def allows_some(self, principal: str, host: str, operation: Operation) -> bool:
         allowed: list[Acl] = []

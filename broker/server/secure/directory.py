@@ -46,7 +46,7 @@ class Security(NamedTuple):
         return f"Security({self.path!r})"
 
 
-class Kept(NamedTuple):
+class DirectoryContent(NamedTuple):
     """The content that a start would find in a security directory. It would create what is missing or invalid."""
 
     security: Security
@@ -109,12 +109,12 @@ def write(path: str, name: str, text: str) -> None:
     os.replace(part, os.path.join(path, name))
 
 
-def look(path: str, hosts: Collection[str], now_ms: int) -> Kept:
+def look(path: str, hosts: Collection[str], now_ms: int) -> DirectoryContent:
     """Return the content that a start would find in the directory; create nothing. Raises SecurityError, OSError."""
     if os.path.lexists(path):
         _check_whose(path)
     authority, passwords, issued = _kept_authority(path), _kept_users(path), read(path, BROKER)
-    return Kept(
+    return DirectoryContent(
         Security(path, passwords or {user: user for user in USERS}),
         has_authority=authority is not None,
         has_users=passwords is not None,

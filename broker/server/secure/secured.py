@@ -18,7 +18,7 @@ from barnabas.broker.server.secure.directory import (
     AUTHORITY,
     BROKER,
     NOBODY,
-    Kept,
+    DirectoryContent,
     Security,
     SecurityError,
     directory_for,
@@ -52,12 +52,12 @@ def open_for(
         raise ConfigError(str(broken)) from broken
 
 
-def look_for(config: BrokerConfig, now_ms: int, *, is_ephemeral: bool) -> Kept:
+def look_for(config: BrokerConfig, now_ms: int, *, is_ephemeral: bool) -> DirectoryContent:
     """Return what `open_for` would find; create nothing. Raises ConfigError, OSError."""
     _check_listeners(config)
     path = directory_for(config.data_dirs[0])
     if is_ephemeral:
-        return Kept(Security(path, {user: user for user in USERS}))
+        return DirectoryContent(Security(path, {user: user for user in USERS}))
     try:
         return look(path, hosts_of(config), now_ms)
     except SecurityError as broken:

@@ -26,7 +26,7 @@ from barnabas.protocol.records.batch import HEADER_SIZE
 from barnabas.protocol.records.compression import compress
 from pyspark_barnabas.rows import encoded_columns
 from pyspark_barnabas.rows.digest import MODULUS, digest, seed
-from pyspark_barnabas.sink.encoding.batch_layout import HEAD_BYTES, Layout, bad_partition, no_topic, too_large
+from pyspark_barnabas.sink.encoding.batch_layout import HEAD_BYTES, BatchLayout, bad_partition, no_topic, too_large
 from pyspark_barnabas.sink.encoding.columns import NO_PARTITION, Rows, read_rows
 
 _KEPT_BYTES = 32 * 1024 * 1024
@@ -48,7 +48,7 @@ class Encoder:
     partitions_of: how many partitions a topic has. now_ms: for rows without a timestamp.
     """
 
-    def __init__(self, layout: Layout, partitions_of: Callable[[str], int], now_ms: Callable[[], int]) -> None:
+    def __init__(self, layout: BatchLayout, partitions_of: Callable[[str], int], now_ms: Callable[[], int]) -> None:
         self.rows = 0
         self.digest = 0
         self._layout = layout

@@ -15,7 +15,7 @@ class BadRows(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class BatchLayout:
     """How rows become batches.
 
     topic: of rows that name none. compression: the codec's number. batch_bytes: the aim for a batch before it is

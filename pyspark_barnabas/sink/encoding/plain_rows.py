@@ -11,7 +11,14 @@ from barnabas.client.produce.partitioner import partition_for_key
 from barnabas.protocol.records.batch import HEADER_SIZE
 from barnabas.protocol.records.builder import NewRecord
 from pyspark_barnabas.rows.digest import MODULUS, row_hash, tail
-from pyspark_barnabas.sink.encoding.batch_layout import HEAD_BYTES, BadRows, Layout, bad_partition, no_topic, too_large
+from pyspark_barnabas.sink.encoding.batch_layout import (
+    HEAD_BYTES,
+    BadRows,
+    BatchLayout,
+    bad_partition,
+    no_topic,
+    too_large,
+)
 
 _KEPT_BYTES = 32 * 1024 * 1024
 
@@ -19,7 +26,7 @@ _KEPT_BYTES = 32 * 1024 * 1024
 class PlainEncoder:
     """An encoder with the interface of arrow_batches.Encoder."""
 
-    def __init__(self, layout: Layout, partitions_of: Callable[[str], int], now_ms: Callable[[], int]) -> None:
+    def __init__(self, layout: BatchLayout, partitions_of: Callable[[str], int], now_ms: Callable[[], int]) -> None:
         self.rows = 0
         self.digest = 0
         self._layout = layout

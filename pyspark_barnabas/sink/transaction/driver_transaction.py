@@ -17,7 +17,7 @@ from barnabas.client.produce.batch_sender import BatchSender
 from barnabas.client.produce.new_batch import NewBatch, encode
 from barnabas.client.transaction_requests import (
     EXPLICIT,
-    GroupMember,
+    ConsumerGroupMetadata,
     ProducerIdentity,
     add_offsets,
     add_partitions,
@@ -81,7 +81,9 @@ def write_record(
         if moved:
             doing, is_abortable = f"committing the source's offsets for group {group!r}", True
             add_offsets(client, name, identity, group, deadline)
-            commit_offsets(client, name, identity, GroupMember(group), moved, protocol=EXPLICIT, deadline=deadline)
+            commit_offsets(
+                client, name, identity, ConsumerGroupMetadata(group), moved, protocol=EXPLICIT, deadline=deadline
+            )
         doing, is_abortable = "writing the decision", is_last
         for each in rows:
             sender.put(each)

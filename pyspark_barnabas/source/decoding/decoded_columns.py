@@ -24,7 +24,7 @@ from barnabas.protocol.primitives import Buffer
 from barnabas.protocol.records.batch import CREATE_TIME, HEADER_SIZE, BatchHeader
 from barnabas.protocol.records.compression import NONE, decompress_chunks
 from barnabas.protocol.records.record import Record, iter_records
-from pyspark_barnabas.source.decoding.record_layout import Layout, Pieces, find_layout
+from pyspark_barnabas.source.decoding.record_layout import Pieces, RecordLayout, find_layout
 from pyspark_barnabas.source.decoding.varints import Array, Unusual
 
 ROWS = 10_000  # a piece has so many rows at most
@@ -159,7 +159,7 @@ def _take(area: bytes, first: Pieces, second: Pieces) -> tuple[pa.Array, pa.Arra
     )
 
 
-def _timestamps(group: Sequence[_Loaded], counts: Array, layout: Layout) -> pa.Array:
+def _timestamps(group: Sequence[_Loaded], counts: Array, layout: RecordLayout) -> pa.Array:
     """Return the timestamps in microseconds. Raise Unusual if they would not fit."""
     headers = [each.header for each in group]
     bases = [each.base_timestamp if each.timestamp_type == CREATE_TIME else each.max_timestamp for each in headers]
@@ -173,7 +173,7 @@ def _timestamps(group: Sequence[_Loaded], counts: Array, layout: Layout) -> pa.A
     return pa.array(milliseconds * _MICROSECONDS, pa.int64()).cast(TIMESTAMP)
 
 
-def _headers(area: bytes, layout: Layout) -> pa.Array:
+def _headers(area: bytes, layout: RecordLayout) -> pa.Array:
     ends = np.cumsum(layout.header_counts)
     offsets = np.concatenate(([0], ends)).astype(np.int32)
     keys, values = _take(area, layout.header_keys, layout.header_values)

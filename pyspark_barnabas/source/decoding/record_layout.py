@@ -33,7 +33,7 @@ class Pieces(NamedTuple):
         return self.starts + np.maximum(self.lengths, 0)
 
 
-class Layout(NamedTuple):
+class RecordLayout(NamedTuple):
     """One entry per record in every array but those of the headers, of which record i has `header_counts[i]`."""
 
     offset_deltas: Array
@@ -45,7 +45,7 @@ class Layout(NamedTuple):
     header_values: Pieces
 
 
-def find_layout(area: bytes, batches: Sequence[tuple[int, int]]) -> Layout:
+def find_layout(area: bytes, batches: Sequence[tuple[int, int]]) -> RecordLayout:
     """Return the layout of record areas that are adjacent in `area`: (bytes, records) of each. Raise Unusual."""
     starts, ends = _find_records(area, batches)
     data = np.frombuffer(area, np.uint8)
@@ -65,7 +65,7 @@ def find_layout(area: bytes, batches: Sequence[tuple[int, int]]) -> Layout:
         header_keys = header_values = Pieces(header_counts[:0], header_counts[:0])
     if (position != ends).any():
         raise Unusual
-    return Layout(offset_deltas, timestamp_deltas, keys, values, header_counts, header_keys, header_values)
+    return RecordLayout(offset_deltas, timestamp_deltas, keys, values, header_counts, header_keys, header_values)
 
 
 def _find_records(area: bytes, batches: Sequence[tuple[int, int]]) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from barnabas.logfiles.findings import describe
-from barnabas.logfiles.walk import Damage, Found, walk_batches
+from barnabas.logfiles.walk import Damage, LogStretch, walk_batches
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.control import parse_control_key
@@ -72,12 +72,12 @@ def _read(piece: Piece, is_committed: bool, fail_on_data_loss: bool) -> Iterator
                 )
 
 
-def _stretch(piece: Piece, path: str, found: Found) -> Stretch:
+def _stretch(piece: Piece, path: str, found: LogStretch) -> Stretch:
     files = piece.files
     return Stretch(files.topic, files.partition, path, found.position, found.size, found.header)
 
 
-def _whole(piece: Piece, path: str, found: Found, header: BatchHeader, outcomes: Outcomes) -> Stretch:
+def _whole(piece: Piece, path: str, found: LogStretch, header: BatchHeader, outcomes: Outcomes) -> Stretch:
     control_type = _control_type(found.batch) if header.is_control and found.batch is not None else None
     stretch = _stretch(piece, path, found)
     return stretch._replace(batch=found.batch, outcome=outcomes.of(header), control_type=control_type)

@@ -8,7 +8,7 @@ import pytest
 
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState as S
 from barnabas.broker.coordinator.transaction.prepared_transactions import finish_transactions
-from barnabas.broker.runtime.events import Kind
+from barnabas.broker.runtime.events import EventKind
 from barnabas.broker.runtime.events.events import Facts
 from barnabas.protocol.errors import ErrorCode as E
 from tests.support.worlds.broker import settle
@@ -27,7 +27,7 @@ class Barrier:
         self._matching = matching
         world.broker.services.events.listen(self)
 
-    def __call__(self, kind: Kind, facts: Facts) -> Future[None] | None:
+    def __call__(self, kind: EventKind, facts: Facts) -> Future[None] | None:
         self.told.append((kind.name, facts))
         if kind.name != self._step or any(facts[name] != value for name, value in self._matching.items()):
             return None

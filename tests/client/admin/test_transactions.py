@@ -4,8 +4,8 @@ import pytest
 
 from barnabas.client.admin.transactions import (
     EndOffsets,
-    Hold,
     PartitionProducer,
+    TransactionHold,
     TransactionInfo,
     abort_on_partition,
     find_hanging,
@@ -35,7 +35,7 @@ def transaction(producer_id: int, *partitions: int) -> TransactionInfo:
 def test_a_transaction_holds_readers_back_from_its_first_record_on() -> None:
     seen = [producer(0, 7, 10), producer(0, 8, -1), producer(1, 7, -1)]
     ends = {("t", 0): EndOffsets(10, 25), ("t", 1): EndOffsets(5, 5)}
-    assert holds_of(7, seen, ends) == [Hold("t", 0, 10, 10, 25, 15, in_front=7)]
+    assert holds_of(7, seen, ends) == [TransactionHold("t", 0, 10, 10, 25, 15, in_front=7)]
     assert holds_of(8, seen, ends) == []
 
 

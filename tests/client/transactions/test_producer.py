@@ -4,7 +4,7 @@ import pytest
 
 from barnabas.client import transaction_requests
 from barnabas.client.client import Client
-from barnabas.client.transaction_requests import EXPLICIT, IMPLICIT, GroupMember, ProducerIdentity
+from barnabas.client.transaction_requests import EXPLICIT, IMPLICIT, ConsumerGroupMetadata, ProducerIdentity
 from barnabas.client.transactions.errors import OutcomeUnknown, ProducerFatal, TransactionAbortable
 from barnabas.client.transactions.producer import TransactionAborted, TransactionalProducer
 from barnabas.client.transactions.states import NotNow, ProducerState
@@ -46,7 +46,7 @@ def test_the_newer_protocol_only_writes_and_goes_on_with_the_epoch_it_is_given()
     with ready(2) as (broker, producer):
         for _ in range(2):
             begin(producer)
-            producer.send_offsets({("s", 0): 5}, GroupMember("g", 3, "me", "fixed"))
+            producer.send_offsets({("s", 0): 5}, ConsumerGroupMetadata("g", 3, "me", "fixed"))
             producer.commit()
         once = ["offsets-v5", "produce-v12", "end-v5"]
         assert broker.story() == ["init-v5", *once, *once]

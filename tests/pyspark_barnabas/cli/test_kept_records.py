@@ -1,7 +1,7 @@
 """What is kept of a ledger that is read as a whole."""
 
 from pyspark_barnabas.cli import kept
-from pyspark_barnabas.cli.kept import Kept
+from pyspark_barnabas.cli.kept import LedgerSummary
 from pyspark_barnabas.cli.picture import StoredRecord
 from pyspark_barnabas.commit.identity import RunToken
 from pyspark_barnabas.commit.ledger import Decided, Ledger, LedgerRecord, Run, Settled, SourceOffset
@@ -23,7 +23,7 @@ def settled(query: str, batch_id: int) -> Settled:
 
 def keep(*records: LedgerRecord) -> list[LedgerRecord]:
     """What is kept once so much came after the records that none of them is in the ledger's end."""
-    made = Kept()
+    made = LedgerSummary()
     for at, each in enumerate([*records, *STARTS]):
         made.add(StoredRecord(2 * at, 0, each))
     return [each.record for each in made.records() if not isinstance(each.record, Run)]
@@ -53,7 +53,7 @@ def test_of_batch_writes_nothing_is_kept_once_they_are_finished_but_the_newest()
 
 
 def test_the_end_is_kept_as_it_is_and_everything_once() -> None:
-    made = Kept()
+    made = LedgerSummary()
     records = [StoredRecord(at, 0, decided("q", at)) for at in range(kept._END_RECORDS + 10)]
     for each in records:
         made.add(each)

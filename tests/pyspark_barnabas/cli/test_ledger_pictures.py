@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.client.admin.transactions import Hold, TransactionInfo
+from barnabas.client.admin.transactions import TransactionHold, TransactionInfo
 from barnabas.protocol.log_records.transaction_states import NO_TIMEOUT_MS
 from pyspark_barnabas.cli.changes import changes
 from pyspark_barnabas.cli.client_properties import read
@@ -52,7 +52,7 @@ HALF = look(
     *RECORDS,
     listed=(info(FIRST.transactional_id, 20), info("p.1-0.7.9", 30)),
     described={FIRST.transactional_id: View("Ongoing", 20, 0), SECOND.transactional_id: View("CompleteCommit", 21, 3)},
-    holds={FIRST.transactional_id: (Hold("orders", 0, 17, 17, 29, 12, 20),)},
+    holds={FIRST.transactional_id: (TransactionHold("orders", 0, 17, 17, 29, 12, 20),)},
 )
 
 

@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 from pipeline.demo.report import acknowledged_are_there, page
-from pipeline.verdict import Finding, as_json, check, dump
+from pipeline.verdict import PipelineFinding, as_json, check, dump
 
-LOST = Finding("lost", "orders.raw", 3, 17, "<gone>")
+LOST = PipelineFinding("lost", "orders.raw", 3, 17, "<gone>")
 
 
-def leave(directory: Path, findings: list[Finding]) -> None:
+def leave(directory: Path, findings: list[PipelineFinding]) -> None:
     """What a demo leaves in its directory."""
     seen = {"validate": {"end": 10, "read": 4}, "aggregate": {"end": 4, "read": 4}}
     notes = [

@@ -14,7 +14,7 @@ from barnabas.protocol.records.batch import BatchHeader, encode_batch
 from barnabas.protocol.records.record import iter_records
 from pyspark_barnabas.rows import digest, encoded_columns
 from pyspark_barnabas.sink.encoding.arrow_batches import Encoder
-from pyspark_barnabas.sink.encoding.batch_layout import BadRows, Layout
+from pyspark_barnabas.sink.encoding.batch_layout import BadRows, BatchLayout
 from pyspark_barnabas.sink.encoding.plain_rows import PlainEncoder
 
 PARTITIONS = {"a": 3, "b": 5, "d": 4, "": 3}
@@ -46,9 +46,9 @@ _rows = st.lists(
 )
 
 
-def layout(**changes: Any) -> Layout:
+def layout(**changes: Any) -> BatchLayout:
     fields: dict[str, Any] = {"topic": "d", "compression": 0, "batch_bytes": 700, "max_batch_bytes": 4096}
-    return Layout(**(fields | changes))
+    return BatchLayout(**(fields | changes))
 
 
 def encode(encoder: Encoder | PlainEncoder, batches: list[Any]) -> list[NewBatch]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from lz4.frame import LZ4FrameCompressor  # type: ignore[import-untyped]  # because lz4 ships no types
 
-from barnabas.logfiles.findings import Kind
+from barnabas.logfiles.findings import FindingKind
 from barnabas.protocol.files import offset_index, producer_snapshot, time_index, txn_index
 from barnabas.protocol.files.checkpoints import encode_leader_epochs, encode_offsets
 from barnabas.protocol.files.names import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, RECOVERY_POINT_CHECKPOINT
@@ -57,7 +57,7 @@ class Way(NamedTuple):
 
     name: str
     damage: Damage
-    kind: Kind
+    kind: FindingKind
     file: str
     is_note: bool = False
 
@@ -176,10 +176,10 @@ def shortened(batch: bytearray) -> bytearray:
 
 
 KINDS = {
-    ".index": Kind.OFFSET_INDEX,
-    ".timeindex": Kind.TIME_INDEX,
-    ".txnindex": Kind.TRANSACTION_INDEX,
-    ".snapshot": Kind.PRODUCER_SNAPSHOT,
+    ".index": FindingKind.OFFSET_INDEX,
+    ".timeindex": FindingKind.TIME_INDEX,
+    ".txnindex": FindingKind.TRANSACTION_INDEX,
+    ".snapshot": FindingKind.PRODUCER_SNAPSHOT,
 }
 
 
@@ -193,52 +193,59 @@ FIRST_OF_LAST_SIZE = 71  # bytes; a batch of one short record
 BEGUN = bytes(build_batch([NewRecord(b"k", b"v" * 50, [], TIME_MS)], base_offset=LAST + 3, leader_epoch=3))[:70]
 
 WAYS = [
-    Way("a flipped bit", edit(0, 1, put(70, b"\x7f")), Kind.CRC, file_of(0)),
-    Way("a flipped bit in the last segment", edit(LAST, 1, put(70, b"\x7f")), Kind.CRC, file_of(LAST)),
-    Way("an offset that was", edit(0, 2, put(7, b"\x01")), Kind.OFFSET, file_of(0)),
-    Way("an offset of the next segment", edit(0, 5, put(7, b"\x20")), Kind.OFFSET, file_of(0)),
-    Way("another magic", edit(0, 3, put(16, b"\x09")), Kind.NO_BATCH, file_of(0)),
-    Way("an old format", edit(SECOND, 0, put(16, b"\x01")), Kind.NO_BATCH, file_of(SECOND)),
-    Way("a length that grew", edit(0, 1, put(10, b"\x01")), Kind.NO_BATCH, file_of(0)),
-    Way("a length that shrank", edit(SECOND, 1, put(11, b"\x40")), Kind.NO_BATCH, file_of(SECOND)),
-    Way("a torn tail", append(LAST, BEGUN), Kind.TORN, file_of(LAST), is_note=True),
-    Way("a torn tail in the middle of the log", append(0, BEGUN), Kind.TORN, file_of(0)),
-    Way("zeros at the end", append(LAST, bytes(500)), Kind.ZEROS, file_of(LAST), is_note=True),
-    Way("zeros in the middle of the log", append(SECOND, bytes(500)), Kind.ZEROS, file_of(SECOND)),
-    Way("more records than offsets", claim(SECOND, 1, records_count=3), Kind.HEADER, file_of(SECOND)),
-    Way("fewer records than none", claim(SECOND, 1, records_count=-1), Kind.HEADER, file_of(SECOND)),
-    Way("offsets that end below their first", claim(SECOND, 1, last_offset_delta=-2), Kind.HEADER, file_of(SECOND)),
-    Way("a leader epoch that fell", claim(0, 2, partition_leader_epoch=2), Kind.LEADER_EPOCH, file_of(0)),
+    Way("a flipped bit", edit(0, 1, put(70, b"\x7f")), FindingKind.CRC, file_of(0)),
+    Way("a flipped bit in the last segment", edit(LAST, 1, put(70, b"\x7f")), FindingKind.CRC, file_of(LAST)),
+    Way("an offset that was", edit(0, 2, put(7, b"\x01")), FindingKind.OFFSET, file_of(0)),
+    Way("an offset of the next segment", edit(0, 5, put(7, b"\x20")), FindingKind.OFFSET, file_of(0)),
+    Way("another magic", edit(0, 3, put(16, b"\x09")), FindingKind.NO_BATCH, file_of(0)),
+    Way("an old format", edit(SECOND, 0, put(16, b"\x01")), FindingKind.NO_BATCH, file_of(SECOND)),
+    Way("a length that grew", edit(0, 1, put(10, b"\x01")), FindingKind.NO_BATCH, file_of(0)),
+    Way("a length that shrank", edit(SECOND, 1, put(11, b"\x40")), FindingKind.NO_BATCH, file_of(SECOND)),
+    Way("a torn tail", append(LAST, BEGUN), FindingKind.TORN, file_of(LAST), is_note=True),
+    Way("a torn tail in the middle of the log", append(0, BEGUN), FindingKind.TORN, file_of(0)),
+    Way("zeros at the end", append(LAST, bytes(500)), FindingKind.ZEROS, file_of(LAST), is_note=True),
+    Way("zeros in the middle of the log", append(SECOND, bytes(500)), FindingKind.ZEROS, file_of(SECOND)),
+    Way("more records than offsets", claim(SECOND, 1, records_count=3), FindingKind.HEADER, file_of(SECOND)),
+    Way("fewer records than none", claim(SECOND, 1, records_count=-1), FindingKind.HEADER, file_of(SECOND)),
+    Way(
+        "offsets that end below their first",
+        claim(SECOND, 1, last_offset_delta=-2),
+        FindingKind.HEADER,
+        file_of(SECOND),
+    ),
+    Way("a leader epoch that fell", claim(0, 2, partition_leader_epoch=2), FindingKind.LEADER_EPOCH, file_of(0)),
     Way(
         "a leader epoch below that of the segment before",
         both(*(claim(SECOND, number, partition_leader_epoch=2) for number in range(4))),
-        Kind.LEADER_EPOCH,
+        FindingKind.LEADER_EPOCH,
         file_of(SECOND),
     ),
-    Way("fewer records than the header counts", edit(LAST, 1, shortened), Kind.RECORDS, file_of(LAST)),
-    Way("more records than the header counts", claim(LAST, 1, records_count=1), Kind.RECORDS, file_of(LAST)),
-    Way("a record out of its place", edit(SECOND, 1, with_offsets), Kind.RECORDS, file_of(SECOND)),
-    Way("records that cannot be decompressed", edit(0, 2, with_garbage), Kind.RECORDS, file_of(0)),
-    Way("a timestamp no record has", claim(LAST, 0, max_timestamp=TIME_MS + 999), Kind.TIMESTAMP, file_of(LAST)),
-    Way("a largest timestamp that was left out", claim(LAST, 0, max_timestamp=-1), Kind.TIMESTAMP, file_of(LAST)),
+    Way("fewer records than the header counts", edit(LAST, 1, shortened), FindingKind.RECORDS, file_of(LAST)),
+    Way("more records than the header counts", claim(LAST, 1, records_count=1), FindingKind.RECORDS, file_of(LAST)),
+    Way("a record out of its place", edit(SECOND, 1, with_offsets), FindingKind.RECORDS, file_of(SECOND)),
+    Way("records that cannot be decompressed", edit(0, 2, with_garbage), FindingKind.RECORDS, file_of(0)),
+    Way("a timestamp no record has", claim(LAST, 0, max_timestamp=TIME_MS + 999), FindingKind.TIMESTAMP, file_of(LAST)),
+    Way(
+        "a largest timestamp that was left out", claim(LAST, 0, max_timestamp=-1), FindingKind.TIMESTAMP, file_of(LAST)
+    ),
     Way(
         "lz4 that Java cannot read",
         both(edit(SECOND, 0, with_dependent_blocks), remove(SECOND, ".index")),
-        Kind.COMPRESSION,
+        FindingKind.COMPRESSION,
         file_of(SECOND),
     ),
-    Way("a marker that says nothing", edit(SECOND, 3, without_a_key), Kind.CONTROL, file_of(SECOND)),
-    Way("a segment that is gone", remove(SECOND, ".*"), Kind.HOLE, file_of(0)),
+    Way("a marker that says nothing", edit(SECOND, 3, without_a_key), FindingKind.CONTROL, file_of(SECOND)),
+    Way("a segment that is gone", remove(SECOND, ".*"), FindingKind.HOLE, file_of(0)),
     Way(
         "a segment that is empty",
         both(write(file_of(SECOND), b""), remove(SECOND, ".*index")),
-        Kind.HOLE,
+        FindingKind.HOLE,
         file_of(SECOND),
     ),
     Way(
         "offsets that are in two segments",
         both(claim(SECOND, 3, last_offset_delta=5), remove(SECOND, ".index")),
-        Kind.OVERLAP,
+        FindingKind.OVERLAP,
         file_of(SECOND),
     ),
     says("an index of what does not begin", 0, ".index", offset_index.encode([(2, 1), (5, 200)])),
@@ -260,12 +267,12 @@ WAYS = [
     # of snapshots a note: nothing is known to be synced
     says("a snapshot with another CRC", LAST, ".snapshot", b"\x00\x01" + bytes(8), is_note=True),
     says("a damaged snapshot between two segments", LAST + 1, ".snapshot", b"nonsense", is_note=True),
-    Way("no topic id", write(PARTITION_METADATA, b"version: 0\n"), Kind.PARTITION_METADATA, PARTITION_METADATA),
-    Way("a synced end that is gone", synced_up_to(LAST + 9), Kind.END, file_of(LAST)),
+    Way("no topic id", write(PARTITION_METADATA, b"version: 0\n"), FindingKind.PARTITION_METADATA, PARTITION_METADATA),
+    Way("a synced end that is gone", synced_up_to(LAST + 9), FindingKind.END, file_of(LAST)),
     Way(
         "leader epochs out of order",
         write(LEADER_EPOCH_CHECKPOINT, b"0\n2\n3 0\n2 4\n"),
-        Kind.LEADER_EPOCHS,
+        FindingKind.LEADER_EPOCHS,
         LEADER_EPOCH_CHECKPOINT,
     ),
 ]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from barnabas.broker.runtime.events import Cause, Events, Kind
+from barnabas.broker.runtime.events import Cause, EventKind, Events
 from barnabas.protocol.codec.schema import Request
 from tests.support.worlds.broker import BrokerWorld, Peer, settle
 
@@ -27,7 +27,7 @@ class Told:
     def stop(self) -> None:
         self._source.stop_listening(self._hear)
 
-    def _hear(self, kind: Kind, facts: Mapping[str, Any]) -> None:
+    def _hear(self, kind: EventKind, facts: Mapping[str, Any]) -> None:
         assert set(facts) == set(kind.facts), (kind.name, set(facts) ^ set(kind.facts))
         self.events.append(Event(kind.name, facts, self._source.cause))
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse
 from barnabas.broker.control.faults.armed import Armed
-from barnabas.broker.control.faults.held import BlockedRequest, Held
+from barnabas.broker.control.faults.held import BlockedRequest, HoldReason
 from barnabas.broker.control.faults.model import Cut, RequestAction
 from barnabas.broker.control.faults.on_requests.asking import about_request
 from barnabas.broker.control.faults.on_requests.frames import joined, size_of
@@ -55,11 +55,11 @@ class Actions:
         self._registry.fired(armed, "+".join(armed.fault.told["do"]), met.facts())
         about = about_request(met, frame, self._registry.now_ms()) if action.holds_up else _NOTHING
         if action.pause:
-            return self._held(armed, met, frame, Held.PAUSED, about)
+            return self._held(armed, met, frame, HoldReason.PAUSED, about)
         if action.delay is not None:
-            return self._held(armed, met, frame, Held.DELAYED, about, armed.chances.delay_ms(action.delay))
+            return self._held(armed, met, frame, HoldReason.DELAYED, about, armed.chances.delay_ms(action.delay))
         if action.throttle is not None:
-            return self._held(armed, met, frame, Held.THROTTLED, about, len(frame) * 1000 / action.throttle)
+            return self._held(armed, met, frame, HoldReason.THROTTLED, about, len(frame) * 1000 / action.throttle)
         return self._go_on(armed, met, frame, about)
 
     # --- before the request is applied ---
@@ -69,7 +69,7 @@ class Actions:
         armed: Armed,
         met: MatchedRequest,
         frame: memoryview,
-        why: Held,
+        why: HoldReason,
         about: BlockedRequest,
         delay_ms: float | None = None,
     ) -> Answer:
@@ -112,7 +112,7 @@ class Actions:
         """Never answer: nothing more comes from this connection, until it is closed."""
         if len(self._unanswered) >= UNANSWERED_MAX:
             next(iter(self._unanswered)).set_result(None)
-        future = armed.hold(Held.UNANSWERED, about, UNANSWERED_MS_MAX)
+        future = armed.hold(HoldReason.UNANSWERED, about, UNANSWERED_MS_MAX)
         self._unanswered[future] = None
         future.add_done_callback(self._is_over)
         return DeferredResponse(future, lambda _: _cut_now(armed), may_be_given_up=True)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, cast
 
 from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse
 from barnabas.broker.control.faults.armed import Armed
-from barnabas.broker.control.faults.held import BlockedRequest, Held
+from barnabas.broker.control.faults.held import BlockedRequest, HoldReason
 from barnabas.broker.control.faults.on_requests.frames import joined, parts_of
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from barnabas.broker.api.frame_handler import RequestConnection
-    from barnabas.broker.network.pending_send import FileSlice
+    from barnabas.broker.network.pending_send import ReadableSlice
 
 TICK_MS = 50
 PIECE_BYTES_MAX = 1 << 20
@@ -50,7 +50,7 @@ class _Paced:
 
     def go_on(self) -> Answer:
         """Wait, then send a piece; the last piece is returned as the answer."""
-        held = self._armed.hold(Held.THROTTLED, self._about, self._wait_ms)
+        held = self._armed.hold(HoldReason.THROTTLED, self._about, self._wait_ms)
         return DeferredResponse(held, self._send, may_be_given_up=True)
 
     def _send(self, _: object) -> Answer:
@@ -81,5 +81,5 @@ def _pieces(parts: Sequence[Sized], size: int) -> Iterator[bytearray]:
             if isinstance(part, bytes | bytearray):
                 yield bytearray(part[start : start + count])
             else:
-                data = cast("FileSlice", part).read(start, count)
+                data = cast("ReadableSlice", part).read(start, count)
                 yield joined([data])

@@ -18,7 +18,7 @@ from barnabas.broker.control.faults.plan.scalars import (
     typo,
     whole_number,
 )
-from barnabas.broker.runtime.events import KINDS, Kind
+from barnabas.broker.runtime.events import KINDS, EventKind
 
 ACTIONS = ("crash", "pause")
 _NUMBER_MAX = (1 << 63) - 1
@@ -44,13 +44,13 @@ _ONE_OF = {
 }
 
 
-def points() -> dict[str, Kind]:
+def points() -> dict[str, EventKind]:
     """Return the steps at which an action is possible, by name."""
     return {name: kind for name, kind in KINDS.items() if kind.may_crash or kind.may_pause}
 
 
 def point_fault(
-    match: Mapping[str, Any], do: Mapping[str, Any], known: Mapping[str, Kind]
+    match: Mapping[str, Any], do: Mapping[str, Any], known: Mapping[str, EventKind]
 ) -> tuple[PointMatch, PointAction]:
     """Read a fault at a point. Raises FaultRefused."""
     kind = known[one_of(match["point"], "a point", tuple(known))]
@@ -83,6 +83,6 @@ def _check(name: str, value: Any) -> None:
         text(value, name)
 
 
-def _can(kind: Kind) -> tuple[str, ...]:
+def _can(kind: EventKind) -> tuple[str, ...]:
     may = {"crash": kind.may_crash, "pause": kind.may_pause}
     return tuple(name for name in ACTIONS if may[name])

@@ -34,7 +34,7 @@ from barnabas.broker.control.faults.plan.of_points import point_fault
 from barnabas.broker.control.faults.plan.of_requests import request_fault
 from barnabas.broker.control.faults.plan.places import place_of
 from barnabas.broker.control.faults.plan.scalars import UnknownKey, object_of, probability, shown, whole_number
-from barnabas.broker.runtime.events import Kind
+from barnabas.broker.runtime.events import EventKind
 from barnabas.protocol.registry import ApiKey
 
 SEED_MAX = (1 << 53) - 1
@@ -52,7 +52,7 @@ class Known:
     """The supported versions."""
     nodes: Collection[int]
     listeners: Collection[str]
-    points: Mapping[str, Kind] = field(default_factory=dict)
+    points: Mapping[str, EventKind] = field(default_factory=dict)
     """The points at which an action is possible."""
 
 

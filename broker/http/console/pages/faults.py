@@ -20,7 +20,7 @@ from barnabas.broker.http.console.params import CONFLICT, NOT_FOUND, Refused, Re
 from barnabas.broker.http.console.rendering import url
 from barnabas.broker.http.console.svg.sequence import WIDTH, Mark, Place, drawn, may_of, place_of
 from barnabas.broker.http.console.svg.steps import OTHERS
-from barnabas.broker.runtime.events import Kind
+from barnabas.broker.runtime.events import EventKind
 
 _HERE = "/console/faults"
 SHOWN_MAX = 200
@@ -92,7 +92,7 @@ def _who(facts: Any) -> str:
     return f"{facts.get('api', 'a request')} of {facts.get('client_id') or facts.get('connection', 'a client')}"
 
 
-def _listed(kind: Kind, at: _At, chosen: str) -> Place:
+def _listed(kind: EventKind, at: _At, chosen: str) -> Place:
     return place_of(kind, "", at(kind.name, {}), is_chosen=kind.name == chosen)
 
 

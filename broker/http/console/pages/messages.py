@@ -15,7 +15,7 @@ from barnabas.broker.http.console.pages.partition import named
 from barnabas.broker.http.console.pages.producing import TRANSACTIONAL_ID
 from barnabas.broker.http.console.params import NOT_FOUND, Refused, RequestParams, whole
 from barnabas.broker.http.console.queries import records as looking
-from barnabas.broker.http.console.queries.records import SHOWN_MAX, VALUE_BYTES_MAX, Found, Seen
+from barnabas.broker.http.console.queries.records import SHOWN_MAX, VALUE_BYTES_MAX, RecordsPage, Seen
 from barnabas.broker.http.console.rendering import url
 from barnabas.broker.http.console.svg.strip_view import style_of
 from barnabas.broker.runtime.scheduler import Work
@@ -57,7 +57,7 @@ async def _list(observed: Observed, asked: RequestParams) -> Facts:
     if log is None:
         return facts
     first = await observed.in_turns(lambda: _first(log, where, committed))
-    found: Found = await observed.in_turns(lambda: looking.search(log, first, needle, committed=committed))
+    found: RecordsPage = await observed.in_turns(lambda: looking.search(log, first, needle, committed=committed))
     said = {"isolation": isolation, "as": form, "q": needle}
     return facts | {
         "first": first,

@@ -14,7 +14,7 @@ from barnabas.broker.http.console.pages import event_history
 from barnabas.broker.http.console.pages.producing import TRANSACTIONAL_ID
 from barnabas.broker.http.console.params import CONFLICT, NOT_FOUND, Refused, RequestParams
 from barnabas.broker.http.console.queries import transactions as looking
-from barnabas.broker.http.console.queries.transactions import Hold
+from barnabas.broker.http.console.queries.transactions import HeldPartition
 from barnabas.broker.http.console.rendering import url
 from barnabas.broker.http.console.svg.timeline import WIDTH, timeline
 from barnabas.broker.insight.inspection.groups import begin_loading, groups_in_transaction
@@ -115,7 +115,7 @@ async def _one(observed: Observed, asked: RequestParams) -> Facts:
     }
 
 
-def _what_abort_does(txn: Transaction, holds: list[Hold], groups: list[str]) -> list[str]:
+def _what_abort_does(txn: Transaction, holds: list[HeldPartition], groups: list[str]) -> list[str]:
     """Describe the effects of an abort in sentences, before the button is pressed; empty if nothing can be aborted."""
     if txn.state is not TransactionState.ONGOING:
         return []

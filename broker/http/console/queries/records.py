@@ -42,7 +42,7 @@ class Seen(NamedTuple):
     header: BatchHeader
 
 
-class Found(NamedTuple):
+class RecordsPage(NamedTuple):
     """A page of records. next_offset: where to continue, None at the end. is_full: else the search limit is reached."""
 
     records: list[Seen]
@@ -53,7 +53,9 @@ class Found(NamedTuple):
     """Why reading stopped, if the log is damaged."""
 
 
-def search(log: PartitionLog, first: int, needle: str, *, committed: bool, shown_max: int = SHOWN_MAX) -> Steps[Found]:
+def search(
+    log: PartitionLog, first: int, needle: str, *, committed: bool, shown_max: int = SHOWN_MAX
+) -> Steps[RecordsPage]:
     """Return, in steps, the records from an offset on whose key, value, headers or decoded content contain the needle.
 
     committed: as a read_committed consumer sees them; else all, markers included. Raises StorageError.
@@ -85,17 +87,17 @@ def search(log: PartitionLog, first: int, needle: str, *, committed: bool, shown
                     if not needle or _has(seen, record, needle, bytes_wanted):
                         records.append(seen)
                     if len(records) >= shown_max:
-                        return Found(records, offset, looked_at, is_full=True, damage=None)
+                        return RecordsPage(records, offset, looked_at, is_full=True, damage=None)
                     if looked_at >= _RECORDS_LOOKED_AT_MAX or looked_at_bytes >= _BYTES_LOOKED_AT_MAX:
-                        return Found(records, offset, looked_at, is_full=False, damage=None)
+                        return RecordsPage(records, offset, looked_at, is_full=False, damage=None)
                     if looked_at % _RECORDS_IN_A_STEP == 0:
                         yield
             except DecodeError as damage:
-                return Found(records, header.next_offset, looked_at, is_full=False, damage=str(damage))
+                return RecordsPage(records, header.next_offset, looked_at, is_full=False, damage=str(damage))
             offset = header.next_offset
         if offset == before:
             break  # the end, for this isolation level
-    return Found(records, None, looked_at, is_full=False, damage=None)
+    return RecordsPage(records, None, looked_at, is_full=False, damage=None)
 
 
 def _records(batch: bytes) -> Iterator[Record | None]:

@@ -34,7 +34,7 @@ _IDS_IN_A_STEP = 200
 _length = Struct(">h").pack
 
 
-class Hold(NamedTuple):
+class HeldPartition(NamedTuple):
     """A partition of an open transaction, and its waiting readers. Offsets are None if nothing was written yet."""
 
     topic: str
@@ -95,7 +95,7 @@ def until_timeout_ms(txn: Transaction, now_ms: int) -> int | None:
     return txn.start_timestamp_ms + txn.timeout_ms - now_ms
 
 
-def holds(services: Services, txn: Transaction, partitions_max: int) -> Iterator[Hold]:
+def holds(services: Services, txn: Transaction, partitions_max: int) -> Iterator[HeldPartition]:
     """Yield where the transaction may hold readers back: its partitions with open logs, without __consumer_offsets."""
     places = sorted(place for place in txn.partitions if place[0] != CONSUMER_OFFSETS_TOPIC)
     for topic, partition in places[:partitions_max]:
@@ -103,14 +103,14 @@ def holds(services: Services, txn: Transaction, partitions_max: int) -> Iterator
             yield _hold(services, services.partitions.get(topic, partition), txn)
 
 
-def _hold(services: Services, log: PartitionLog, txn: Transaction) -> Hold:
+def _hold(services: Services, log: PartitionLog, txn: Transaction) -> HeldPartition:
     held_back_by = list(log.producers.unstable.items())
     first = next((offset for offset, producer_id in held_back_by if producer_id == txn.producer_id), None)
     is_first = bool(held_back_by) and held_back_by[0][1] == txn.producer_id
     topic, partition = log.topic, log.partition
     groups = sorted(each for each in positions(services, topic, partition) if each.offset < log.high_watermark)
     waiting = services.waiters.parked_on(topic, partition)
-    return Hold(topic, partition, first, log.last_stable_offset, log.high_watermark, is_first, waiting, groups)
+    return HeldPartition(topic, partition, first, log.last_stable_offset, log.high_watermark, is_first, waiting, groups)
 
 
 def history(services: Services, transactional_id: str) -> Steps[list[TransactionChange]]:

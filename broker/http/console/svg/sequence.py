@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from barnabas.broker.http.console.rendering import url
 from barnabas.broker.http.console.svg.steps import COMMIT, FOR_EACH_PARTITION, LIFELINES, READERS, Lifeline, Step
-from barnabas.broker.runtime.events import Kind
+from barnabas.broker.runtime.events import EventKind
 
 WIDTH = 1000
 _TOP, _ROW, _SAID_ROW, _BEFORE_SAID, _BELOW = 62, 36, 32, 8, 10
@@ -93,12 +93,12 @@ class SequenceDrawing(NamedTuple):
     box: tuple[int, int]
 
 
-def may_of(kind: Kind) -> str:
+def may_of(kind: EventKind) -> str:
     """Return the actions that are possible at a step, in words."""
     return "crash or pause" if kind.may_crash and kind.may_pause else "crash" if kind.may_crash else "pause"
 
 
-def place_of(kind: Kind, state: str, marks: Sequence[Mark], *, is_chosen: bool) -> Place:
+def place_of(kind: EventKind, state: str, marks: Sequence[Mark], *, is_chosen: bool) -> Place:
     """Return a step, with the faults armed there. state: of its record; empty for steps without one."""
     shown = sorted(marks, key=lambda mark: not mark.standing_count)[:_MARKS_MAX]
     armed = _cut("; ".join(mark.says for mark in shown))
@@ -125,7 +125,7 @@ def place_of(kind: Kind, state: str, marks: Sequence[Mark], *, is_chosen: bool) 
 
 
 def drawn(
-    points: Mapping[str, Kind], marks: Callable[[Step], Sequence[Mark]], chosen: tuple[str, str]
+    points: Mapping[str, EventKind], marks: Callable[[Step], Sequence[Mark]], chosen: tuple[str, str]
 ) -> SequenceDrawing:
     """Draw the sequence. marks: returns the faults armed at a step. chosen: point and state with the form open."""
     rows: list[DrawnStep | DrawnSaid] = []

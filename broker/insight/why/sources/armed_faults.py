@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from barnabas.broker.control.faults.held import Held
+from barnabas.broker.control.faults.held import HoldReason
 from barnabas.broker.control.faults.model import RequestAction
 from barnabas.broker.insight.why.rules.held import HeldFacts
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 class ArmedFaults:
-    """A `HeldUp` over the broker's faults. Faults that were never used hold nothing up, and are not built."""
+    """A `HeldUpSource` over the broker's faults. Faults that were never used hold nothing up, and are not built."""
 
     def __init__(self, faults: Deferred[Faults]) -> None:
         self._faults = faults
 
     def requests(self) -> Iterator[HeldFacts]:
-        """Implement `HeldUp.requests`."""
+        """Implement `HeldUpSource.requests`."""
         return (each for each in self._every() if each.point is None)
 
     def steps(self) -> Iterator[HeldFacts]:
-        """Implement `HeldUp.steps`."""
+        """Implement `HeldUpSource.steps`."""
         return (each for each in self._every() if each.point is not None)
 
     def _every(self) -> Iterator[HeldFacts]:
@@ -44,7 +44,9 @@ def _facts(armed: Armed, held: HeldUp, now_ms: int) -> HeldFacts:
         fault=armed.name,
         does=_does(held.why, action),
         held_for_ms=now_ms - about.since_ms,
-        left_ms=None if held.until_ms is None or held.why is Held.THROTTLED else max(0, round(held.until_ms - now_ms)),
+        left_ms=None
+        if held.until_ms is None or held.why is HoldReason.THROTTLED
+        else max(0, round(held.until_ms - now_ms)),
         bytes_per_s=action.throttle if isinstance(action, RequestAction) else None,
         api=about.api,
         node=about.node,
@@ -58,7 +60,7 @@ def _facts(armed: Armed, held: HeldUp, now_ms: int) -> HeldFacts:
     )
 
 
-def _does(why: Held, action: object) -> str:
-    if why is Held.UNANSWERED:
+def _does(why: HoldReason, action: object) -> str:
+    if why is HoldReason.UNANSWERED:
         return "drop" if isinstance(action, RequestAction) and action.drop else "lose_answer"
-    return {Held.PAUSED: "pause", Held.DELAYED: "delay", Held.THROTTLED: "throttle"}[why]
+    return {HoldReason.PAUSED: "pause", HoldReason.DELAYED: "delay", HoldReason.THROTTLED: "throttle"}[why]

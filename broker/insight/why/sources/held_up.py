@@ -8,7 +8,7 @@ from typing import Protocol
 from barnabas.broker.insight.why.rules.held import HeldFacts
 
 
-class HeldUp(Protocol):
+class HeldUpSource(Protocol):
     """The source of requests and steps held up by faults."""
 
     def requests(self) -> Iterable[HeldFacts]:
@@ -19,7 +19,7 @@ class HeldUp(Protocol):
 
 
 class NothingHeldUp:
-    """The `HeldUp` of a broker without faults."""
+    """The `HeldUpSource` of a broker without faults."""
 
     def requests(self) -> Iterable[HeldFacts]:
         """Return nothing."""

@@ -29,7 +29,7 @@ from barnabas.broker.security.session.principal import Principal
 from barnabas.protocol.registry import ApiKey
 
 if TYPE_CHECKING:
-    from barnabas.broker.runtime.events.kind import Kind
+    from barnabas.broker.runtime.events.kind import EventKind
     from barnabas.broker.services import Services
 
 CASES_MAX: Final = 20
@@ -148,7 +148,7 @@ def _some(found: Iterator[Any]) -> Iterator[Any]:
         yield each
 
 
-def _lately(services: Services, kind: Kind) -> Iterator[tuple[Facts, int, int]]:
+def _lately(services: Services, kind: EventKind) -> Iterator[tuple[Facts, int, int]]:
     """Yield (facts, count, age in ms), the latest first."""
     now_s = services.events.stopwatch()
     for case in services.events.lately(kind):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from barnabas.broker.insight.why.sources.held_up import NOTHING_HELD_UP, HeldUp
+from barnabas.broker.insight.why.sources.held_up import NOTHING_HELD_UP, HeldUpSource
 from barnabas.broker.insight.why.sources.ring import NO_RING, Ring
 
 if TYPE_CHECKING:
@@ -17,5 +17,5 @@ class WhySources(NamedTuple):
     services: Services
     ring: Ring = NO_RING
     """The history, if it is stored."""
-    held_up: HeldUp = NOTHING_HELD_UP
+    held_up: HeldUpSource = NOTHING_HELD_UP
     """The requests and steps held up by faults, if there are faults."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.cli.doctor import directory
-from barnabas.broker.cli.doctor.finding import Finding
+from barnabas.broker.cli.doctor.finding import CheckResult
 from barnabas.broker.config import load_config
 from barnabas.broker.config.environment import EnvironmentSettings
 from barnabas.broker.metadata.image.framing import Versioned
@@ -21,7 +21,7 @@ from barnabas.storage.disk.files import RealFiles
 from tests.support.files.data_directory import locked, open_catalogue, snapshot
 
 
-def examine(path: Path, cluster_id: str | None = None, **settings: str) -> list[Finding]:
+def examine(path: Path, cluster_id: str | None = None, **settings: str) -> list[CheckResult]:
     """The findings but the room on the disk, and a check that nothing was changed."""
     before = snapshot(path.parent)
     words = [f"log.dirs={path}", *(f"{name.replace('_', '.')}={value}" for name, value in settings.items())]

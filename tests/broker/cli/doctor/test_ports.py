@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from barnabas.broker.cli.doctor import ports
-from barnabas.broker.cli.doctor.finding import Finding
+from barnabas.broker.cli.doctor.finding import CheckResult
 from barnabas.broker.config import BrokerConfig, load_config
 from barnabas.broker.config.environment import EnvironmentSettings
 from barnabas.client.clock import SystemClientClock
@@ -23,7 +23,7 @@ def config(*settings: str, is_container: bool = False) -> BrokerConfig:
     return load_config(settings=settings, environment=EnvironmentSettings({}, {}, None, is_container)).config
 
 
-def examine(*settings: str, is_container: bool = False, timeout_ms: int = PATIENCE_MS) -> dict[str, Finding]:
+def examine(*settings: str, is_container: bool = False, timeout_ms: int = PATIENCE_MS) -> dict[str, CheckResult]:
     found = ports.examine(config(*settings, is_container=is_container), SystemClientClock(), timeout_ms)
     return {each.check: each for each in found}
 

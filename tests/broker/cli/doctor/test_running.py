@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.cli.doctor import running
-from barnabas.broker.cli.doctor.finding import Finding
+from barnabas.broker.cli.doctor.finding import CheckResult
 from barnabas.broker.config import load_config
 from barnabas.broker.metadata.image.topics import NewTopic
 from barnabas.broker.network.bound import bind_listeners
@@ -33,7 +33,7 @@ async def broker(data_dir: Path, *settings: str) -> AsyncIterator[Address]:
         await started.stop()
 
 
-async def examine(*addresses: Address) -> dict[str, Finding]:
+async def examine(*addresses: Address) -> dict[str, CheckResult]:
     found = await asyncio.to_thread(running.examine, addresses, SystemClientClock(), TIMEOUT_MS)
     return {each.check: each for each in found}
 
@@ -71,7 +71,7 @@ async def test_a_port_that_is_mapped_to_another_number_is_explained(tmp_path: Pa
     )
 
 
-def mapped_port(found: Finding) -> str:
+def mapped_port(found: CheckResult) -> str:
     assert found.advice is not None
     return found.advice.rpartition(":")[2]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from barnabas.broker.cli.doctor.finding import Finding, Level
+from barnabas.broker.cli.doctor.finding import CheckResult, Level
 from barnabas.broker.cli.doctor.security import examine
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.metadata.image.image import Image
@@ -22,11 +22,11 @@ STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 def found(
     settings: dict[str, str], now_ms: int = NOW_MS, catalogue: Image | None = None, *, adds_users: bool = False
-) -> list[Finding]:
+) -> list[CheckResult]:
     return examine(BrokerConfig(settings), catalogue, now_ms, adds_users=adds_users)
 
 
-def worst(findings: list[Finding], check: str = "") -> Finding:
+def worst(findings: list[CheckResult], check: str = "") -> CheckResult:
     order = list(Level)
     return max((each for each in findings if each.check.startswith(check)), key=lambda each: order.index(each.level))
 

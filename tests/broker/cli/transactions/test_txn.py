@@ -9,7 +9,7 @@ from barnabas.broker.cli.transactions import txn_words
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.client import transaction_requests
 from barnabas.client.admin.topics import create_topic, delete_topic
-from barnabas.client.admin.transactions import STATES, Hold, TransactionInfo, describe_transactions
+from barnabas.client.admin.transactions import STATES, TransactionHold, TransactionInfo, describe_transactions
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer import Consumer
 from barnabas.client.offsets import READ_COMMITTED
@@ -195,7 +195,7 @@ def test_the_state_is_told_with_what_comes_next(state: str, timeout_ms: int, wor
 
 
 def test_who_stands_behind_another_is_told_whose_fault_it_is() -> None:
-    hold = Hold("t", 0, 20, 10, 40, 30, in_front=8)
+    hold = TransactionHold("t", 0, 20, 10, 40, 30, in_front=8)
     assert "30 offsets held back by producer 8, which stands in front" in txn_words.waiting(hold, 7, 0, MINUTE)
     assert "1 offset held back for 1 min" in txn_words.waiting(hold._replace(held_back=1), 8, 0, MINUTE)
     assert "nobody waits" in txn_words.waiting(hold._replace(held_back=0), 8, 0, MINUTE)

@@ -28,14 +28,14 @@ from barnabas.broker.control.faults.model import (
 )
 from barnabas.broker.control.faults.plan.of_requests import ACTIONS, MATCHES
 from barnabas.broker.control.faults.plan.reading import Known, read_plan
-from barnabas.broker.runtime.events import Kind
+from barnabas.broker.runtime.events import EventKind
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.registry import ApiKey
 
-CRASHABLE = Kind(
+CRASHABLE = EventKind(
     "x.crashable", "a step", ("transactional_id", "partition", "is_commit", "position", "state"), may_crash=True
 )
-BOTH = Kind("x.both", "another step", ("group",), may_crash=True, may_pause=True)
+BOTH = EventKind("x.both", "another step", ("group",), may_crash=True, may_pause=True)
 KNOWN = Known(
     apis={row.key: (row.min_version, row.max_version) for row in API_TABLE},
     nodes=[1, 2],

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from barnabas.broker.control.faults.held import BlockedRequest, Held
+from barnabas.broker.control.faults.held import BlockedRequest, HoldReason
 from barnabas.broker.control.faults.model import (
     FAULTS_MAX,
     Fault,
@@ -82,7 +82,7 @@ async def test_waiting_ends_in_time_and_says_how_far_it_came(registry: FaultRegi
     (armed,) = registry.arm(Plan((fault("a"),)))
     with pytest.raises(NotInTime, match=r"^fault a has fired 0 of 1 times in 0\.01 s$"):
         await registry.wait_fired("a", 1, 0.01)
-    armed.hold(Held.PAUSED, BlockedRequest(0))
+    armed.hold(HoldReason.PAUSED, BlockedRequest(0))
     with pytest.raises(NotInTime, match=r"^1 of 2 stand at fault a after 0\.01 s$"):
         await registry.wait_standing("a", 2, 0.01)
 
@@ -107,15 +107,15 @@ async def test_which_did_not_fire_as_often_as_they_were_to(registry: FaultRegist
 async def test_what_is_held_up_is_let_go_when_a_fault_is_taken_back(registry: FaultRegistry) -> None:
     (armed,) = registry.arm(Plan((fault("a"),)))
     paused, unanswered = (
-        armed.hold(Held.PAUSED, BlockedRequest(0)),
-        armed.hold(Held.UNANSWERED, BlockedRequest(0), 1000),
+        armed.hold(HoldReason.PAUSED, BlockedRequest(0)),
+        armed.hold(HoldReason.UNANSWERED, BlockedRequest(0), 1000),
     )
     assert (armed.standing, registry.release("a")) == (1, 1)
     assert (paused.done(), unanswered.done()) == (True, False)
     registry.disarm("a")
     assert unanswered.done()
     assert not armed.is_holding
-    assert armed.hold(Held.PAUSED, BlockedRequest(0)).done(), "one that is taken back holds nothing up"
+    assert armed.hold(HoldReason.PAUSED, BlockedRequest(0)).done(), "one that is taken back holds nothing up"
 
 
 async def test_a_broker_that_stops_arms_none(registry: FaultRegistry) -> None:

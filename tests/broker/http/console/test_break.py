@@ -4,10 +4,10 @@ import html as entities
 import json
 import re
 
-from barnabas.broker.control.faults.held import BlockedRequest, Held
+from barnabas.broker.control.faults.held import BlockedRequest, HoldReason
 from barnabas.broker.control.faults.plan.of_points import points
 from barnabas.broker.http.console.svg.steps import COMMIT, OTHERS, Step
-from barnabas.broker.runtime.events import KINDS, Kind
+from barnabas.broker.runtime.events import KINDS, EventKind
 from barnabas.broker.runtime.events.events import Facts
 from tests.support.console.world import Console
 from tests.support.inspected_broker import Inspected
@@ -48,7 +48,7 @@ async def test_the_steps_are_in_the_order_in_which_they_are_told(console: Consol
     names = {name for name in points() if name.startswith("transaction.")}
     mine = await world.init("tx")
 
-    def hear(kind: Kind, facts: Facts) -> None:
+    def hear(kind: EventKind, facts: Facts) -> None:
         if kind.name in names:
             told.append((kind.name, facts.get("state", "")))
 
@@ -97,11 +97,12 @@ async def test_a_request_that_stands_is_named_with_its_client(console: Console, 
     await arm(console, {"api": "FindCoordinator"}, "pause")
     armed = world.broker.faults.get().registry.get("torn")
     armed.hold(
-        Held.PAUSED,
+        HoldReason.PAUSED,
         BlockedRequest(0, facts={"api": "FindCoordinator", "client_id": MARKUP, "connection": "10.0.0.1:4"}),
     )
     armed.hold(
-        Held.PAUSED, BlockedRequest(0, facts={"api": "FindCoordinator", "client_id": None, "connection": "10.0.0.1:5"})
+        HoldReason.PAUSED,
+        BlockedRequest(0, facts={"api": "FindCoordinator", "client_id": None, "connection": "10.0.0.1:5"}),
     )
     text = await console.text("/faults")
     assert "FindCoordinator of &lt;i&gt;tx&lt;/i&gt;, FindCoordinator of 10.0.0.1:5 stand here" in text

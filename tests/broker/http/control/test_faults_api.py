@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.control.faults.armed import Armed
-from barnabas.broker.control.faults.held import BlockedRequest, Held
+from barnabas.broker.control.faults.held import BlockedRequest, HoldReason
 from barnabas.broker.http.control.admission import Admission
 from tests.broker.http.control.test_application import Control, check
 from tests.support.worlds.broker import BrokerWorld, settle
@@ -75,7 +75,7 @@ async def test_one_waits_until_somebody_stands_at_a_pause_and_lets_it_go(control
     await arm(control, {**PAUSE, "name": "p"})
     waiting = asyncio.ensure_future(control.ask("GET", f"{PATH}/p?wait_standing=1"))
     await settle()
-    held = armed(control, "p").hold(Held.PAUSED, BlockedRequest(0))
+    held = armed(control, "p").hold(HoldReason.PAUSED, BlockedRequest(0))
     assert (await waiting)[1]["standing"] == 1
     status, found = await control.ask("POST", f"{PATH}/p/release")
     assert (status, found["standing"], held.done()) == (200, 0, True)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.metadata.image.framing import Versioned, decode_record, encode_record
-from barnabas.broker.metadata.image.identity import Identity
+from barnabas.broker.metadata.image.identity import NodeIdentity
 from barnabas.broker.metadata.log.journal import SNAPSHOT_BYTES_MAX
 from barnabas.broker.metadata.log.metadata_log import CatalogueError
 from barnabas.broker.metadata.log.quorum import Quorum, snapshot_footer
@@ -104,7 +104,7 @@ def test_a_directory_that_kafka_4_4_formatted_begins_with_what_its_first_snapsho
     world = CatalogueWorld(is_started=False)
     directory = Directory(Disk(world.files, "/d"), "/d").subdirectory("__cluster_metadata-0")
     directory.create()
-    header = Quorum(Identity(NODE_ID, DIRECTORY_ID)).snapshot_header(0)
+    header = Quorum(NodeIdentity(NODE_ID, DIRECTORY_ID)).snapshot_header(0)
     levels = [("metadata.version", 33), ("transaction.version", 1), ("share.version", 2)]
     first = [FeatureLevelRecord(name=name, feature_level=level) for name, level in levels]
     rows = [NewRecord(None, encode_record(Versioned(record)), (), 0) for record in (*first, USER)]

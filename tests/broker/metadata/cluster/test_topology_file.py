@@ -8,10 +8,10 @@ from barnabas.broker.metadata.cluster.placement import Placement
 from barnabas.broker.metadata.cluster.topology_file import (
     FILE_NAME,
     NOTHING,
-    Kept,
     NodesFile,
     NodesFileError,
     PlacedTopic,
+    TopologyContent,
     read,
 )
 from barnabas.storage.disk.directory import Directory
@@ -42,7 +42,7 @@ def root() -> Directory:
 def test_what_is_written_is_read(root: Directory) -> None:
     assert read(root) == NOTHING
     NodesFile(root, (1, 2)).write({2}, [PlacedTopic(ID, "t", PLACEMENTS)])
-    assert read(root) == Kept((1, 2), frozenset({2}), {TEXT: PLACEMENTS})
+    assert read(root) == TopologyContent((1, 2), frozenset({2}), {TEXT: PLACEMENTS})
     assert root.read(FILE_NAME) == (
         b'{"version":1,"nodes":[1,2],"stopped":[2],"topics":'
         b'{"%b":{"name":"t","partitions":[[[2,1],[1],1],[[2],[2],-1]]}}}\n' % TEXT.encode()

@@ -8,7 +8,7 @@ import pytest
 
 from barnabas.broker.metadata.catalogue import CatalogueError
 from barnabas.broker.metadata.image.framing import Versioned, encode_record
-from barnabas.broker.metadata.image.identity import Identity
+from barnabas.broker.metadata.image.identity import NodeIdentity
 from barnabas.broker.metadata.log.quorum import Quorum
 from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.errors import DecodeError, KafkaError
@@ -296,9 +296,9 @@ def test_the_directory_of_another_node_is_refused(world: CatalogueWorld) -> None
         world.start()
 
 
-def _told_by(*leaders: Identity, with_voters: bool) -> Quorum:
+def _told_by(*leaders: NodeIdentity, with_voters: bool) -> Quorum:
     """What node 1 learns from the epochs of these leaders, each the only voter of its time."""
-    quorum = Quorum(Identity(1, bytes(range(16))))
+    quorum = Quorum(NodeIdentity(1, bytes(range(16))))
     for leader in leaders:
         opening = Quorum(leader).leader_change(with_voters=with_voters)
         for record in iter_records(memoryview(control_batch(opening, timestamp_ms=0))):
@@ -309,7 +309,7 @@ def _told_by(*leaders: Identity, with_voters: bool) -> Quorum:
 @pytest.mark.parametrize("with_voters", [False, True])
 def test_the_last_voters_count(with_voters: bool) -> None:
     """A cluster that was shrunk to one node is that node's, and a node that left is no cluster."""
-    mine, other = Identity(1, bytes(range(16))), Identity(2, bytes(range(1, 17)))
+    mine, other = NodeIdentity(1, bytes(range(16))), NodeIdentity(2, bytes(range(1, 17)))
     _told_by(other, mine, with_voters=with_voters).check()
     with pytest.raises(CatalogueError, match=r"catalogue are (the nodes|node) 2"):
         _told_by(mine, other, with_voters=with_voters).check()

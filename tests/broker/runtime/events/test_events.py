@@ -5,11 +5,11 @@ from asyncio import Future
 
 import pytest
 
-from barnabas.broker.runtime.events import KINDS, Events, Kind
+from barnabas.broker.runtime.events import KINDS, EventKind, Events
 from barnabas.broker.runtime.events.events import Facts
 
-WHAT = Kind("a.b", "something", ("number",))
-PAUSED = Kind("a.c", "something", (), may_pause=True)
+WHAT = EventKind("a.b", "something", ("number",))
+PAUSED = EventKind("a.c", "something", (), may_pause=True)
 
 
 def test_names_are_those_of_the_table() -> None:
@@ -20,10 +20,10 @@ def test_names_are_those_of_the_table() -> None:
 def test_whoever_listens_is_told_in_order_until_they_stop() -> None:
     told: list[tuple[str, str, object]] = []
 
-    def first(kind: Kind, facts: Facts) -> None:
+    def first(kind: EventKind, facts: Facts) -> None:
         told.append(("first", kind.name, facts["number"]))
 
-    def second(kind: Kind, facts: Facts) -> None:
+    def second(kind: EventKind, facts: Facts) -> None:
         told.append(("second", kind.name, facts["number"]))
 
     events = Events()

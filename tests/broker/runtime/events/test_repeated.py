@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from barnabas.broker.runtime.events import Events, Kind
+from barnabas.broker.runtime.events import EventKind, Events
 from barnabas.broker.runtime.events.repeated import CASES_MAX, TEXT_MAX, TOLD_EVERY_S, TOLD_MAX
 
-DENIED = Kind("a.denied", "something", ("who", "peer", "count"))
+DENIED = EventKind("a.denied", "something", ("who", "peer", "count"))
 
 
 class World:

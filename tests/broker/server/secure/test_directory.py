@@ -11,7 +11,7 @@ from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.broker_config import ConfigError
 from barnabas.broker.server.secure.authority import authority_of, is_good, issue, new_authority
 from barnabas.broker.server.secure.directory import (
-    Kept,
+    DirectoryContent,
     Security,
     SecurityError,
     directory_for,
@@ -32,7 +32,7 @@ def opened(path: Path, hosts: list[str] | None = None, now_ms: int = NOW_MS) -> 
     return open_security(str(path), hosts or HOSTS, now_ms, os.urandom)
 
 
-def looked_at(path: Path) -> Kept:
+def looked_at(path: Path) -> DirectoryContent:
     return look(str(path), HOSTS, NOW_MS)
 
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from pyspark_barnabas.sink.encoding.batch_layout import BadRows, Layout
+from pyspark_barnabas.sink.encoding.batch_layout import BadRows, BatchLayout
 from pyspark_barnabas.sink.encoding.plain_rows import PlainEncoder
 
 
 def topics(rows: list[dict[str, Any]], default: str | None) -> list[str]:
     """Of the batches that become of these rows."""
-    layout = Layout(topic=default, compression=0, batch_bytes=700, max_batch_bytes=4096)
+    layout = BatchLayout(topic=default, compression=0, batch_bytes=700, max_batch_bytes=4096)
     encoder = PlainEncoder(layout, lambda topic: 1, lambda: 5)
     names = sorted({name for row in rows for name in row})
     batch = SimpleNamespace(schema=SimpleNamespace(names=names), to_pylist=lambda: rows)

@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from barnabas.logfiles.findings import Finding, Kind
+from barnabas.logfiles.findings import Finding, FindingKind
 from barnabas.protocol.files.names import FileKind, FileState, parse_segment_file, segment_file
 from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import FileRemoved, StorageError
@@ -47,7 +47,7 @@ def replace(replacer: Replacer) -> None:
 
 def defects(world: LogWorld) -> list[Finding]:
     """Holes between segments are what compaction leaves."""
-    return [finding for finding in world.findings() if finding.kind is not Kind.HOLE]
+    return [finding for finding in world.findings() if finding.kind is not FindingKind.HOLE]
 
 
 def states(world: LogWorld) -> set[FileState]:
