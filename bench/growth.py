@@ -17,7 +17,7 @@ import uvloop
 
 from barnabas.broker.coordinator.transaction.decisions.model import InitReply, InitRequest
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
-from barnabas.broker.metadata.catalogue.alterations import Alteration, Operation
+from barnabas.broker.metadata.catalogue.alterations import Alteration, AlterConfigOp
 from barnabas.broker.metadata.image.image import TOPIC_RESOURCE
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -52,7 +52,7 @@ def _now_ms() -> int:
 def _topic(bench: Bench) -> str:
     """Create a log that has a few segments already: a log with only the active one is another case."""
     name = bench.topic()
-    setting = Alteration("segment.bytes", Operation.SET, str(SEGMENT_BYTES))
+    setting = Alteration("segment.bytes", AlterConfigOp.SET, str(SEGMENT_BYTES))
     bench.broker.catalogue.alter_configs(TOPIC_RESOURCE, name, [setting])
     for _ in range(BEGINNING):
         bench.send(produce(name, batch(1, 1000)))

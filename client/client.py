@@ -16,7 +16,7 @@ from barnabas.client.connections.connection import BrokerConnection, LogIn
 from barnabas.client.connections.retries import retry
 from barnabas.client.errors import ConnectionFailed, raise_for
 from barnabas.client.metadata import NOTHING_KNOWN, ClusterInfo, Leaders, TopicPartition, read_metadata
-from barnabas.client.network import Network, SystemNetwork
+from barnabas.client.network import ClientNetwork, SystemNetwork
 from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
@@ -48,7 +48,7 @@ class Client:
         client_id: str | None = "barnabas-client",
         timeout_ms: int = _REQUEST_TIMEOUT_MS,
         clock: ClientClock | None = None,
-        network: Network | None = None,
+        network: ClientNetwork | None = None,
         security: SecuritySettings | None = None,
     ) -> None:
         self.client_id = client_id
@@ -59,7 +59,7 @@ class Client:
             from barnabas.client.security.sasl import Authenticator
 
             self._log_in = Authenticator(security.sasl, self.clock).authenticate
-        self.network: Network = network or _network(security)
+        self.network: ClientNetwork = network or _network(security)
         self.cluster: ClusterInfo = NOTHING_KNOWN
         self._bootstrap = parse_addresses(bootstrap) if isinstance(bootstrap, str) else list(bootstrap)
         self._connections: dict[tuple[Address, str], BrokerConnection] = {}
@@ -221,7 +221,7 @@ class Client:
         return connection
 
 
-def _network(security: SecuritySettings | None) -> Network:
+def _network(security: SecuritySettings | None) -> ClientNetwork:
     if security is None or security.tls is None:
         return SystemNetwork()
     from barnabas.client.security.tls_network import TlsNetwork

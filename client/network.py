@@ -28,7 +28,7 @@ class Socket(Protocol):
         """Close the socket; may be called twice."""
 
 
-class Network(Protocol):
+class ClientNetwork(Protocol):
     """The source of the client's connections."""
 
     def connect(self, address: tuple[str, int], timeout_s: float) -> Socket:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _CONSOLE_BODY_BYTES_MAX = 1 << 20  # of a form, which may contain a record
 
 
-class Observed(Protocol):
+class ConsoleContext(Protocol):
     """The parts of a broker that its pages use."""
 
     services: Services
@@ -48,13 +48,13 @@ class Observed(Protocol):
         """Return why clients cannot work with it now, or None."""
 
 
-def awaited(broker: Observed) -> list[str]:
+def awaited(broker: ConsoleContext) -> list[str]:
     """Return what clients may wait for although the broker can be used, in words."""
     recovering = broker.recovery.progress
     return [*broker.services.room.full_reasons, *([] if recovering is None else [str(recovering)])]
 
 
-def _control(broker: Observed, admission: Admission) -> Mounted:
+def _control(broker: ConsoleContext, admission: Admission) -> Mounted:
     from barnabas.broker.http.asgi import Mounted
     from barnabas.broker.http.control.application import application
     from barnabas.broker.http.control.clock_api import clock_room
@@ -76,7 +76,7 @@ def _control(broker: Observed, admission: Admission) -> Mounted:
     return Mounted(b"/control", application(rooms, admission), BODY_BYTES_MAX)
 
 
-def _console(broker: Observed, clock: Clock, control: Admission | None, *, is_guarded: bool) -> Mounted:
+def _console(broker: ConsoleContext, clock: Clock, control: Admission | None, *, is_guarded: bool) -> Mounted:
     """Mount the console, which is loaded at its first request."""
     from barnabas.broker.http.asgi import Mounted
 
@@ -90,7 +90,7 @@ def _console(broker: Observed, clock: Clock, control: Admission | None, *, is_gu
             )
         if application is None:
             from barnabas.broker.http.console.application import application as made
-            from barnabas.broker.http.console.console_context import Observed
+            from barnabas.broker.http.console.console_context import ConsoleContext
             from barnabas.broker.http.control.admission import Admission
             from barnabas.broker.insight.why.sources.armed_faults import ArmedFaults
             from barnabas.broker.insight.why.sources.trace_ring import TraceRing
@@ -100,7 +100,7 @@ def _console(broker: Observed, clock: Clock, control: Admission | None, *, is_gu
             told = broker.unready_reason, lambda: awaited(broker)
             history = None if control is None else broker.history.get()
             why = None if history is None else Why(broker.services, TraceRing(history), ArmedFaults(broker.faults))
-            observed = Observed(*asked, *told, clock, may_change=control is not None, history=history, why=why)
+            observed = ConsoleContext(*asked, *told, clock, may_change=control is not None, history=history, why=why)
             application = made(observed, Admission(is_guarded=True) if is_guarded else control or Admission())
         await application(scope, receive, send)
 
@@ -108,7 +108,7 @@ def _console(broker: Observed, clock: Clock, control: Admission | None, *, is_gu
 
 
 async def open_http(
-    broker: Observed,
+    broker: ConsoleContext,
     meter: Meter,
     sockets: Sequence[socket.socket],
     network: Network,

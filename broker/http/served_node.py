@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from barnabas.broker.api.authentication.sasl_listener import SaslListener
     from barnabas.broker.network.bound import BoundAddress
-    from barnabas.broker.network.listener import Listener
+    from barnabas.broker.network.listener import SocketServer
 
 
 class ServedNode(Protocol):
@@ -17,7 +17,7 @@ class ServedNode(Protocol):
     doors: Mapping[str, SaslListener]
     """By the names of its listeners that speak SASL."""
     bound: Sequence[BoundAddress]
-    listener: Listener
+    listener: SocketServer
 
     @property
     def node_id(self) -> int:

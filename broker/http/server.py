@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from barnabas.broker.http.connection import HttpConnection
     from barnabas.broker.http.pages import Pages
     from barnabas.broker.http.secured import HttpSecurity
-    from barnabas.broker.network.network import Listening, Network
+    from barnabas.broker.network.network import ListeningSocket, Network
     from barnabas.broker.runtime.clock import Clock
 
 _log = logger("http")
@@ -42,7 +42,7 @@ class HttpServer:
         self._security = security
         self.is_closing = False
         self._connections: dict[HttpConnection, None] = {}
-        self._listening: list[Listening] = []
+        self._listening: list[ListeningSocket] = []
         self._crowding = Seldom(_log.warning)
 
     async def listen(self, sockets: Sequence[socket.socket], network: Network) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from barnabas.broker.api.dispatch import Dispatcher
     from barnabas.broker.network.admission.connection_quotas import ConnectionQuotas, Entering
     from barnabas.broker.network.advertised import AdvertisedAddress
-    from barnabas.broker.network.network import Listening, Network
+    from barnabas.broker.network.network import ListeningSocket, Network
     from barnabas.broker.network.tls.tls_memory import TlsContextSource, TlsMemory
     from barnabas.broker.runtime.clock import Clock, Timer
 
@@ -43,11 +43,11 @@ _BACKLOG = 1024
 _SWEEPS_PER_IDLE_TIME = 4
 
 
-def _no_entrance(_: Listener) -> None:
+def _no_entrance(_: SocketServer) -> None:
     """Return no quotas: all connections are admitted."""
 
 
-class Listener:
+class SocketServer:
     """All sockets of one node, and what its connections share."""
 
     def __init__(
@@ -61,7 +61,7 @@ class Listener:
         connections_idle_ms_max: int,
         sockets_max: int = sys.maxsize,
         events: Events | None = None,
-        find_entrance: Callable[[Listener], ConnectionQuotas | None] = _no_entrance,
+        find_entrance: Callable[[SocketServer], ConnectionQuotas | None] = _no_entrance,
     ) -> None:
         """Listen on no socket yet. `sockets_max`: the number of connections that there are descriptors for.
 
@@ -89,7 +89,7 @@ class Listener:
         self._find_entrance = find_entrance
         self._entrance: ConnectionQuotas | None = None
         self.turn = ResponseBatch(self.loop, self._connections)
-        self._listening: list[Listening] = []
+        self._listening: list[ListeningSocket] = []
         self._is_over = False
         """Whether no new connections are accepted, also on sockets that are about to listen."""
         self._all_gone: asyncio.Event | None = None

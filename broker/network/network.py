@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from barnabas.broker.network.descriptor import Send
 
 
-class Listening(Protocol):
+class ListeningSocket(Protocol):
     """A socket on which connections are accepted."""
 
     def close(self) -> None:
@@ -36,7 +36,7 @@ class Network(Protocol):
 
     async def listen(
         self, sock: socket.socket, connection: Callable[[], asyncio.BaseProtocol], *, backlog: int
-    ) -> Listening:
+    ) -> ListeningSocket:
         """Accept connections on a bound socket; `connection` makes the protocol of each."""
 
     def bind_again(self, given_back: Sequence[BoundAddress]) -> list[BoundAddress]:
@@ -55,7 +55,7 @@ class LoopNetwork:
 
     async def listen(
         self, sock: socket.socket, connection: Callable[[], asyncio.BaseProtocol], *, backlog: int
-    ) -> Listening:
+    ) -> ListeningSocket:
         return await asyncio.get_running_loop().create_server(connection, sock=sock, backlog=backlog)
 
     def bind_again(self, given_back: Sequence[BoundAddress]) -> list[BoundAddress]:

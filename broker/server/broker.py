@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from barnabas.broker.http.control.admission import Admission
     from barnabas.broker.http.secured import HttpSecurity
     from barnabas.broker.http.server import HttpServer
-    from barnabas.broker.network.listener import Listener
+    from barnabas.broker.network.listener import SocketServer
     from barnabas.broker.server.tls import Tls
     from barnabas.storage.directories.log_directories import LogDirectories
 
@@ -197,7 +197,7 @@ class Broker:
         return open_faults(self.members, *parts, may_crash=owns_process)
 
     @property
-    def listener(self) -> Listener:
+    def listener(self) -> SocketServer:
         """The listener that accepts the first node's connections."""
         return self.members[0].listener
 

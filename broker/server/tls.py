@@ -14,7 +14,7 @@ from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.broker_config import ConfigError
 from barnabas.broker.config.sasl.listener_settings import ListenerSettings
 from barnabas.broker.runtime.log_lines import line, logger
-from barnabas.broker.security.tls.endpoint import Made, TlsEndpoint, make, state_of_files
+from barnabas.broker.security.tls.endpoint import TlsContext, TlsEndpoint, make, state_of_files
 from barnabas.broker.security.tls.replacing import check_replacement
 from barnabas.broker.security.tls.settings import TlsSettings, read_settings
 from barnabas.protocol.security.listener_protocols import SASL_SSL
@@ -35,7 +35,7 @@ class Tls:
         """Create the endpoints. Raise ConfigError, a sentence, for a listener that could not accept any client."""
         self.endpoints: dict[str, TlsEndpoint] = {}
         self._config = config
-        self._tried: dict[str, Made] = {}
+        self._tried: dict[str, TlsContext] = {}
         """The stores made for requested settings, until they are in force."""
         self._refused_files: dict[str, tuple[object, ...]] = {}
         """The states of files that were reported as unusable."""
@@ -91,7 +91,7 @@ class Tls:
             looking = loop.run_in_executor(None, self._changed)
             looking.add_done_callback(done)
 
-        def done(looking: asyncio.Future[dict[str, Made | StoreError]]) -> None:
+        def done(looking: asyncio.Future[dict[str, TlsContext | StoreError]]) -> None:
             if self._timer is not None:
                 self._take(looking.result())
                 self._timer = clock.call_later(LOOK_MS, look)
@@ -107,9 +107,9 @@ class Tls:
         self._timer.cancel()
         self._timer = None
 
-    def _changed(self) -> dict[str, Made | StoreError]:
+    def _changed(self) -> dict[str, TlsContext | StoreError]:
         """Return the new stores of files that have changed. Runs in a thread: changes nothing here."""
-        found: dict[str, Made | StoreError] = {}
+        found: dict[str, TlsContext | StoreError] = {}
         for name, endpoint in self.endpoints.items():
             made = endpoint.made
             files = state_of_files(made.settings)
@@ -121,22 +121,22 @@ class Tls:
                 found[name] = wrong
         return found
 
-    def _take(self, changed: dict[str, Made | StoreError]) -> None:
+    def _take(self, changed: dict[str, TlsContext | StoreError]) -> None:
         for name, found in changed.items():
-            if isinstance(found, Made):
+            if isinstance(found, TlsContext):
                 if found.settings == self.endpoints[name].made.settings:  # else they have changed meanwhile
                     self._put_in_force(name, found)
             else:
                 self._refused_files[name] = state_of_files(self.endpoints[name].made.settings)
                 _log.error(line("changed TLS stores not used", listener=name, reason=str(found)))
 
-    def _put_in_force(self, name: str, made: Made) -> None:
+    def _put_in_force(self, name: str, made: TlsContext) -> None:
         self.endpoints[name].put_in_force(made)
         self._refused_files.pop(name, None)
         _log.info(line("TLS stores loaded", listener=name))
 
 
-def _replacement(old: Made, settings: TlsSettings) -> Made:
+def _replacement(old: TlsContext, settings: TlsSettings) -> TlsContext:
     """Make the stores for other settings or files. Raise StoreError if they are invalid or may not replace the old."""
     made = make(settings)
     check_replacement(settings, made.stores, old.stores)

@@ -19,7 +19,7 @@ from barnabas.client.addresses import Address
 from barnabas.client.clock import ClientClock, Deadline, SystemClientClock
 from barnabas.client.connections.versions import VersionRange, choose_version
 from barnabas.client.errors import AuthenticationFailed, ConnectionFailed, raise_for
-from barnabas.client.network import Network, Socket, SystemNetwork
+from barnabas.client.network import ClientNetwork, Socket, SystemNetwork
 from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.connection.client import ClientConnection, ConnectionBroken
 from barnabas.protocol.errors import ErrorCode
@@ -45,11 +45,11 @@ class BrokerConnection:
         address: Address,
         client_id: str | None,
         deadline: Deadline,
-        network: Network | None = None,
+        network: ClientNetwork | None = None,
         log_in: LogIn | None = None,
     ) -> None:
         self.address = address
-        self.network: Network = network or SystemNetwork()
+        self.network: ClientNetwork = network or SystemNetwork()
         self._protocol = ClientConnection(client_id)
         self._buffer = memoryview(bytearray(_RECEIVE_BYTES))
         self.socket = _connect(self.network, address, deadline)
@@ -223,7 +223,7 @@ def wait_for_answer(connections: Sequence[BrokerConnection], timeout_s: float) -
     return connections[0].network.wait([each.socket for each in connections], timeout_s)
 
 
-def _connect(network: Network, address: Address, deadline: Deadline) -> Socket:
+def _connect(network: ClientNetwork, address: Address, deadline: Deadline) -> Socket:
     try:
         return network.connect(address, max(deadline.left_s, 0.001))
     except TimeoutError:

@@ -28,7 +28,7 @@ from barnabas.client.consume.heartbeats import (
     TopicIdPartition,
     assigned,
 )
-from barnabas.client.consume.member_states import IN_GROUP, MemberEvent, MemberState, next_state
+from barnabas.client.consume.member_states import IN_GROUP, ConsumerMemberState, MemberEvent, next_state
 from barnabas.client.consume.membership import Assignment
 from barnabas.client.consume.rebalances import is_through, one_group
 from barnabas.client.errors import UnsupportedByBroker, raise_for
@@ -90,7 +90,7 @@ class ConsumerMembership:
         self._names: dict[bytes, str] = {}
         self._failure: KafkaError | None = None
         self._pauses_ms = backoffs_ms()  # between being fenced and joining again, in a row
-        self.state = MemberState.UNSUBSCRIBED
+        self.state = ConsumerMemberState.UNSUBSCRIBED
         self._is_confirmed = False  # an empty assignment is, after a second response without another one
         self._next_question = client.deadline(0)  # when to request again whether the rebalance is complete
         self.next_heartbeat = client.deadline(0)
@@ -111,7 +111,7 @@ class ConsumerMembership:
     @property
     def to_reconcile(self) -> Assignment | None:
         """The assignment to reconcile; also if some topics have no names yet and the others need a change."""
-        if self.state is not MemberState.RECONCILING:
+        if self.state is not ConsumerMemberState.RECONCILING:
             return None
         named = self._named_target()
         if named.keys() == self._owned.keys():
@@ -121,7 +121,7 @@ class ConsumerMembership:
 
     def is_settled(self) -> bool:
         """Return whether the group is settled. Requests it: partitions may still come from a lost member."""
-        if self.state is not MemberState.STABLE or not self._is_confirmed or not self._next_question.is_over:
+        if self.state is not ConsumerMemberState.STABLE or not self._is_confirmed or not self._next_question.is_over:
             return False
         is_settled = self._is_rebalance_over()
         if not is_settled:
@@ -132,10 +132,10 @@ class ConsumerMembership:
         """Join or send a heartbeat."""
         if self._failure is not None:
             raise self._failure
-        if self.state is MemberState.UNSUBSCRIBED:
+        if self.state is ConsumerMemberState.UNSUBSCRIBED:
             self._move(MemberEvent.SUBSCRIBED)
             self._make_topics()
-        elif self.state is MemberState.FENCED:
+        elif self.state is ConsumerMemberState.FENCED:
             self._client.clock.sleep(next(self._pauses_ms) / 1000)
             self._move(MemberEvent.RELEASED)
         self._heartbeat()
@@ -176,9 +176,9 @@ class ConsumerMembership:
 
     def leave(self) -> None:
         """Leave the group. A static member's partitions are reserved until its session ends."""
-        if self.state in (MemberState.UNSUBSCRIBED, MemberState.FATAL):
+        if self.state in (ConsumerMemberState.UNSUBSCRIBED, ConsumerMemberState.FATAL):
             return
-        was_fenced = self.state is MemberState.FENCED
+        was_fenced = self.state is ConsumerMemberState.FENCED
         self._forget(MemberEvent.CLOSED)
         if was_fenced:
             return
@@ -223,7 +223,7 @@ class ConsumerMembership:
         try:
             return self._ask()
         except KafkaError as error:
-            is_held = self.state is MemberState.JOINING and error.code is ErrorCode.UNRELEASED_INSTANCE_ID
+            is_held = self.state is ConsumerMemberState.JOINING and error.code is ErrorCode.UNRELEASED_INSTANCE_ID
             if not is_held or not self._has_released():
                 raise
         return self._ask()

@@ -12,7 +12,7 @@ from enum import Enum, auto
 from types import MappingProxyType
 
 
-class MemberState(Enum):
+class ConsumerMemberState(Enum):
     """The state of a member."""
 
     UNSUBSCRIBED = "in no group"
@@ -43,12 +43,12 @@ class MemberEvent(Enum):
     CLOSED = auto()
 
 
-_S, _E = MemberState, MemberEvent
+_S, _E = ConsumerMemberState, MemberEvent
 
 _ANSWERS = {_E.ASSIGNED: _S.RECONCILING, _E.AGREED: _S.STABLE}
 _ENDS = {_E.WAS_FENCED: _S.FENCED, _E.FAILED: _S.FATAL, _E.CLOSED: _S.LEAVING}
 
-TRANSITIONS: Mapping[MemberState, Mapping[MemberEvent, MemberState]] = MappingProxyType(
+TRANSITIONS: Mapping[ConsumerMemberState, Mapping[MemberEvent, ConsumerMemberState]] = MappingProxyType(
     {
         _S.UNSUBSCRIBED: {_E.SUBSCRIBED: _S.JOINING},
         _S.JOINING: {**_ANSWERS, **_ENDS},
@@ -61,11 +61,11 @@ TRANSITIONS: Mapping[MemberState, Mapping[MemberEvent, MemberState]] = MappingPr
     }
 )
 
-IN_GROUP = frozenset({MemberState.RECONCILING, MemberState.ACKNOWLEDGING, MemberState.STABLE})
+IN_GROUP = frozenset({ConsumerMemberState.RECONCILING, ConsumerMemberState.ACKNOWLEDGING, ConsumerMemberState.STABLE})
 """The states in which a member may read and commit."""
 
 
-def next_state(state: MemberState, event: MemberEvent) -> MemberState:
+def next_state(state: ConsumerMemberState, event: MemberEvent) -> ConsumerMemberState:
     """Return the state after an event. AssertionError if it cannot happen there."""
     following = TRANSITIONS[state].get(event)
     assert following is not None, f"{event.name} cannot happen in {state.name}"

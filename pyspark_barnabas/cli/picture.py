@@ -97,7 +97,7 @@ class RunLine(NamedTuple):
     taken_over_by: RunToken | None
 
 
-class OpenTransaction(NamedTuple):
+class PendingTransaction(NamedTuple):
     """A transaction that is not ended, and the decided batch that it belongs to; None if it is of no decided batch."""
 
     info: TransactionInfo
@@ -166,7 +166,7 @@ def newer_token(look: Look) -> RunToken | None:
     return None if holder is not None and holder.run == token else token
 
 
-def open_transactions(look: Look) -> list[OpenTransaction]:
+def open_transactions(look: Look) -> list[PendingTransaction]:
     """Return the open transactions under the prefix, the oldest first."""
     ledger = look.ledger
     unsettled = [each for each in ledger.records if isinstance(each, Decided) and not ledger.is_settled(each)]
@@ -175,5 +175,5 @@ def open_transactions(look: Look) -> list[OpenTransaction]:
         if info.state in OPEN_STATES:
             mine = PreparedTransaction(info.transactional_id, info.producer_id, info.producer_epoch)
             decision = next((each for each in unsettled if mine in each.transactions), None)
-            found.append(OpenTransaction(info, decision))
+            found.append(PendingTransaction(info, decision))
     return found

@@ -7,7 +7,7 @@ from typing import Any
 
 from barnabas.client.admin.transactions import TransactionHold
 from barnabas.protocol.log_records.transaction_states import NO_TIMEOUT_MS
-from pyspark_barnabas.cli.picture import BatchLine, Look, OpenTransaction, RunLine, batches, newer_token, runs
+from pyspark_barnabas.cli.picture import BatchLine, Look, PendingTransaction, RunLine, batches, newer_token, runs
 from pyspark_barnabas.cli.picture import open_transactions as open_ones
 
 
@@ -58,7 +58,7 @@ def batch_line(line: BatchLine) -> str:
     return text
 
 
-def transaction_line(each: OpenTransaction, now_ms: int) -> str:
+def transaction_line(each: PendingTransaction, now_ms: int) -> str:
     """Describe a transaction with its age, its end, and what may be done about it."""
     info = each.info
     text = f"{info.transactional_id}  {info.state} for {duration(now_ms - info.start_timestamp_ms)}"
@@ -127,7 +127,7 @@ def _batch_facts(line: BatchLine) -> dict[str, Any]:
     }
 
 
-def _transaction_facts(each: OpenTransaction, look: Look) -> dict[str, Any]:
+def _transaction_facts(each: PendingTransaction, look: Look) -> dict[str, Any]:
     info = each.info
     holds = None if look.holds is None else look.holds.get(info.transactional_id, ())
     return {

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from barnabas.protocol.records.batch import BatchHeader
 
 
-class Retention(IntEnum):
+class BatchRetention(IntEnum):
     """The state of a batch if none of its records is retained, and whether its records are read at all."""
 
     DELETE = 0  # removed without reading its records
@@ -19,7 +19,7 @@ class Retention(IntEnum):
     RETAIN_EMPTY = 2
 
 
-class Outcome(IntEnum):
+class BatchOutcome(IntEnum):
     """The result of cleaning one batch."""
 
     DROPPED = 0
@@ -37,22 +37,22 @@ class LastRecord(NamedTuple):
 
 _RETENTIONS: Final = {
     # (is the last of its producer or of the log, records are discarded)
-    (False, False): Retention.DELETE_EMPTY,
-    (False, True): Retention.DELETE,
-    (True, False): Retention.RETAIN_EMPTY,
-    (True, True): Retention.RETAIN_EMPTY,
+    (False, False): BatchRetention.DELETE_EMPTY,
+    (False, True): BatchRetention.DELETE,
+    (True, False): BatchRetention.RETAIN_EMPTY,
+    (True, True): BatchRetention.RETAIN_EMPTY,
 }
 
 _OUTCOMES: Final = {
     # (some record is retained, all are and no horizon must be set, an empty batch is retained)
-    (False, False, False): Outcome.DROPPED,
-    (False, True, False): Outcome.DROPPED,  # it was empty before
-    (False, False, True): Outcome.EMPTIED,
-    (False, True, True): Outcome.EMPTIED,
-    (True, False, False): Outcome.REWRITTEN,
-    (True, False, True): Outcome.REWRITTEN,
-    (True, True, False): Outcome.VERBATIM,
-    (True, True, True): Outcome.VERBATIM,
+    (False, False, False): BatchOutcome.DROPPED,
+    (False, True, False): BatchOutcome.DROPPED,  # it was empty before
+    (False, False, True): BatchOutcome.EMPTIED,
+    (False, True, True): BatchOutcome.EMPTIED,
+    (True, False, False): BatchOutcome.REWRITTEN,
+    (True, False, True): BatchOutcome.REWRITTEN,
+    (True, True, False): BatchOutcome.VERBATIM,
+    (True, True, True): BatchOutcome.VERBATIM,
 }
 
 
@@ -72,7 +72,7 @@ def discards_records(header: BatchHeader, can_discard: bool, now_ms: int) -> boo
     return can_discard and header.has_delete_horizon and header.base_timestamp <= now_ms
 
 
-def retention(tells_an_end: bool, discards: bool) -> Retention:
+def retention(tells_an_end: bool, discards: bool) -> BatchRetention:
     """Return the state of a batch if no record of it is retained."""
     return _RETENTIONS[tells_an_end, discards]
 
@@ -87,6 +87,6 @@ def sets_horizon(header: BatchHeader, has_tombstone: bool, is_useless_marker: bo
     return (has_tombstone or is_useless_marker) and not header.has_delete_horizon
 
 
-def outcome(kept: int, records_count: int, gets_horizon: bool, kind: Retention) -> Outcome:
+def outcome(kept: int, records_count: int, gets_horizon: bool, kind: BatchRetention) -> BatchOutcome:
     """Return the result for a batch of which `kept` records are retained."""
-    return _OUTCOMES[kept > 0, kept == records_count and not gets_horizon, kind == Retention.RETAIN_EMPTY]
+    return _OUTCOMES[kept > 0, kept == records_count and not gets_horizon, kind == BatchRetention.RETAIN_EMPTY]

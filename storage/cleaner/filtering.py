@@ -13,7 +13,7 @@ from typing import Final
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.rewriting import NO_HORIZON, Rewriting, delete_horizon_of, empty_batch
 from barnabas.protocol.records.rows import Row, row_pieces
-from barnabas.storage.cleaner.decisions import Outcome, Retention, keeps_tombstones, outcome, sets_horizon
+from barnabas.storage.cleaner.decisions import BatchOutcome, BatchRetention, keeps_tombstones, outcome, sets_horizon
 from barnabas.storage.cleaner.offset_map import OffsetMap
 from barnabas.storage.cleaner.results import Tally
 
@@ -50,10 +50,10 @@ class BatchFilter:
         self._max_timestamp = NO_HORIZON
 
     def steps(
-        self, batch: bytes, header: BatchHeader, kind: Retention, discards: bool, is_useless_marker: bool
+        self, batch: bytes, header: BatchHeader, kind: BatchRetention, discards: bool, is_useless_marker: bool
     ) -> Generator[int, None, Filtered | None]:
         """Return the filtered batch, None if nothing is left. Pauses between pieces of it. DecodeError on damage."""
-        if kind == Retention.DELETE:
+        if kind == BatchRetention.DELETE:
             return None
         tally = self._tally
         tally.messages_read += header.records_count
@@ -79,11 +79,11 @@ class BatchFilter:
         tally.messages_written += kept
         gets_horizon = sets_horizon(header, self._has_tombstone, is_useless_marker)
         result = outcome(kept, header.records_count, gets_horizon, kind)
-        if result == Outcome.DROPPED:
+        if result == BatchOutcome.DROPPED:
             return None
-        if result == Outcome.EMPTIED:
+        if result == BatchOutcome.EMPTIED:
             return header, empty_batch(header), header.max_timestamp
-        if result == Outcome.VERBATIM:
+        if result == BatchOutcome.VERBATIM:
             return header, batch, self._max_timestamp if header.lacks_max_timestamp else header.max_timestamp
         rewriting = Rewriting(header, self._horizon_ms if gets_horizon else delete_horizon_of(header))
         if held_bytes <= HELD_BYTES:

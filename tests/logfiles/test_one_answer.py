@@ -12,7 +12,7 @@ from barnabas.logfiles.segment_check import check_segment
 from barnabas.logfiles.walk import Damage
 from barnabas.protocol.files.checkpoints import encode_offsets
 from barnabas.protocol.files.names import LEADER_EPOCH_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
-from pyspark_barnabas.source.segments.splits import OffsetRange, plan, whole_segments
+from pyspark_barnabas.source.segments.splits import OffsetBounds, plan, whole_segments
 from pyspark_barnabas.source.segments.stretches import read_stretches
 from tests.support.files.damage import WAYS, Way, write_sound_log
 
@@ -36,14 +36,14 @@ def told_by_verify(path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int,
 def told_by_findings(path: Path) -> list[Finding]:
     """What the tasks of `content=findings` find, one for each segment."""
     layout = read_layout(str(path), lambda topic, partition: True)
-    pieces = whole_segments([(files, OffsetRange()) for files in layout])
+    pieces = whole_segments([(files, OffsetBounds()) for files in layout])
     return [finding for piece in pieces for finding in check_segment(piece.files, piece.segment)]
 
 
 def told_by_rows(path: Path) -> list[tuple[int, str]]:
     """The damaged stretches among the rows of `content=records` and `content=batches`."""
     layout = read_layout(str(path), lambda topic, partition: True)
-    parts = plan([(files, OffsetRange()) for files in layout], split_bytes=1 << 30, parts_min=1)
+    parts = plan([(files, OffsetBounds()) for files in layout], split_bytes=1 << 30, parts_min=1)
     stretches = (
         stretch
         for part in parts

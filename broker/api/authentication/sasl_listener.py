@@ -33,7 +33,7 @@ class Keys(Protocol):
 
 
 @dataclass(slots=True)
-class Outcomes:
+class AuthenticationCounts:
     """The number of authentications by outcome."""
 
     let_in: int = 0
@@ -65,7 +65,7 @@ class SaslListener:
     keys: Keys | None = None
     """Present where tokens are signed."""
     events: Events = field(default_factory=Events)
-    outcomes: Outcomes = field(default_factory=Outcomes)
+    outcomes: AuthenticationCounts = field(default_factory=AuthenticationCounts)
 
     def tell_let_in(self, client: RequestConnection, mechanism: str, *, again: bool) -> None:
         """Report that a client has authenticated, or re-authenticated (`again`)."""

@@ -26,7 +26,7 @@ _TIMEOUT_S = 10.0
 _EVERY_INTERFACE = ("", "0.0.0.0", "::")  # nosec B104 - nothing listens here
 
 
-class Listening(NamedTuple):
+class BrokerAddresses(NamedTuple):
     """The client addresses of a broker, by protocol, and the id of its cluster."""
 
     cluster_id: str
@@ -79,7 +79,7 @@ def http_of(client: Client, settings: ClientSettings | None, token: str | None) 
     return http
 
 
-def _listening(http: str, settings: ClientSettings | None, token: str | None = None) -> Listening:
+def _listening(http: str, settings: ClientSettings | None, token: str | None = None) -> BrokerAddresses:
     """Return the client addresses of the broker that serves HTTP there. OSError, UsageError."""
     with answered(http, settings, _PATH, token=token, timeout_s=_TIMEOUT_S) as answer:
         status, text = answer.status, answer.read()
@@ -94,4 +94,4 @@ def _listening(http: str, settings: ClientSettings | None, token: str | None = N
     for each in listeners:
         address = Address(each["host"] or own_host, each["port"])
         addresses.setdefault(each["protocol"], []).append(address)
-    return Listening(cluster_id, addresses)
+    return BrokerAddresses(cluster_id, addresses)

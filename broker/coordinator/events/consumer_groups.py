@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from barnabas.broker.coordinator.events.members import rebalance_why, tell_gone, tell_joined
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
-from barnabas.broker.coordinator.group.decisions.consumer.model import GroupState, Member
+from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerGroupMember, GroupState
 from barnabas.broker.coordinator.group.decisions.consumer.records import ConsumerRecord
 from barnabas.broker.coordinator.group.decisions.kinds import AnyRecord
 from barnabas.broker.runtime.events import kinds
@@ -23,7 +23,7 @@ class ConsumerSeen(NamedTuple):
 
     was_settled: bool
     joined: tuple[str, ...]
-    gone: tuple[Member, ...]
+    gone: tuple[ConsumerGroupMember, ...]
     epoch: int | None
     target_epoch: int | None
 
@@ -35,7 +35,7 @@ def consumer_seen(group: ConsumerGroup | None, records: Sequence[AnyRecord]) -> 
         return None
     members = {} if group is None else group.members
     joined: dict[str, None] = {}
-    gone: dict[str, Member] = {}
+    gone: dict[str, ConsumerGroupMember] = {}
     epoch, target_epoch = None, None
     for key, value, _ in own:
         if isinstance(key, log.ConsumerGroupMemberMetadataKey):
@@ -57,7 +57,7 @@ def consumer_happened(
     group_id: str,
     seen: ConsumerSeen,
     group: ConsumerGroup | None,
-    session_timeout_of: Callable[[Member], int],
+    session_timeout_of: Callable[[ConsumerGroupMember], int],
 ) -> None:
     """Notify listeners. group: its current state, None if it does not exist any more."""
     members = {} if group is None else group.members

@@ -23,9 +23,9 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
     JOINING_EPOCH,
     ConsumerConfig,
     ConsumerContext,
+    ConsumerGroupMember,
     HeartbeatReply,
     HeartbeatRequest,
-    Member,
     ResolvedRegex,
 )
 from barnabas.broker.coordinator.group.decisions.consumer.records import is_large
@@ -34,7 +34,7 @@ from barnabas.broker.coordinator.group.decisions.kinds import AnyGroup, AnyOutco
 from barnabas.broker.coordinator.group.decisions.migration.downgrade import members_gone
 from barnabas.broker.coordinator.group.decisions.migration.upgrade import upgraded
 from barnabas.broker.coordinator.group.group_partition import GroupPartition
-from barnabas.broker.coordinator.runtime.decision_queue import Decision, DecisionQueue, Made
+from barnabas.broker.coordinator.runtime.decision_queue import CompletedDecision, Decision, DecisionQueue
 from barnabas.broker.coordinator.runtime.outcome import ResolveTopics, TimerKey
 from barnabas.broker.runtime.clock import Clock
 from barnabas.broker.runtime.log_lines import line, logger
@@ -116,7 +116,7 @@ class ConsumerGroups:
     def _fired(self, timer: TimerKey, group: AnyGroup | None) -> Steps[AnyOutcome]:
         return leaving.timer_fired(group if isinstance(group, ConsumerGroup) else None, timer, fence=self.fence)
 
-    def fence(self, group: ConsumerGroup, members: Sequence[Member]) -> Steps[AnyOutcome]:
+    def fence(self, group: ConsumerGroup, members: Sequence[ConsumerGroupMember]) -> Steps[AnyOutcome]:
         """Decide what follows when members left (`leaving.Fence`): the group may become a classic one."""
         now_ms = self._clock.now_ms()
         return members_gone(group, members, context=self.context, config=self._classic, now_ms=now_ms)
@@ -132,7 +132,7 @@ class ConsumerGroups:
             except EncodeError as unfit:  # a client's name is longer than a record can carry
                 raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(unfit)) from unfit
             if outcome is not None:
-                return Made(partition.shard.execute(group_id, outcome))
+                return CompletedDecision(partition.shard.execute(group_id, outcome))
 
     def _heartbeat(
         self, group: AnyGroup | None, *, request: HeartbeatRequest, config: ConsumerConfig, fresh_member_id: str

@@ -29,13 +29,13 @@ T = TypeVar("T")
 _DECIDING = WorkClass(may_begin_again=False)
 
 
-class Made(NamedTuple, Generic[T]):
+class CompletedDecision(NamedTuple, Generic[T]):
     """A decision that was carried out."""
 
     reply: Reply[T]
 
 
-Decision: TypeAlias = Steps[Made[T]]
+Decision: TypeAlias = Steps[CompletedDecision[T]]
 """Decides, and in its last step carries out the decision. It may be cancelled at any other step, and started again."""
 
 _Waiting: TypeAlias = "tuple[Callable[[], Decision[Any]], Future[Any]]"
@@ -64,7 +64,7 @@ class DecisionQueue:
         try:
             next(steps)
         except StopIteration as over:
-            made: Made[T] = over.value
+            made: CompletedDecision[T] = over.value
             return made.reply
         steps.close()
         self._lines[entity_id] = deque()
@@ -111,7 +111,7 @@ class DecisionQueue:
 
 
 def _at_once(make: Callable[[], Reply[T]]) -> Decision[T]:
-    return Made(make())
+    return CompletedDecision(make())
     yield  # makes it a decision in steps, namely one
 
 

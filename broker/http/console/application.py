@@ -18,7 +18,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from barnabas.broker.http.console import live, rendering
-from barnabas.broker.http.console.console_context import Observed
+from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import Action, Page
 from barnabas.broker.http.console.pages import ACTIONS, PAGES
 from barnabas.broker.http.console.params import (
@@ -49,7 +49,7 @@ _HEADERS = {
 _FOR_A_DAY = "max-age=86400, immutable"
 
 
-def application(observed: Observed, admission: Admission) -> ASGIApp:
+def application(observed: ConsoleContext, admission: Admission) -> ASGIApp:
     """Create the application below /console."""
     console = _Console(observed)
     routes = [Route("/console", console.front), Route("/console/static/{name}", console.static)]
@@ -62,7 +62,7 @@ def application(observed: Observed, admission: Admission) -> ASGIApp:
 class _Console:
     """The pages over one broker."""
 
-    def __init__(self, observed: Observed) -> None:
+    def __init__(self, observed: ConsoleContext) -> None:
         self._observed = observed
         self._loaded: set[str] = set()
 

@@ -22,7 +22,7 @@ LOOK = WorkClass(under_way_max=2, steps_max=50)
 """A step reads a file now and then."""
 
 
-class Observed(NamedTuple):
+class ConsoleContext(NamedTuple):
     """The parts of a broker that the console reads and changes."""
 
     services: Services

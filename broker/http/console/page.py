@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
-from barnabas.broker.http.console.console_context import Observed
+from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.params import RequestParams
 
 Facts = dict[str, Any]
@@ -16,7 +16,7 @@ class Page(NamedTuple):
 
     path: str
     template: str
-    look: Callable[[Observed, RequestParams], Awaitable[Facts]]
+    look: Callable[[ConsoleContext, RequestParams], Awaitable[Facts]]
     is_live: bool = True
 
 
@@ -24,4 +24,4 @@ class Action(NamedTuple):
     """The handler of a POST: `do` returns the address of the page that shows the result."""
 
     path: str
-    do: Callable[[Observed, RequestParams], Awaitable[str]]
+    do: Callable[[ConsoleContext, RequestParams], Awaitable[str]]

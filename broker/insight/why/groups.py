@@ -9,7 +9,7 @@ from barnabas.broker.coordinator.group.decisions.classic.draft import JOIN_TIMER
 from barnabas.broker.coordinator.group.decisions.classic.model import Group
 from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
-from barnabas.broker.coordinator.group.decisions.consumer.model import Member as ConsumerMember
+from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerGroupMember as ConsumerMember
 from barnabas.broker.coordinator.group.decisions.consumer.model import MemberState
 from barnabas.broker.coordinator.group.decisions.consumer.timers import join_timer, rebalance_timer, sync_timer
 from barnabas.broker.coordinator.group.decisions.consumer.timers import session_timer as consumer_session_timer

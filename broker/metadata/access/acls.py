@@ -45,7 +45,7 @@ _NETWORKS_SINCE: Final = 32
 _TOO_MANY_CHANGES: Final = "Unable to perform excessively large batch operation."
 
 
-class Listener(Protocol):
+class AclListener(Protocol):
     """A listener that is notified of changes: the authorizer."""
 
     def changed(self, *, added: Iterable[Acl] = (), removed: Iterable[Acl] = ()) -> None: ...
@@ -57,7 +57,7 @@ class Acls:
     def __init__(self, catalogue: Catalogue, random_bytes: Callable[[int], bytes]) -> None:
         self._catalogue = catalogue
         self._random_bytes = random_bytes
-        self._listeners: list[Listener] = []
+        self._listeners: list[AclListener] = []
         self._by_id: dict[bytes, Acl] = {}
         for value in catalogue.carried.of_kind("rule"):
             record = decode_record(value)
@@ -70,7 +70,7 @@ class Acls:
     def __len__(self) -> int:
         return len(self._by_id)
 
-    def subscribe(self, listener: Listener) -> None:
+    def subscribe(self, listener: AclListener) -> None:
         """Report every change from now on to `listener`."""
         self._listeners.append(listener)
 

@@ -1,6 +1,6 @@
 """The catalogue: topics, settings and features, stored in `__cluster_metadata-0` as Kafka stores them."""
 
-from barnabas.broker.metadata.catalogue.alterations import Alteration, Operation
+from barnabas.broker.metadata.catalogue.alterations import Alteration, AlterConfigOp
 from barnabas.broker.metadata.catalogue.catalogue import Catalogue
 from barnabas.broker.metadata.catalogue.listener import CatalogueListener
 from barnabas.broker.metadata.image.features import FeatureUpdate, UpgradeType
@@ -9,6 +9,7 @@ from barnabas.broker.metadata.image.topics import CreatedTopic, NewPartitions, N
 from barnabas.broker.metadata.log.metadata_log import CatalogueError
 
 __all__ = [
+    "AlterConfigOp",
     "Alteration",
     "Catalogue",
     "CatalogueError",
@@ -17,7 +18,6 @@ __all__ = [
     "FeatureUpdate",
     "NewPartitions",
     "NewTopic",
-    "Operation",
     "Partition",
     "Topic",
     "UpgradeType",

@@ -28,7 +28,7 @@ _LENGTH_MAX = 0x7FFF
 CLUSTER_DEFAULT = ""  # the name of the broker resource that represents every broker
 
 
-class Operation(IntEnum):
+class AlterConfigOp(IntEnum):
     """The operation on the value of a key."""
 
     SET = 0
@@ -76,7 +76,7 @@ def check_alterations(alterations: Sequence[Alteration]) -> None:
     """Raise KafkaError INVALID_REQUEST if a key is named twice, or has a null value without being deleted."""
     if len({alteration.name for alteration in alterations}) != len(alterations):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
-    nulls = [a.name for a in alterations if a.operation != Operation.DELETE and a.value is None]
+    nulls = [a.name for a in alterations if a.operation != AlterConfigOp.DELETE and a.value is None]
     if nulls:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
 
@@ -115,7 +115,7 @@ def _alter_broker(
     name: str, alterations: Sequence[Alteration], writer: Writer, config: BrokerConfig
 ) -> list[Versioned]:
     """Return the records that change settings of a broker (its id) or of every broker (an empty name)."""
-    _check_node(name, [a.name for a in alterations if a.operation is not Operation.DELETE], writer)
+    _check_node(name, [a.name for a in alterations if a.operation is not AlterConfigOp.DELETE], writer)
     own = writer.image.configs.get((BROKER_RESOURCE, name), {})
     keys = {a.name: key for a in alterations if (key := find_key(a.name)) is not None}
     changes = _changes(alterations, own, keys)
@@ -304,19 +304,19 @@ def _changes(
     check_alterations(alterations)
     changes: dict[str, str | None] = {}
     for name, operation, value in alterations:
-        if operation == Operation.DELETE:
+        if operation == AlterConfigOp.DELETE:
             changes[name] = None
-        elif operation == Operation.SET:
+        elif operation == AlterConfigOp.SET:
             changes[name] = value
-        elif operation in (Operation.APPEND, Operation.SUBTRACT):
+        elif operation in (AlterConfigOp.APPEND, AlterConfigOp.SUBTRACT):
             assert value is not None
-            changes[name] = _edited(name, keys.get(name), Operation(operation), own.get(name), value)
+            changes[name] = _edited(name, keys.get(name), AlterConfigOp(operation), own.get(name), value)
         else:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown operation type {operation}")
     return changes
 
 
-def _edited(name: str, key: TopicKey | Key | None, operation: Operation, own: str | None, value: str) -> str:
+def _edited(name: str, key: TopicKey | Key | None, operation: AlterConfigOp, own: str | None, value: str) -> str:
     """Return the list after the operation. As in Kafka, a list without an own value starts from the key's default.
 
     As in Kafka, words are compared as they were written, including spaces, and an empty word is added and then refused.
@@ -327,9 +327,9 @@ def _edited(name: str, key: TopicKey | Key | None, operation: Operation, own: st
         )
     elements = [word for word in _java_split(key.default or "" if own is None else own) if word]
     for word in _java_split(value):
-        if operation is Operation.APPEND and word not in elements:
+        if operation is AlterConfigOp.APPEND and word not in elements:
             elements.append(word)
-        elif operation is Operation.SUBTRACT and word in elements:
+        elif operation is AlterConfigOp.SUBTRACT and word in elements:
             elements.remove(word)
     return ",".join(elements)
 

@@ -11,7 +11,7 @@ from asyncio import Future
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from barnabas.broker.metadata.catalogue.alterations import Alteration, Operation, broker_number, check_alterations
+from barnabas.broker.metadata.catalogue.alterations import Alteration, AlterConfigOp, broker_number, check_alterations
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ def alter_stopped_nodes(
     if len(alterations) > 1:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"{STOPPED_NODES} is set alone.")
     ((_, operation, value),) = alterations
-    named = set() if operation == Operation.DELETE or not value else _node_ids(value)
+    named = set() if operation == AlterConfigOp.DELETE or not value else _node_ids(value)
     if validate_only:
         return None
-    if operation == Operation.APPEND:
+    if operation == AlterConfigOp.APPEND:
         return nodes.have_stopped(named.union)
-    if operation == Operation.SUBTRACT:
+    if operation == AlterConfigOp.SUBTRACT:
         return nodes.have_stopped(lambda stopped: set(stopped) - named)
     return nodes.have_stopped(lambda stopped: named)
 

@@ -29,7 +29,7 @@ A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
 
 
-class Resource(Protocol):
+class AlteredResource(Protocol):
     """The fields of a resource that both requests have."""
 
     resource_type: int
@@ -47,7 +47,7 @@ class AnswerFactory(Protocol[A_co]):
     ) -> A_co: ...
 
 
-R = TypeVar("R", bound=Resource)
+R = TypeVar("R", bound=AlteredResource)
 Wish: TypeAlias = Callable[[R], SettingsWish | Future[None] | None]
 Refusals: TypeAlias = dict[int, KafkaError | None]
 """By the index of a resource; None if it was not refused."""
@@ -102,7 +102,7 @@ def _alter_all(resources: Sequence[R], wish: Wish[R], answer: AnswerFactory[A], 
     return answers
 
 
-def _size(catalogue: Catalogue, resource: Resource) -> int:
+def _size(catalogue: Catalogue, resource: AlteredResource) -> int:
     """Return the size of a change. A broker's settings and those for all brokers must not be in the same change."""
     if resource.resource_type == BROKER_RESOURCE:
         return SLICE_SETTINGS
@@ -140,7 +140,7 @@ def _alter(resources: Sequence[R], wanted: Wish[R], change: AlterContext) -> Alt
     return Altered(refusals | dict(zip(wishes, results, strict=True)), to_wait_for)
 
 
-def _answered(resource: Resource, why: KafkaError | None, answer: AnswerFactory[A]) -> A:
+def _answered(resource: AlteredResource, why: KafkaError | None, answer: AnswerFactory[A]) -> A:
     return answer(
         error_code=ErrorCode.NONE if why is None else why.code,
         error_message=None if why is None else why.message,

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Sequence
 from types import MappingProxyType
 
-from barnabas.broker.metadata.catalogue.alterations import Alteration, Operation, broker_number, check_alterations
+from barnabas.broker.metadata.catalogue.alterations import Alteration, AlterConfigOp, broker_number, check_alterations
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
@@ -43,7 +43,7 @@ _LOGGERS = MappingProxyType(
     {ROOT: "", "asyncio": "asyncio", "kafka": "barnabas"} | {f"kafka.{part}": f"barnabas.{part}" for part in PARTS}
 )
 _LEVELS = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40, "FATAL": 50}
-_EXISTING = (Operation.SET, Operation.DELETE)
+_EXISTING = (AlterConfigOp.SET, AlterConfigOp.DELETE)
 
 
 def levels() -> dict[str, str]:
@@ -60,7 +60,7 @@ def alter_loggers(resource: str, alterations: Sequence[Alteration], node_id: int
     if validate_only:
         return
     for name, operation, level in alterations:
-        if operation == Operation.DELETE:
+        if operation == AlterConfigOp.DELETE:
             _python_logger(name).setLevel(logging.NOTSET)
         else:
             assert level is not None
@@ -77,12 +77,12 @@ def _check_node(resource: str, node_id: int) -> None:
 def _check(alteration: Alteration) -> None:
     name, operation, level = alteration
     if operation not in _EXISTING:
-        is_known = operation in list(Operation)
-        what = f"{Operation(operation).name} operation" if is_known else f"Unknown operation type {operation}"
+        is_known = operation in list(AlterConfigOp)
+        what = f"{AlterConfigOp(operation).name} operation" if is_known else f"Unknown operation type {operation}"
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"{what} is not allowed for the BROKER_LOGGER resource")
     if name not in _LOGGERS:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"Logger {name} does not exist!")
-    if operation == Operation.DELETE:
+    if operation == AlterConfigOp.DELETE:
         if name == ROOT:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Removing the log level of the root logger is not allowed")
     elif level not in _LEVELS:

@@ -17,7 +17,7 @@ from barnabas.broker.security.tls.settings import Settings, TlsSettings, read_se
 from barnabas.broker.security.tls.stores import Stores, files_of, open_stores, state_of
 
 
-class Made(NamedTuple):
+class TlsContext(NamedTuple):
     """A context with the settings, stores and state of the files that it was made from."""
 
     settings: TlsSettings
@@ -26,11 +26,11 @@ class Made(NamedTuple):
     files: tuple[object, ...]
 
 
-def make(settings: TlsSettings) -> Made:
+def make(settings: TlsSettings) -> TlsContext:
     """Open the stores and make a context. Raises StoreError. Reads files, so not on a running broker's event loop."""
     files = state_of_files(settings)
     stores = open_stores(settings)
-    return Made(settings, stores, make_context(settings, stores), files)
+    return TlsContext(settings, stores, make_context(settings, stores), files)
 
 
 def state_of_files(settings: TlsSettings) -> tuple[object, ...]:
@@ -58,7 +58,7 @@ class TlsEndpoint:
         """Return the settings as they are now. Raises StoreError."""
         return read_settings(self._settings, is_sasl=self.is_sasl)
 
-    def put_in_force(self, made: Made) -> None:
+    def put_in_force(self, made: TlsContext) -> None:
         """Use it for every handshake from now on."""
         self.made = made
 

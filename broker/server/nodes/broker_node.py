@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.metadata.cluster.node_view import Node
 from barnabas.broker.network.advertised import AdvertisedAddress
-from barnabas.broker.network.listener import Listener
+from barnabas.broker.network.listener import SocketServer
 from barnabas.broker.partitions.fetch.fetch_sessions import FetchSessions
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class BrokerNode:
         self,
         services: Services,
         bound: Sequence[BoundAddress],
-        make_listener: Callable[[], Listener],
+        make_listener: Callable[[], SocketServer],
         tls: Mapping[str, TlsContextSource],
         doors: Mapping[str, SaslListener] | None = None,
     ) -> None:
@@ -99,7 +99,7 @@ class BrokerNode:
 
 
 async def _listen(
-    listener: Listener,
+    listener: SocketServer,
     places: Sequence[tuple[BoundAddress, AdvertisedAddress]],
     dispatcher: Dispatcher,
     tls: Mapping[str, TlsContextSource],
@@ -117,9 +117,9 @@ async def _listen(
 
 def open_listener(
     config: BrokerConfig, quotas: ClientQuotas, clock: Clock, network: Network, sockets_max: int, events: Events
-) -> Listener:
+) -> SocketServer:
     """Return the listener that accepts a node's connections; it does not listen yet."""
-    return Listener(
+    return SocketServer(
         clock,
         network,
         request_bytes_max=config.integer("socket.request.max.bytes"),
@@ -142,7 +142,7 @@ class _FindEntrance:
         self._config, self._quotas, self._clock = config, quotas, clock
         self._looked_at = (-1, -1)
 
-    def __call__(self, listener: Listener) -> ConnectionQuotas | None:
+    def __call__(self, listener: SocketServer) -> ConnectionQuotas | None:
         changes = self._config.changes, self._quotas.changes
         if changes == self._looked_at:
             return None

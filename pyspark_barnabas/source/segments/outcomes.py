@@ -26,7 +26,7 @@ from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.control import EndTxnMarker, read_marker
 
 
-class Outcome(StrEnum):
+class RecordOutcome(StrEnum):
     """The outcome of a record's transaction."""
 
     COMMITTED = "committed"
@@ -42,7 +42,7 @@ class Place(NamedTuple):
     header: BatchHeader
 
 
-class Outcomes:
+class RecordOutcomes:
     """The markers that decide about a stretch of a partition's log."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Outcomes:
         for entry in entries:
             self._aborted.setdefault(entry.producer_id, []).append(entry)
 
-    def of(self, header: BatchHeader) -> Outcome | None:
+    def of(self, header: BatchHeader) -> RecordOutcome | None:
         """Return the outcome of a batch's transaction; None for a batch that is in none, and for markers."""
         if not header.is_transactional or header.is_control:
             return None
@@ -68,15 +68,15 @@ class Outcomes:
         offsets = self._offsets.get(producer_id, [])
         at = bisect_right(offsets, offset)
         if at < len(offsets):
-            return Outcome.COMMITTED if self._is_commit[producer_id][at] else Outcome.ABORTED
+            return RecordOutcome.COMMITTED if self._is_commit[producer_id][at] else RecordOutcome.ABORTED
         if any(entry.first_offset <= offset <= entry.last_offset for entry in self._aborted.get(producer_id, ())):
-            return Outcome.ABORTED
-        return Outcome.OPEN
+            return RecordOutcome.ABORTED
+        return RecordOutcome.OPEN
 
 
-def read_outcomes(files: PartitionFiles, segment: int, start: int, end: int) -> Outcomes:
+def read_outcomes(files: PartitionFiles, segment: int, start: int, end: int) -> RecordOutcomes:
     """Return the outcomes of the batches that begin in the bytes [start, end) of a segment."""
-    outcomes, pending = Outcomes(), set[int]()
+    outcomes, pending = RecordOutcomes(), set[int]()
     for place, marker in _walk(files, segment, start):
         if marker is not None:
             outcomes.add(marker)

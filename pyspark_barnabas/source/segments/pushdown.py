@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from pyspark_barnabas.source.segments.splits import OffsetRange
+from pyspark_barnabas.source.segments.splits import OffsetBounds
 
 _PLACE = ("topic", "partition")
 
@@ -18,7 +18,7 @@ class Wanted(NamedTuple):
     """The result of the filters: a test for (topic, partition), and a range of offsets."""
 
     place: Callable[[str, int], bool]
-    offsets: OffsetRange
+    offsets: OffsetBounds
 
 
 def narrow(filters: Iterable[Any]) -> Wanted:
@@ -37,7 +37,7 @@ def narrow(filters: Iterable[Any]) -> Wanted:
     def place(topic: str, partition: int) -> bool:
         return all(test((topic, partition)[at]) for at, test in tests)
 
-    return Wanted(place, OffsetRange(start, end))
+    return Wanted(place, OffsetBounds(start, end))
 
 
 def _test(kind: str, value: Any) -> Callable[[Any], bool] | None:
@@ -54,14 +54,14 @@ def _test(kind: str, value: Any) -> Callable[[Any], bool] | None:
     return tests.get(kind)
 
 
-def _offsets(kind: str, value: Any) -> OffsetRange | None:
-    ranges: dict[str, Callable[[], OffsetRange]] = {
-        "EqualTo": lambda: OffsetRange(value, value + 1),
-        "EqualNullSafe": lambda: OffsetRange(value, value + 1),
-        "In": lambda: OffsetRange(min(value), max(value) + 1),
-        "GreaterThan": lambda: OffsetRange(value + 1),
-        "GreaterThanOrEqual": lambda: OffsetRange(value),
-        "LessThan": lambda: OffsetRange(0, value),
-        "LessThanOrEqual": lambda: OffsetRange(0, value + 1),
+def _offsets(kind: str, value: Any) -> OffsetBounds | None:
+    ranges: dict[str, Callable[[], OffsetBounds]] = {
+        "EqualTo": lambda: OffsetBounds(value, value + 1),
+        "EqualNullSafe": lambda: OffsetBounds(value, value + 1),
+        "In": lambda: OffsetBounds(min(value), max(value) + 1),
+        "GreaterThan": lambda: OffsetBounds(value + 1),
+        "GreaterThanOrEqual": lambda: OffsetBounds(value),
+        "LessThan": lambda: OffsetBounds(0, value),
+        "LessThanOrEqual": lambda: OffsetBounds(0, value + 1),
     }
     return ranges[kind]() if kind in ranges and value not in (None, ()) else None

@@ -19,13 +19,13 @@ from pyspark_barnabas.options import OptionError
 from pyspark_barnabas.source.segments.outcomes import first_open_offset
 from pyspark_barnabas.source.segments.pushdown import Wanted, narrow
 from pyspark_barnabas.source.segments.settings import Settings, read_settings
-from pyspark_barnabas.source.segments.splits import OffsetRange, Piece, plan, whole_segments
+from pyspark_barnabas.source.segments.splits import OffsetBounds, Piece, plan, whole_segments
 from pyspark_barnabas.source.segments.stretches import Stretch, narrowed, read_stretches
 from pyspark_barnabas.telling.user_errors import sentence_alone, sentence_alone_in_rows
 from pyspark_barnabas.worker.worker_connections import SentToWorkers
 from pyspark_barnabas.worker.workers import keep_what_is_loaded
 
-EVERYTHING = Wanted(lambda topic, partition: True, OffsetRange())
+EVERYTHING = Wanted(lambda topic, partition: True, OffsetBounds())
 
 
 class Part(InputPartition):  # type: ignore[misc]  # because the checks run without pyspark
@@ -117,9 +117,9 @@ def _arrow_schema(schema: Any) -> Any:
     return to_arrow_schema(schema, **asked)
 
 
-def _intersect(one: OffsetRange, other: OffsetRange) -> OffsetRange:
+def _intersect(one: OffsetBounds, other: OffsetBounds) -> OffsetBounds:
     ends = [end for end in (one.end, other.end) if end is not None]
-    return OffsetRange(max(one.start, other.start), min(ends, default=None))
+    return OffsetBounds(max(one.start, other.start), min(ends, default=None))
 
 
 def _refuse_missing(settings: Settings, layout: Iterable[PartitionFiles]) -> None:

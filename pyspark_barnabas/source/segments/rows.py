@@ -16,7 +16,7 @@ from barnabas.logfiles.findings import Finding
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.compression import COMPRESSION_NAMES
 from pyspark_barnabas.source.decoding.decoded_columns import Columns, read_columns
-from pyspark_barnabas.source.segments.splits import OffsetRange
+from pyspark_barnabas.source.segments.splits import OffsetBounds
 from pyspark_barnabas.source.segments.stretches import Stretch
 
 _GROUP_BYTES = 1 << 20  # on the disk; a batch that is larger is decoded alone, piece by piece
@@ -106,7 +106,7 @@ def finding_rows(rows: Iterable[tuple[str, int, Finding]], schema: pa.Schema) ->
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def record_rows(stretches: Iterable[Stretch], offsets: OffsetRange, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def record_rows(stretches: Iterable[Stretch], offsets: OffsetBounds, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield a row for each record within `offsets`, and one for each stretch without a readable record."""
     group: list[Stretch] = []
     size = 0
@@ -124,7 +124,7 @@ def record_rows(stretches: Iterable[Stretch], offsets: OffsetRange, schema: pa.S
     yield from _decode(group, offsets, schema)
 
 
-def _decode(group: Sequence[Stretch], offsets: OffsetRange, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _decode(group: Sequence[Stretch], offsets: OffsetBounds, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     try:
         found = list(read_columns(_batches(group), with_headers=True))
     except DecodeError:
@@ -135,7 +135,7 @@ def _decode(group: Sequence[Stretch], offsets: OffsetRange, schema: pa.Schema) -
         yield from _record_rows(group, columns, offsets, schema)
 
 
-def _decode_alone(stretch: Stretch, offsets: OffsetRange, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _decode_alone(stretch: Stretch, offsets: OffsetBounds, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     if stretch.batch is None:
         yield _row_of_damage(stretch, schema)
         return
@@ -157,7 +157,7 @@ def _row_of_damage(stretch: Stretch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _record_rows(
-    group: Sequence[Stretch], columns: Columns, offsets: OffsetRange, schema: pa.Schema
+    group: Sequence[Stretch], columns: Columns, offsets: OffsetBounds, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     rows = np.repeat([number for number, _ in columns.spans], [count for _, count in columns.spans])
     headers = [each.header for each in group if each.header is not None]

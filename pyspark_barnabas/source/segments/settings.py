@@ -15,7 +15,7 @@ from barnabas.protocol.files.names import (
     TRANSACTION_STATE_TOPIC,
 )
 from pyspark_barnabas.options import OptionError, boolean, check_names, integer, json_object, one_of, text
-from pyspark_barnabas.source.segments.splits import OffsetRange
+from pyspark_barnabas.source.segments.splits import OffsetBounds
 
 CONTENTS = ("records", "batches", "findings")
 LEVELS = ("read_uncommitted", "read_committed")
@@ -51,11 +51,11 @@ class Settings:
             return topic in self.topics
         return topic not in _INTERNAL and (self.pattern is None or re.search(self.pattern, topic) is not None)
 
-    def offsets(self, files: PartitionFiles) -> OffsetRange:
+    def offsets(self, files: PartitionFiles) -> OffsetBounds:
         """Return the offsets to read of a partition."""
         place = files.topic, files.partition
         start, end = self.starting.get(place, _EARLIEST), self.ending.get(place, _LATEST)
-        return OffsetRange(files.log_start_offset if start == _EARLIEST else start, None if end == _LATEST else end)
+        return OffsetBounds(files.log_start_offset if start == _EARLIEST else start, None if end == _LATEST else end)
 
 
 def read_settings(options: Mapping[str, str]) -> Settings:

@@ -22,7 +22,7 @@ from barnabas.protocol.files.offset_index import OffsetIndexEntry
 OPEN_COST_BYTES = 1 << 18  # the cost of opening a file, in bytes that could be read meanwhile
 
 
-class OffsetRange(NamedTuple):
+class OffsetBounds(NamedTuple):
     """Offsets from `start` up to, and not with, `end`; None: up to the end of the log."""
 
     start: int = 0
@@ -40,7 +40,7 @@ class Piece(NamedTuple):
     segment: int
     start: int
     end: int
-    offsets: OffsetRange
+    offsets: OffsetBounds
 
     @property
     def bounds(self) -> Bounds:
@@ -58,7 +58,7 @@ class Piece(NamedTuple):
 
 
 def plan(
-    partitions: Iterable[tuple[PartitionFiles, OffsetRange]], *, split_bytes: int, parts_min: int
+    partitions: Iterable[tuple[PartitionFiles, OffsetBounds]], *, split_bytes: int, parts_min: int
 ) -> list[tuple[Piece, ...]]:
     """Return the parts, each of one or more pieces: none is much larger than `split_bytes`, and there are `parts_min`
     of them if the data is enough for that."""
@@ -78,7 +78,7 @@ def plan(
     return [*parts, tuple(gathered)] if gathered else parts
 
 
-def whole_segments(partitions: Iterable[tuple[PartitionFiles, OffsetRange]]) -> list[Piece]:
+def whole_segments(partitions: Iterable[tuple[PartitionFiles, OffsetBounds]]) -> list[Piece]:
     """Return every segment that may hold wanted offsets, uncut. Empty ones, too: an empty one may be a finding.
 
     A partition without segments has a piece without bytes, for the other files of its directory.
@@ -86,7 +86,7 @@ def whole_segments(partitions: Iterable[tuple[PartitionFiles, OffsetRange]]) -> 
     return [piece for files, offsets in partitions for piece in _wanted_segments(files, offsets)]
 
 
-def _wanted_segments(files: PartitionFiles, offsets: OffsetRange) -> Iterator[Piece]:
+def _wanted_segments(files: PartitionFiles, offsets: OffsetBounds) -> Iterator[Piece]:
     if not files.segments:
         yield Piece(files, 0, 0, 0, offsets)
     for number, segment in enumerate(files.segments):

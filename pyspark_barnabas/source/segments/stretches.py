@@ -14,8 +14,8 @@ from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.control import parse_control_key
 from barnabas.protocol.records.record import iter_records
-from pyspark_barnabas.source.segments.outcomes import Outcome, Outcomes, read_outcomes
-from pyspark_barnabas.source.segments.splits import OffsetRange, Piece
+from pyspark_barnabas.source.segments.outcomes import RecordOutcome, RecordOutcomes, read_outcomes
+from pyspark_barnabas.source.segments.splits import OffsetBounds, Piece
 from pyspark_barnabas.telling.user_errors import UserError
 
 
@@ -33,7 +33,7 @@ class Stretch(NamedTuple):
     size: int
     header: BatchHeader | None
     batch: memoryview | None = None
-    outcome: Outcome | None = None
+    outcome: RecordOutcome | None = None
     control_type: int | None = None
     crc_ok: bool = True
     damage: str | None = None
@@ -77,7 +77,7 @@ def _stretch(piece: Piece, path: str, found: LogStretch) -> Stretch:
     return Stretch(files.topic, files.partition, path, found.position, found.size, found.header)
 
 
-def _whole(piece: Piece, path: str, found: LogStretch, header: BatchHeader, outcomes: Outcomes) -> Stretch:
+def _whole(piece: Piece, path: str, found: LogStretch, header: BatchHeader, outcomes: RecordOutcomes) -> Stretch:
     control_type = _control_type(found.batch) if header.is_control and found.batch is not None else None
     stretch = _stretch(piece, path, found)
     return stretch._replace(batch=found.batch, outcome=outcomes.of(header), control_type=control_type)
@@ -85,7 +85,7 @@ def _whole(piece: Piece, path: str, found: LogStretch, header: BatchHeader, outc
 
 def _is_visible(stretch: Stretch) -> bool:
     assert stretch.header is not None
-    return not stretch.header.is_control and stretch.outcome in (None, Outcome.COMMITTED)
+    return not stretch.header.is_control and stretch.outcome in (None, RecordOutcome.COMMITTED)
 
 
 def _control_type(batch: memoryview) -> int | None:
@@ -101,4 +101,4 @@ def narrowed(piece: Piece, end: int | None) -> Piece:
     if end is None:
         return piece
     start, old = piece.offsets
-    return piece._replace(offsets=OffsetRange(start, end if old is None else min(old, end)))
+    return piece._replace(offsets=OffsetBounds(start, end if old is None else min(old, end)))

@@ -3,7 +3,7 @@
 import pytest
 
 from barnabas.broker.coordinator.group.group_config import ConsumerConfigs
-from barnabas.broker.metadata.catalogue.alterations import Alteration, Operation
+from barnabas.broker.metadata.catalogue.alterations import Alteration, AlterConfigOp
 from barnabas.broker.metadata.config_resources.groups import GroupConfigs
 from barnabas.broker.metadata.image.image import BROKER_RESOURCE, GROUP_RESOURCE
 from barnabas.protocol.errors import ErrorCode
@@ -47,7 +47,7 @@ def configs(world: CatalogueWorld) -> ConsumerConfigs:
 
 
 def alter(world: CatalogueWorld, kind: int, resource: str, name: str, value: str) -> None:
-    world.catalogue.alter_configs(kind, resource, [Alteration(name, Operation.SET, value)])
+    world.catalogue.alter_configs(kind, resource, [Alteration(name, AlterConfigOp.SET, value)])
 
 
 def test_groups_see_the_brokers_settings_as_soon_as_they_change() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from barnabas.broker.api.authentication.sasl_listener import Outcomes, SaslListener
+from barnabas.broker.api.authentication.sasl_listener import AuthenticationCounts, SaslListener
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.api.stages.metering import Meter
 from barnabas.broker.http.metrics import groups as group_metrics
@@ -63,7 +63,7 @@ class Watched:
             reauth_ms={},
             clock=self.world.clock,
             machine_clock=self.world.clock,
-            outcomes=Outcomes(let_in=5, refused=4, let_in_again=3, refused_again=2, expired=1),
+            outcomes=AuthenticationCounts(let_in=5, refused=4, let_in_again=3, refused_again=2, expired=1),
         )
         text = await scrape(Sources(self.world.services, self.meter, lambda: {1: 3}, lambda: RUNNING, [door, door]))
         found: dict[str, dict[Labels, float]] = {}

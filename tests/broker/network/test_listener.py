@@ -10,7 +10,7 @@ import pytest
 
 from barnabas.broker.network.bound import bind
 from barnabas.broker.network.connection import Connection
-from barnabas.broker.network.listener import Listener
+from barnabas.broker.network.listener import SocketServer
 from barnabas.broker.network.network import LoopNetwork
 from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.headers import parse_response_header
@@ -132,7 +132,7 @@ async def test_several_buffers_reach_the_transport_in_order_however_they_are_wri
         def writelines(self, buffers: list[bytes]) -> None:
             self.written.append(b"".join(buffers))
 
-    listener: Listener = running.world.listener
+    listener: SocketServer = running.world.listener
     recorder: Any = Recorder()
     listener.write_buffers(recorder, [b"head", bytearray(b"data")])
     assert b"".join(recorder.written) == b"headdata"

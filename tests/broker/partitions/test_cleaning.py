@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from barnabas.broker.metadata.catalogue.alterations import Alteration, Operation
+from barnabas.broker.metadata.catalogue.alterations import Alteration, AlterConfigOp
 from barnabas.broker.metadata.image.image import TOPIC_RESOURCE
 from barnabas.broker.partitions.cleaning.backoff import FIRST_MS as PUT_OFF_MS
 from barnabas.broker.partitions.cleaning.stats import Cleaned
@@ -117,7 +117,7 @@ async def test_a_topic_that_is_not_compacted_any_more_is_opened_with_its_short_s
     await cleaned(world)
     assert any(size < sizes[base_offset] for base_offset, size in log.extents)
     after = records(log)
-    alteration = Alteration("cleanup.policy", Operation.SET, "delete")
+    alteration = Alteration("cleanup.policy", AlterConfigOp.SET, "delete")
     world.services.catalogue.alter_configs(TOPIC_RESOURCE, "t", [alteration])
     flush(log)
     if is_clean:

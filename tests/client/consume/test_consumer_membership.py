@@ -6,7 +6,7 @@ from contextlib import nullcontext
 import pytest
 
 from barnabas.client.consume.consumer_membership import ConsumerProtocol
-from barnabas.client.consume.member_states import MemberState
+from barnabas.client.consume.member_states import ConsumerMemberState
 from barnabas.client.errors import UnsupportedByBroker
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.consumer_group_heartbeat import TopicPartitions
@@ -33,7 +33,7 @@ def offsets(at: int, partitions: Iterable[int]) -> set[tuple[int, int]]:
 def test_what_is_assigned_is_read_and_acknowledged() -> None:
     with grouped(ConsumerGroup(0, 1)) as (broker, member):
         assert member.read() == offsets(0, [0, 1])
-        assert member.state is MemberState.STABLE
+        assert member.state is ConsumerMemberState.STABLE
         assert broker.story() == ["heartbeat 0 []", "offsets [0, 1]", "heartbeat 1 [0, 1]"]
         assert (member.member.member_id, member.member.generation_id) == ("m", 1)
 
@@ -43,7 +43,7 @@ def test_a_member_without_partitions_is_at_the_end_once_a_second_answer_has_brou
         assert not member.is_at_end()
         broker.interval_ms = 10_000
         member.poll(0)
-        assert (member.state, member.assignment, member.is_at_end()) == (MemberState.STABLE, [], False)
+        assert (member.state, member.assignment, member.is_at_end()) == (ConsumerMemberState.STABLE, [], False)
         member.clock.sleep(1)
         member.poll(0)
         assert member.is_at_end()
@@ -105,7 +105,7 @@ def test_what_cannot_be_had_of_the_offsets_is_neither_read_nor_acknowledged() ->
         broker.assign(1, 2)
         with pytest.raises(KafkaError, match="COORDINATOR_LOAD_IN_PROGRESS"):
             member.poll()
-        assert (member.state, member.assignment) == (MemberState.RECONCILING, [])
+        assert (member.state, member.assignment) == (ConsumerMemberState.RECONCILING, [])
         assert not member.is_at_end()
         broker.recover()
         assert member.read() == offsets(0, [1, 2])
@@ -120,7 +120,7 @@ def test_a_partition_with_an_unstable_offset_is_acknowledged_and_the_others_are_
         broker.assign(0, 1, 2)
         member.clock.sleep(1)
         assert member.read() == {(0, 1), (2, 0)}
-        assert (member.state, member.assignment) == (MemberState.STABLE, [(TOPIC, 0), (TOPIC, 2)])
+        assert (member.state, member.assignment) == (ConsumerMemberState.STABLE, [(TOPIC, 0), (TOPIC, 2)])
         assert broker.story()[-2:] == ["offsets [1, 2]", "heartbeat 2 [0, 1, 2]"]
         assert not member.is_at_end()
         broker.unstable, broker.offsets[1] = set(), 7
@@ -164,10 +164,10 @@ def test_what_could_not_be_acknowledged_is_acknowledged_by_the_next_poll() -> No
         broker.fail(HEARTBEAT, E.NONE, *[E.COORDINATOR_LOAD_IN_PROGRESS] * 500)
         with pytest.raises(KafkaError, match="COORDINATOR_LOAD_IN_PROGRESS"):
             member.poll()
-        assert member.state is MemberState.ACKNOWLEDGING
+        assert member.state is ConsumerMemberState.ACKNOWLEDGING
         broker.recover()
         assert member.read() == {(0, 1), (1, 0)}
-        assert (broker.story()[-1], member.state) == ("heartbeat 2 [0, 1]", MemberState.STABLE)
+        assert (broker.story()[-1], member.state) == ("heartbeat 2 [0, 1]", ConsumerMemberState.STABLE)
 
 
 # --- topics and their ids ---
@@ -178,11 +178,11 @@ def test_a_topic_without_a_name_is_asked_for_again_while_others_are_read() -> No
         broker.interval_ms = 10_000
         broker.topic_ids[TOPIC] = bytes(16)
         member.poll(0)
-        assert (member.state, member.assignment) == (MemberState.RECONCILING, [])
+        assert (member.state, member.assignment) == (ConsumerMemberState.RECONCILING, [])
         broker.topic_ids[TOPIC] = broker.topic_id
         member.clock.sleep(1)
         assert member.read() == {(0, 0)}
-        assert member.state is MemberState.STABLE
+        assert member.state is ConsumerMemberState.STABLE
 
 
 def test_a_topic_that_was_made_again_begins_at_what_is_committed() -> None:
@@ -302,7 +302,7 @@ def test_closing_commits_and_leaves_for_good_or_for_a_while(instance_id: str | N
         broker.requests.clear()
         member.close()
         assert broker.story() == ["commit 1 {0: 1}", f"heartbeat {epoch}"]
-        assert (member.state, member.assignment) == (MemberState.UNSUBSCRIBED, [])
+        assert (member.state, member.assignment) == (ConsumerMemberState.UNSUBSCRIBED, [])
         member.close()
         assert len(broker.heartbeats) == 1
         assert member.read() == {(0, 1)}, "it may come back"
@@ -314,7 +314,7 @@ def test_whoever_closes_has_left_and_is_told_of_a_refusal_unless_nobody_knows_it
         member.read()
         with nullcontext() if error in FENCING else pytest.raises(KafkaError, match="GROUP_AUTHORIZATION_FAILED"):
             member.close()
-        assert member.state is MemberState.UNSUBSCRIBED
+        assert member.state is ConsumerMemberState.UNSUBSCRIBED
 
 
 def test_a_member_that_never_joined_has_nothing_to_leave() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.client.consume.member_states import MemberState
+from barnabas.client.consume.member_states import ConsumerMemberState
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.offset_commit import OffsetCommitRequest
 from barnabas.protocol.registry import ApiKey
@@ -66,7 +66,7 @@ def test_what_joining_again_does_not_cure_is_told_by_every_poll(error: ErrorCode
         for _ in range(2):
             with pytest.raises(KafkaError, match=f"{error.name}: group 'g'"):
                 member.poll()
-        assert (member.state, member.assignment) == (MemberState.FATAL, [])
+        assert (member.state, member.assignment) == (ConsumerMemberState.FATAL, [])
         asked = len(broker.requests)
         member.close()
         assert len(broker.requests) == asked, "there is nothing to leave"

@@ -3,7 +3,7 @@
 import pytest
 
 from barnabas.client.consume.consumer_membership import ConsumerProtocol
-from barnabas.client.consume.member_states import MemberState
+from barnabas.client.consume.member_states import ConsumerMemberState
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -48,7 +48,7 @@ def test_a_static_member_whose_join_was_taken_and_not_answered_is_a_member() -> 
         assert member.read() == {(0, 0)}
         assert [each.member_epoch for each in broker.heartbeats] == [0, 0, -2, 0, 1]
         assert {(each.member_id, each.instance_id) for each in broker.heartbeats} == {("m", "i")}
-        assert member.state is MemberState.STABLE
+        assert member.state is ConsumerMemberState.STABLE
         assert member.clock.monotonic() < 1, "and it has not waited for a session to end"
 
 
@@ -58,7 +58,7 @@ def test_an_instance_id_of_another_member_is_told_by_every_poll() -> None:
             with pytest.raises(KafkaError, match="UNRELEASED_INSTANCE_ID: group 'g'"):
                 member.poll()
         assert [each.member_epoch for each in broker.heartbeats] == [0, -2]
-        assert (member.state, broker.holder) == (MemberState.FATAL, "another")
+        assert (member.state, broker.holder) == (ConsumerMemberState.FATAL, "another")
 
 
 def test_a_session_that_ended_meanwhile_is_as_good_as_a_release() -> None:
@@ -74,7 +74,10 @@ def test_an_instance_id_that_is_held_after_its_release_is_not_released_again() -
     with grouped(ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=errors), STATIC) as (broker, member):
         with pytest.raises(KafkaError, match="UNRELEASED_INSTANCE_ID"):
             member.poll()
-        assert (member.state, [each.member_epoch for each in broker.heartbeats]) == (MemberState.FATAL, [0, -2, 0])
+        assert (member.state, [each.member_epoch for each in broker.heartbeats]) == (
+            ConsumerMemberState.FATAL,
+            [0, -2, 0],
+        )
 
 
 def test_a_release_that_fails_is_told_and_the_next_poll_joins() -> None:
@@ -82,7 +85,7 @@ def test_a_release_that_fails_is_told_and_the_next_poll_joins() -> None:
     with grouped(ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=errors), STATIC) as (broker, member):
         with pytest.raises(KafkaError, match="COORDINATOR_LOAD_IN_PROGRESS"):
             member.poll()
-        assert member.state is MemberState.JOINING
+        assert member.state is ConsumerMemberState.JOINING
         broker.recover()
         assert member.read() == {(0, 0)}
         assert [each.member_epoch for each in broker.heartbeats][-2:] == [0, 1]

@@ -2,12 +2,12 @@
 
 import pytest
 
-from barnabas.client.consume.member_states import IN_GROUP, TRANSITIONS, MemberEvent, MemberState, next_state
+from barnabas.client.consume.member_states import IN_GROUP, TRANSITIONS, ConsumerMemberState, MemberEvent, next_state
 
-S, E = MemberState, MemberEvent
+S, E = ConsumerMemberState, MemberEvent
 
 
-def walk(*events: MemberEvent) -> MemberState:
+def walk(*events: MemberEvent) -> ConsumerMemberState:
     state = S.UNSUBSCRIBED
     for event in events:
         state = next_state(state, event)
@@ -32,7 +32,7 @@ JOINED = [E.SUBSCRIBED, E.ASSIGNED]
         ([E.SUBSCRIBED, E.FAILED], S.FATAL),
     ],
 )
-def test_a_members_way(events: list[MemberEvent], state: MemberState) -> None:
+def test_a_members_way(events: list[MemberEvent], state: ConsumerMemberState) -> None:
     assert walk(*events) is state
 
 
@@ -43,12 +43,12 @@ def test_nothing_leads_out_of_a_fatal_state() -> None:
 
 
 @pytest.mark.parametrize("state", [S.JOINING, S.RECONCILING, S.ACKNOWLEDGING, S.STABLE])
-def test_whoever_takes_part_can_be_fenced_refused_and_closed(state: MemberState) -> None:
+def test_whoever_takes_part_can_be_fenced_refused_and_closed(state: ConsumerMemberState) -> None:
     assert (state in IN_GROUP) is (state is not S.JOINING)
     ends = {event: TRANSITIONS[state][event] for event in (E.WAS_FENCED, E.FAILED, E.CLOSED)}
     assert ends == {E.WAS_FENCED: S.FENCED, E.FAILED: S.FATAL, E.CLOSED: S.LEAVING}
 
 
 def test_every_state_can_be_come_to() -> None:
-    assert {following for ways in TRANSITIONS.values() for following in ways.values()} == set(MemberState)
-    assert TRANSITIONS.keys() == set(MemberState)
+    assert {following for ways in TRANSITIONS.values() for following in ways.values()} == set(ConsumerMemberState)
+    assert TRANSITIONS.keys() == set(ConsumerMemberState)

@@ -60,7 +60,7 @@ class BlockingClock:
 
 
 class BlockingNetwork:
-    """A `barnabas.client.network.Network`."""
+    """A `barnabas.client.network.ClientNetwork`."""
 
     def __init__(self, network: Network, thread: BlockingThread, requests: Requests) -> None:
         self._network, self._thread, self._requests = network, thread, requests

@@ -13,7 +13,7 @@ BUGS = (
         "DeferredResponse.abandon", "self._may_be_given_up", "self._may_be_given_up and not self._is_abandoned"
     ),
     Bug("a connection that is not forgotten", "The listener keeps connections that are closed.").at(
-        "Listener.connection_closed", "self._connections.pop(connection, None)", "self._connections.get(connection)"
+        "SocketServer.connection_closed", "self._connections.pop(connection, None)", "self._connections.get(connection)"
     ),
     Bug("the memory of half a frame", "A connection that ends in the middle of a frame keeps its memory.").at(
         "Connection.connection_lost", "self._receiver.close()"
@@ -30,7 +30,7 @@ BUGS = (
         "Connection.resume_writing", "self._go_on()"
     ),
     Bug("the idle sweep forgotten", "Connections that nobody uses are looked for once, and never again.", seeds=60).at(
-        "Listener._sweep_idle", "self.watch_idle()"
+        "SocketServer._sweep_idle", "self.watch_idle()"
     ),
     Bug("the beginning of a size", "Of a frame of which less than its size has come nothing is kept.", seeds=60).at(
         "Receiver.settle", "if left: ...", "if left >= 4: ..."

@@ -22,6 +22,6 @@ BUGS = (
         seeds=300,
     ).at("_is_free", "given.epoch_of(topic_id, number) == NOT_OWNED", "given.epoch_of(topic_id, number) >= NOT_OWNED"),
     Bug("sessions that never end", "A member of a classic group that died keeps its share.", seeds=300).at(
-        "_session_ended", "_is_alive_by_waiting(group, member_id)", "group.state is State.STABLE"
+        "_session_ended", "_is_alive_by_waiting(group, member_id)", "group.state is ClassicGroupState.STABLE"
     ),
 )

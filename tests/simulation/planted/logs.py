@@ -69,9 +69,9 @@ BUGS = (
         is_missed=True,
     ).at(
         "_RETENTIONS",
-        "{(False, False): Retention.DELETE_EMPTY, (False, True): Retention.DELETE,"
-        " (True, False): Retention.RETAIN_EMPTY, (True, True): Retention.RETAIN_EMPTY}",
-        "{(False, False): Retention.DELETE_EMPTY, (False, True): Retention.DELETE,"
-        " (True, False): Retention.DELETE_EMPTY, (True, True): Retention.RETAIN_EMPTY}",
+        "{(False, False): BatchRetention.DELETE_EMPTY, (False, True): BatchRetention.DELETE,"
+        " (True, False): BatchRetention.RETAIN_EMPTY, (True, True): BatchRetention.RETAIN_EMPTY}",
+        "{(False, False): BatchRetention.DELETE_EMPTY, (False, True): BatchRetention.DELETE,"
+        " (True, False): BatchRetention.DELETE_EMPTY, (True, True): BatchRetention.RETAIN_EMPTY}",
     ),
 )

@@ -45,8 +45,8 @@ BUGS = (
         is_missed=True,
     ).at(
         "decide_abort",
-        "state is State.NEW and driver is not None and driver.state in _UNDECIDED and not batch.is_atomic",
-        "state is State.NEW and driver is None",
+        "state is CommitState.NEW and driver is not None and driver.state in _UNDECIDED and not batch.is_atomic",
+        "state is CommitState.NEW and driver is None",
     ),
     bug(
         "another query's decision forgotten",

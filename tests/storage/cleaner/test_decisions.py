@@ -11,9 +11,9 @@ from barnabas.protocol.records.batch import (
 )
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.cleaner.decisions import (
+    BatchOutcome,
+    BatchRetention,
     LastRecord,
-    Outcome,
-    Retention,
     discards_records,
     keeps_tombstones,
     outcome,
@@ -69,35 +69,37 @@ def test_what_tells_a_producers_end(attributes: int, producer_id: int, last: Las
 @pytest.mark.parametrize(
     ("tells_an_end", "discards", "expected"),
     [
-        (False, False, Retention.DELETE_EMPTY),
-        (False, True, Retention.DELETE),
-        (True, False, Retention.RETAIN_EMPTY),
-        (True, True, Retention.RETAIN_EMPTY),
+        (False, False, BatchRetention.DELETE_EMPTY),
+        (False, True, BatchRetention.DELETE),
+        (True, False, BatchRetention.RETAIN_EMPTY),
+        (True, True, BatchRetention.RETAIN_EMPTY),
     ],
 )
-def test_what_a_batch_is_to_be_when_it_is_empty(tells_an_end: bool, discards: bool, expected: Retention) -> None:
+def test_what_a_batch_is_to_be_when_it_is_empty(tells_an_end: bool, discards: bool, expected: BatchRetention) -> None:
     assert retention(tells_an_end, discards) is expected
 
 
 @pytest.mark.parametrize(
     ("kept", "gets_horizon", "kind", "expected"),
     [
-        (0, False, Retention.DELETE_EMPTY, Outcome.DROPPED),
-        (0, False, Retention.RETAIN_EMPTY, Outcome.EMPTIED),
-        (0, True, Retention.RETAIN_EMPTY, Outcome.EMPTIED),
-        (1, False, Retention.DELETE_EMPTY, Outcome.REWRITTEN),
-        (2, False, Retention.DELETE_EMPTY, Outcome.VERBATIM),
-        (2, False, Retention.RETAIN_EMPTY, Outcome.VERBATIM),
-        (2, True, Retention.DELETE_EMPTY, Outcome.REWRITTEN),
+        (0, False, BatchRetention.DELETE_EMPTY, BatchOutcome.DROPPED),
+        (0, False, BatchRetention.RETAIN_EMPTY, BatchOutcome.EMPTIED),
+        (0, True, BatchRetention.RETAIN_EMPTY, BatchOutcome.EMPTIED),
+        (1, False, BatchRetention.DELETE_EMPTY, BatchOutcome.REWRITTEN),
+        (2, False, BatchRetention.DELETE_EMPTY, BatchOutcome.VERBATIM),
+        (2, False, BatchRetention.RETAIN_EMPTY, BatchOutcome.VERBATIM),
+        (2, True, BatchRetention.DELETE_EMPTY, BatchOutcome.REWRITTEN),
     ],
 )
-def test_what_a_batch_of_two_records_becomes(kept: int, gets_horizon: bool, kind: Retention, expected: Outcome) -> None:
+def test_what_a_batch_of_two_records_becomes(
+    kept: int, gets_horizon: bool, kind: BatchRetention, expected: BatchOutcome
+) -> None:
     assert outcome(kept, 2, gets_horizon, kind) is expected
 
 
-@pytest.mark.parametrize(("kind", "expected"), [(1, Outcome.DROPPED), (2, Outcome.EMPTIED)])
-def test_what_an_empty_batch_becomes(kind: int, expected: Outcome) -> None:
-    assert outcome(0, 0, False, Retention(kind)) is expected
+@pytest.mark.parametrize(("kind", "expected"), [(1, BatchOutcome.DROPPED), (2, BatchOutcome.EMPTIED)])
+def test_what_an_empty_batch_becomes(kind: int, expected: BatchOutcome) -> None:
+    assert outcome(0, 0, False, BatchRetention(kind)) is expected
 
 
 def test_tombstones_stay_until_their_horizon() -> None:

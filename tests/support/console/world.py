@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import httpx
 
 from barnabas.broker.http.console.application import application
-from barnabas.broker.http.console.console_context import Observed
+from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.control.admission import Admission
 from barnabas.broker.insight.why.sources.trace_ring import TraceRing
 from barnabas.broker.insight.why.why import Why
@@ -27,7 +27,7 @@ class Console:
         told = broker.unready_reason, lambda: ["something"]
         history = broker.history.get() if may_change else None
         why = None if history is None else Why(world.services, TraceRing(history))
-        observed = Observed(*asked, *told, world.machine_clock, may_change=may_change, history=history, why=why)
+        observed = ConsoleContext(*asked, *told, world.machine_clock, may_change=may_change, history=history, why=why)
         self.app: Any = application(observed, admission or Admission())
 
         async def mounted(scope: Any, receive: Any, send: Any) -> None:

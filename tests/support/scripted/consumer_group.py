@@ -7,7 +7,7 @@ from typing import TypeVar
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer_membership import ConsumerMembership, ConsumerProtocol
 from barnabas.client.consume.group import GroupConsumer
-from barnabas.client.consume.member_states import MemberState
+from barnabas.client.consume.member_states import ConsumerMemberState
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages import consumer_group_describe as described
 from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
@@ -135,7 +135,7 @@ class Member(GroupConsumer):
         return clock
 
     @property
-    def state(self) -> MemberState:
+    def state(self) -> ConsumerMemberState:
         membership = self._membership
         assert isinstance(membership, ConsumerMembership)
         return membership.state

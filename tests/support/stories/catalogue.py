@@ -15,7 +15,7 @@ A story is its own expectation: `run` plays the commands and returns the text as
 import errno
 from typing import Any
 
-from barnabas.broker.metadata.catalogue import Alteration, NewPartitions, Operation
+from barnabas.broker.metadata.catalogue import Alteration, AlterConfigOp, NewPartitions
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.control import parse_control_key
@@ -75,15 +75,15 @@ class Story:
         return f"topic {name}: {len(self._world.catalogue.topics[name].partitions)} partitions"
 
     def _set(self, resource: str, *pairs: str) -> str:
-        return self._alter(resource, Operation.SET, pairs)
+        return self._alter(resource, AlterConfigOp.SET, pairs)
 
     def _append(self, resource: str, *pairs: str) -> str:
-        return self._alter(resource, Operation.APPEND, pairs)
+        return self._alter(resource, AlterConfigOp.APPEND, pairs)
 
     def _unset(self, resource: str, *names: str) -> str:
-        return self._alter(resource, Operation.DELETE, names)
+        return self._alter(resource, AlterConfigOp.DELETE, names)
 
-    def _alter(self, resource: str, operation: Operation, pairs: tuple[str, ...]) -> str:
+    def _alter(self, resource: str, operation: AlterConfigOp, pairs: tuple[str, ...]) -> str:
         kind, name = _RESOURCES.get(resource, (2, resource))
         alterations = [Alteration(key, operation, value or None) for key, _, value in (p.partition("=") for p in pairs)]
         self._world.catalogue.alter_configs(kind, name, alterations)

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.by_name import ASSIGNORS
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.input_order import subscription, timeline_order
-from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import GroupSpec, Member, SubscriptionType
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import GroupSpec, MemberSpec, SubscriptionType
 from barnabas.protocol.primitives import uuid_bytes, uuid_text
 from barnabas.storage.steps import finish
 
@@ -80,7 +80,7 @@ class AssignedGroup:
         """What our assignors are given."""
         topic_ids = {name: topic.topic_id for name, topic in self.topics.items()}
         members = {
-            member_id: Member(
+            member_id: MemberSpec(
                 finish(subscription(self.members[member_id].names, topic_ids)),
                 dict(self.targets.get(member_id, [])),
                 self.members[member_id].instance_id,

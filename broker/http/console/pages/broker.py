@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.config.broker_config import Source
 from barnabas.broker.config.definitions.keys import KEYS, Key
 from barnabas.broker.config.definitions.values import text_of
-from barnabas.broker.http.console.console_context import Observed
+from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import Facts, Page
 from barnabas.broker.http.console.params import RequestParams
 from barnabas.broker.http.console.queries import security as looking
@@ -29,7 +29,7 @@ _SOURCES = {
 }
 
 
-async def _health(observed: Observed, asked: RequestParams) -> Facts:
+async def _health(observed: ConsoleContext, asked: RequestParams) -> Facts:
     services = observed.services
     failed = sorted(services.partitions.failed.reasons.items())
     return {
@@ -51,7 +51,7 @@ def _share_used(volume: object) -> float | None:
     return round(100 * (1 - usable / total), 1) if total else None
 
 
-async def _clients(observed: Observed, asked: RequestParams) -> Facts:
+async def _clients(observed: ConsoleContext, asked: RequestParams) -> Facts:
     rows: list[Facts] = []
     libraries: Counter[str] = Counter()
     count = 0
@@ -83,7 +83,7 @@ async def _clients(observed: Observed, asked: RequestParams) -> Facts:
     }
 
 
-async def _security(observed: Observed, asked: RequestParams) -> Facts:
+async def _security(observed: ConsoleContext, asked: RequestParams) -> Facts:
     services, members, needle = observed.services, observed.members, asked.word("q")
     acls, acls_count = await observed.in_turns(lambda: looking.acls(services, needle))
     users, quotas = looking.users(services), looking.quotas(services)
@@ -104,7 +104,7 @@ async def _security(observed: Observed, asked: RequestParams) -> Facts:
     }
 
 
-async def _settings(observed: Observed, asked: RequestParams) -> Facts:
+async def _settings(observed: ConsoleContext, asked: RequestParams) -> Facts:
     which, needle = asked.one_of("which", "changed", "all"), asked.word("q")
     rows = [_setting(observed.services, key) for key in sorted(KEYS.values()) if needle in key.name]
     changed = [row for row in rows if row["is_changed"]]

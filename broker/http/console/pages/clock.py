@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.control.time_control.movable_clock import ClockRefused
 from barnabas.broker.control.time_control.words import duration_ms, moment_ms
-from barnabas.broker.http.console.console_context import Observed
+from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import Action, Facts, Page
 from barnabas.broker.http.console.params import CONFLICT, Refused, RequestParams
 
@@ -20,7 +20,7 @@ _MOVES: set[asyncio.Task[ClockState]] = set()
 """Moves continue to their end, even if the client disconnects."""
 
 
-async def _look(observed: Observed, asked: RequestParams) -> Facts:
+async def _look(observed: ConsoleContext, asked: RequestParams) -> Facts:
     try:
         state = observed.time_control.get().state
     except ClockRefused:
@@ -28,7 +28,7 @@ async def _look(observed: Observed, asked: RequestParams) -> Facts:
     return {"state": state, "steps": _STEPS, "machine_ms": observed.clock.now_ms()}
 
 
-async def _change(observed: Observed, asked: RequestParams) -> str:
+async def _change(observed: ConsoleContext, asked: RequestParams) -> str:
     what = asked.one_of("what", "freeze", "run", "advance", "at")
     try:
         clock = observed.time_control.get()

@@ -19,7 +19,7 @@ from barnabas.storage.steps import Steps
 if TYPE_CHECKING:
     from asyncio import Future
 
-    from barnabas.broker.http.console.console_context import Observed
+    from barnabas.broker.http.console.console_context import ConsoleContext
     from barnabas.broker.insight.history.history import History
     from barnabas.broker.insight.history.trace_event import TraceEvent
     from barnabas.broker.insight.why.rules.answer import WhyAnswer
@@ -31,14 +31,14 @@ _LEFT_OUT = (kinds.TRANSACTION_WRITING.name, kinds.MARKER_WRITING.name, kinds.GR
 """Omitted, because the event after the write covers them; a write stopped by a fault is shown on the page of faults."""
 
 
-async def why(ask: Callable[[Why], WhyAnswer | Future[WhyAnswer]], observed: Observed) -> tuple[str, ...] | None:
+async def why(ask: Callable[[Why], WhyAnswer | Future[WhyAnswer]], observed: ConsoleContext) -> tuple[str, ...] | None:
     """Return the sentences of an answer; None if queries are not available."""
     if observed.why is None:
         return None
     return (await when_there(ask(observed.why))).sentences
 
 
-async def of_transactional_id(observed: Observed, transactional_id: str) -> list[Facts] | None:
+async def of_transactional_id(observed: ConsoleContext, transactional_id: str) -> list[Facts] | None:
     """Return its recent events, the newest first; None if no events are stored."""
     history = observed.history
     if history is None:

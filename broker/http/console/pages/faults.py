@@ -14,11 +14,11 @@ from barnabas.broker.control.faults.matching import matches_point
 from barnabas.broker.control.faults.model import FaultRefused, PointAction, PointMatch
 from barnabas.broker.control.faults.plan.of_points import point_fault, points
 from barnabas.broker.control.faults.registry import NoSuchFault
-from barnabas.broker.http.console.console_context import Observed
+from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import Action, Facts, Page
 from barnabas.broker.http.console.params import CONFLICT, NOT_FOUND, Refused, RequestParams, whole
 from barnabas.broker.http.console.rendering import url
-from barnabas.broker.http.console.svg.sequence import WIDTH, Mark, Place, drawn, may_of, place_of
+from barnabas.broker.http.console.svg.sequence import WIDTH, FaultMark, Place, drawn, may_of, place_of
 from barnabas.broker.http.console.svg.steps import OTHERS
 from barnabas.broker.runtime.events import EventKind
 
@@ -31,7 +31,7 @@ _TEXTS = ("transactional_id", "group", "topic", "state", "protocol", "leader_id"
 """Facts of steps that are texts; `is_commit` is a boolean, the others are numbers."""
 
 
-async def _look(observed: Observed, asked: RequestParams) -> Facts:
+async def _look(observed: ConsoleContext, asked: RequestParams) -> Facts:
     built = observed.faults.built
     armed = [] if built is None else list(built.registry.every())
     at, chosen = _marks(armed), asked.word("point")
@@ -54,7 +54,7 @@ def _row(armed: Armed) -> Facts:
 
 # --- steps ---
 
-_At = Callable[[str, dict[str, str]], Sequence[Mark]]
+_At = Callable[[str, dict[str, str]], Sequence[FaultMark]]
 
 
 def _marks(armed: Sequence[Armed]) -> _At:
@@ -65,7 +65,7 @@ def _marks(armed: Sequence[Armed]) -> _At:
         if isinstance(match, PointMatch):
             by_point.setdefault(match.point, []).append((match, each))
 
-    def at(point: str, known: dict[str, str]) -> list[Mark]:
+    def at(point: str, known: dict[str, str]) -> list[FaultMark]:
         return [_mark(each) for match, each in by_point.get(point, ()) if _may_meet(match, known)]
 
     return at
@@ -77,11 +77,11 @@ def _may_meet(match: PointMatch, known: dict[str, str]) -> bool:
     return matches_point(PointMatch(point=match.point, facts=decided), match.point, known)
 
 
-def _mark(armed: Armed) -> Mark:
+def _mark(armed: Armed) -> FaultMark:
     state, action, stands = armed.state(), armed.fault.action, armed.who_stands
     does = "crash" if isinstance(action, PointAction) and action.crash else "pause"
     who = [_who(facts) for facts in stands[:STANDING_MAX]]
-    return Mark(armed.name, does, str(state["times"]), state["fired"], who, len(stands))
+    return FaultMark(armed.name, does, str(state["times"]), state["fired"], who, len(stands))
 
 
 def _who(facts: Any) -> str:
@@ -135,7 +135,7 @@ def _fact(name: str, text: str) -> str | int | bool:
 # --- actions ---
 
 
-async def _arm(observed: Observed, asked: RequestParams) -> str:
+async def _arm(observed: ConsoleContext, asked: RequestParams) -> str:
     try:
         observed.faults.get().arm_json(asked.needed("plan"))
     except FaultRefused as refusal:
@@ -143,7 +143,7 @@ async def _arm(observed: Observed, asked: RequestParams) -> str:
     return _HERE
 
 
-async def _change(observed: Observed, asked: RequestParams) -> str:
+async def _change(observed: ConsoleContext, asked: RequestParams) -> str:
     """Release or disarm one fault; or disarm all."""
     registry, what = observed.faults.get().registry, asked.one_of("what", "release", "disarm", "reset")
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from barnabas.broker.http.console.console_context import Observed
+from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import Facts, Page
 from barnabas.broker.http.console.pages import event_history
 from barnabas.broker.http.console.params import NOT_FOUND, Refused, RequestParams
@@ -13,14 +13,14 @@ from barnabas.broker.insight.inspection.groups import begin_loading
 _KINDS = {"Stable": "committed", "Empty": "quiet", "Dead": "quiet"}
 
 
-async def _list(observed: Observed, asked: RequestParams) -> Facts:
+async def _list(observed: ConsoleContext, asked: RequestParams) -> Facts:
     services, needle = observed.services, asked.word("q")
     begin_loading(services)
     groups, count = await observed.in_turns(lambda: looking.every_group(services, needle))
     return {"groups": groups, "count": count, "kinds": _KINDS, "needle": needle}
 
 
-async def _one(observed: Observed, asked: RequestParams) -> Facts:
+async def _one(observed: ConsoleContext, asked: RequestParams) -> Facts:
     services, group_id = observed.services, asked.needed("id")
     begin_loading(services)
     group = looking.find(services, group_id)

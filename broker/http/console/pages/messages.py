@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.control.time_control.movable_clock import ClockRefused
 from barnabas.broker.control.time_control.words import moment_ms
 from barnabas.broker.http.console import words
-from barnabas.broker.http.console.console_context import Observed
+from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import Facts, Page
 from barnabas.broker.http.console.pages import event_history
 from barnabas.broker.http.console.pages.partition import named
@@ -32,7 +32,7 @@ HEADERS_MAX = 100
 _HEADER_BYTES_MAX = 4_000
 
 
-async def _list(observed: Observed, asked: RequestParams) -> Facts:
+async def _list(observed: ConsoleContext, asked: RequestParams) -> Facts:
     topic, number = named(observed.services, asked)
     isolation, form = asked.one_of("isolation", *_ISOLATIONS), asked.one_of("as", *_FORMATS)
     where, needle = asked.word("from", _END), asked.word("q")
@@ -113,7 +113,7 @@ def _short(data: bytes | None, form: str) -> str:
     return words.preview(data, 160)
 
 
-async def _one(observed: Observed, asked: RequestParams) -> Facts:
+async def _one(observed: ConsoleContext, asked: RequestParams) -> Facts:
     topic, number = named(observed.services, asked)
     offset = whole("the offset", asked.path["offset"])
     log = observed.services.partitions.get_if_written(topic, number)

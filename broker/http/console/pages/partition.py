@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.broker.http.console import words
-from barnabas.broker.http.console.console_context import Observed
+from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import Facts, Page
 from barnabas.broker.http.console.params import NOT_FOUND, Refused, RequestParams, whole
 from barnabas.broker.http.console.queries import partition as looking
@@ -29,7 +29,7 @@ def named(services: Services, asked: RequestParams) -> tuple[str, int]:
     return topic.name, number
 
 
-async def _look(observed: Observed, asked: RequestParams) -> Facts:
+async def _look(observed: ConsoleContext, asked: RequestParams) -> Facts:
     services = observed.services
     topic, number = named(services, asked)
     first, end, at = (_offset(asked, name) for name in ("from", "to", "at"))
@@ -57,7 +57,7 @@ def _offset(asked: RequestParams, name: str) -> int | None:
     return asked.number(name, 0) if asked.word(name) else None
 
 
-async def _batch(observed: Observed, topic: str, number: int, at: int, strip: Strip) -> Facts:
+async def _batch(observed: ConsoleContext, topic: str, number: int, at: int, strip: Strip) -> Facts:
     """Return a description of the batch that contains an offset."""
     if not strip.log_start_offset <= at < strip.log_end_offset:
         raise Refused(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.coordinator.transaction.decisions.model import AddRequest, EndRequest, InitRequest
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
-from barnabas.broker.http.console.console_context import Observed
+from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import Action
 from barnabas.broker.http.console.pages.partition import named
 from barnabas.broker.http.console.params import CONFLICT, Refused, RequestParams
@@ -29,7 +29,7 @@ TRANSACTIONAL_ID = "barnabas-console"
 _TIMEOUT_MS = 300_000
 
 
-async def _produce(observed: Observed, asked: RequestParams) -> str:
+async def _produce(observed: ConsoleContext, asked: RequestParams) -> str:
     """Produce a record. Raise Refused for internal topics. Raises KafkaError."""
     services = observed.services
     topic, number = named(services, asked)
@@ -89,7 +89,7 @@ def _next_sequence(services: Services, topic: str, number: int, producer_id: int
     return producer.next_sequence if producer is not None and producer.producer_epoch == producer_epoch else 0
 
 
-async def _commit(observed: Observed, asked: RequestParams) -> str:
+async def _commit(observed: ConsoleContext, asked: RequestParams) -> str:
     """Commit the console's transaction, if it is the one that was shown."""
     services = observed.services
     shown = asked.number("producer_id", -1), asked.number("producer_epoch", -1)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.config.definitions.values import text_of
 from barnabas.broker.config.resources.topic_configs import TOPIC_KEYS, effective
-from barnabas.broker.http.console.console_context import Observed
+from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import Facts, Page
 from barnabas.broker.http.console.params import NOT_FOUND, Refused, RequestParams
 from barnabas.broker.insight.inspection.logs import LogSummary, ends, summary
@@ -23,7 +23,7 @@ _SUMMED_MAX = 2_000
 _IN_A_STEP = 10
 
 
-async def _list(observed: Observed, asked: RequestParams) -> Facts:
+async def _list(observed: ConsoleContext, asked: RequestParams) -> Facts:
     services = observed.services
     needle = asked.word("q")
     which = asked.one_of("which", "users", "all")
@@ -70,7 +70,7 @@ def _summary(services: Services, topic: str, partition: int) -> LogSummary | Non
         return None  # the health page shows the reason
 
 
-async def _one(observed: Observed, asked: RequestParams) -> Facts:
+async def _one(observed: ConsoleContext, asked: RequestParams) -> Facts:
     services = observed.services
     topic = services.catalogue.topics.get(asked.path["topic"])
     if topic is None:

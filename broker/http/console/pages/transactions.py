@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from barnabas.broker.coordinator.transaction.decisions.model import InitRequest, Transaction
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.broker.http.console import words
-from barnabas.broker.http.console.console_context import Observed
+from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import Action, Facts, Page
 from barnabas.broker.http.console.pages import event_history
 from barnabas.broker.http.console.pages.producing import TRANSACTIONAL_ID
@@ -34,7 +34,7 @@ _ENDING = (ErrorCode.NONE, ErrorCode.CONCURRENT_TRANSACTIONS)
 """Answers of InitProducerId when it has begun to abort: success, or a request to retry."""
 
 
-async def _list(observed: Observed, asked: RequestParams) -> Facts:
+async def _list(observed: ConsoleContext, asked: RequestParams) -> Facts:
     services, now_ms = observed.services, observed.now_ms
     which, needle = asked.one_of("which", "all", "open"), asked.word("q")
     begin_loading(services)
@@ -88,7 +88,7 @@ def _kind(txn: Transaction) -> str:
     return "empty"
 
 
-async def _one(observed: Observed, asked: RequestParams) -> Facts:
+async def _one(observed: ConsoleContext, asked: RequestParams) -> Facts:
     services, now_ms = observed.services, observed.now_ms
     transactional_id = asked.needed("id")
     begin_loading(services)
@@ -136,7 +136,7 @@ def _what_abort_does(txn: Transaction, holds: list[HeldPartition], groups: list[
     return said
 
 
-async def _abort(observed: Observed, asked: RequestParams) -> str:
+async def _abort(observed: ConsoleContext, asked: RequestParams) -> str:
     """Abort as `barnabas txn abort` does: InitProducerId for the id fences its producer and ends the transaction."""
     services = observed.services
     transactional_id = asked.needed("id")

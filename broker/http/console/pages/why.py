@@ -9,7 +9,7 @@ import json
 from asyncio import Future
 from typing import TYPE_CHECKING, TypeVar
 
-from barnabas.broker.http.console.console_context import Observed
+from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import Facts, Page
 from barnabas.broker.http.console.params import Refused, RequestParams, whole
 from barnabas.broker.http.console.rendering import url
@@ -28,7 +28,7 @@ async def when_there(found: T | Future[T]) -> T:
     return await found if isinstance(found, Future) else found
 
 
-async def _look(observed: Observed, asked: RequestParams) -> Facts:
+async def _look(observed: ConsoleContext, asked: RequestParams) -> Facts:
     question = asked.one_of("ask", _HANGING, _CONSUMER, _PRODUCER, _GROUP, _RECORD)
     given = {name: asked.word(name) for name in ("group", "topic", "transactional_id", "record")}
     facts: Facts = {"ask": question, "given": given, "answers": None}

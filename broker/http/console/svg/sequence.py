@@ -20,7 +20,7 @@ _MARKS_MAX = 10
 """Maximum number of faults shown at one step; those that hold something up come first."""
 
 
-class Mark(NamedTuple):
+class FaultMark(NamedTuple):
     """A fault that is armed at a step. does: crash or pause. standing: some of those that it holds up."""
 
     name: str
@@ -98,7 +98,7 @@ def may_of(kind: EventKind) -> str:
     return "crash or pause" if kind.may_crash and kind.may_pause else "crash" if kind.may_crash else "pause"
 
 
-def place_of(kind: EventKind, state: str, marks: Sequence[Mark], *, is_chosen: bool) -> Place:
+def place_of(kind: EventKind, state: str, marks: Sequence[FaultMark], *, is_chosen: bool) -> Place:
     """Return a step, with the faults armed there. state: of its record; empty for steps without one."""
     shown = sorted(marks, key=lambda mark: not mark.standing_count)[:_MARKS_MAX]
     armed = _cut("; ".join(mark.says for mark in shown))
@@ -125,7 +125,7 @@ def place_of(kind: EventKind, state: str, marks: Sequence[Mark], *, is_chosen: b
 
 
 def drawn(
-    points: Mapping[str, EventKind], marks: Callable[[Step], Sequence[Mark]], chosen: tuple[str, str]
+    points: Mapping[str, EventKind], marks: Callable[[Step], Sequence[FaultMark]], chosen: tuple[str, str]
 ) -> SequenceDrawing:
     """Draw the sequence. marks: returns the faults armed at a step. chosen: point and state with the form open."""
     rows: list[DrawnStep | DrawnSaid] = []

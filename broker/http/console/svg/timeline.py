@@ -38,7 +38,7 @@ class Span(NamedTuple):
     sentence: str
 
 
-class Mark(NamedTuple):
+class TimelineMark(NamedTuple):
     """The time of a completed change."""
 
     kind: str
@@ -52,7 +52,7 @@ class Timeline(NamedTuple):
     begin_ms: int
     end_ms: int
     spans: list[Span]
-    marks: list[Mark]
+    marks: list[TimelineMark]
     events: list[TimelineEvent]
     """The newest first."""
 
@@ -76,7 +76,7 @@ def timeline(changes: Sequence[TransactionChange], now_ms: int) -> Timeline | No
             sentence = f"{change.txn.state.value}, {lasted}"
             spans.append(Span(_kind(change.txn), round(min(x, WIDTH - width), 1), round(width, 1), sentence))
         if not is_span or event.kind == TIMEOUT:
-            marks.append(Mark(event.kind, round(x, 1), f"{event.sentence} {words.moment(change.timestamp_ms)}"))
+            marks.append(TimelineMark(event.kind, round(x, 1), f"{event.sentence} {words.moment(change.timestamp_ms)}"))
     return Timeline(begin_ms, end_ms, spans, marks, events[::-1])
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.metadata.catalogue.alterations import Operation
+from barnabas.broker.metadata.catalogue.alterations import AlterConfigOp
 from barnabas.protocol.errors import ErrorCode
 from tests.support import requests
 from tests.support.worlds.catalogue_api import CatalogueApi
@@ -20,7 +20,9 @@ def api() -> CatalogueApi:
     return api
 
 
-def alter(api: CatalogueApi, kind: int, resource: str, key: str, operation: Operation, value: str) -> tuple[int, str]:
+def alter(
+    api: CatalogueApi, kind: int, resource: str, key: str, operation: AlterConfigOp, value: str
+) -> tuple[int, str]:
     (answer,) = api.ask(requests.alter_config(kind, resource, key, value, operation)).responses
     return answer.error_code, answer.error_message or ""
 
@@ -28,20 +30,20 @@ def alter(api: CatalogueApi, kind: int, resource: str, key: str, operation: Oper
 def test_a_list_grows_no_longer_than_a_record_holds(api: CatalogueApi) -> None:
     own = api.services.catalogue.topics["a"].configs
     long = ",".join(f"{number}:1" for number in range(6_000))[: LONGEST - 1].rpartition(",")[0]
-    assert alter(api, TOPIC, "a", LIST, Operation.SET, long) == (ErrorCode.NONE, "")
-    assert alter(api, TOPIC, "a", LIST, Operation.APPEND, "99999:99999") == (ErrorCode.INVALID_CONFIG, TOO_LONG)
+    assert alter(api, TOPIC, "a", LIST, AlterConfigOp.SET, long) == (ErrorCode.NONE, "")
+    assert alter(api, TOPIC, "a", LIST, AlterConfigOp.APPEND, "99999:99999") == (ErrorCode.INVALID_CONFIG, TOO_LONG)
     assert own[LIST] == long
-    assert alter(api, TOPIC, "a", LIST, Operation.APPEND, "0:1") == (ErrorCode.NONE, "")  # it is there already
-    assert alter(api, TOPIC, "a", LIST, Operation.SUBTRACT, "0:1") == (ErrorCode.NONE, "")
+    assert alter(api, TOPIC, "a", LIST, AlterConfigOp.APPEND, "0:1") == (ErrorCode.NONE, "")  # it is there already
+    assert alter(api, TOPIC, "a", LIST, AlterConfigOp.SUBTRACT, "0:1") == (ErrorCode.NONE, "")
 
 
 def test_a_number_of_thousands_of_digits_is_none(api: CatalogueApi) -> None:
-    code, sentence = alter(api, TOPIC, "a", "retention.ms", Operation.SET, "9" * 5_000)
+    code, sentence = alter(api, TOPIC, "a", "retention.ms", AlterConfigOp.SET, "9" * 5_000)
     assert code == ErrorCode.INVALID_CONFIG
     assert sentence.startswith("Invalid value 999")
 
 
 def test_zeros_before_a_number_do_not_count(api: CatalogueApi) -> None:
     minus_one = "-" + "0" * 5_000 + "1"
-    assert alter(api, BROKER, "", "log.retention.ms", Operation.SET, minus_one) == (ErrorCode.NONE, "")
+    assert alter(api, BROKER, "", "log.retention.ms", AlterConfigOp.SET, minus_one) == (ErrorCode.NONE, "")
     assert api.services.config.integer("log.retention.ms") == -1

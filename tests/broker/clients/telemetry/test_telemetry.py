@@ -9,7 +9,7 @@ from barnabas.broker.api.stages.metering import Meter
 from barnabas.broker.clients.telemetry import telemetry as limits
 from barnabas.broker.http.metrics.scrape import scrape
 from barnabas.broker.http.metrics.sources import RUNNING, Sources
-from barnabas.broker.metadata.catalogue.alterations import Alteration, Operation
+from barnabas.broker.metadata.catalogue.alterations import Alteration, AlterConfigOp
 from barnabas.broker.metadata.image.image import CLIENT_METRICS_RESOURCE
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
@@ -54,7 +54,7 @@ class Pushing:
         return int(answer.error_code)
 
     def want(self, name: str, **configs: str) -> None:
-        alterations = [Alteration(key.replace("_", "."), Operation.SET, text) for key, text in configs.items()]
+        alterations = [Alteration(key.replace("_", "."), AlterConfigOp.SET, text) for key, text in configs.items()]
         self.world.services.catalogue.alter_configs(CLIENT_METRICS_RESOURCE, name, alterations)
 
     async def scraped(self) -> str:

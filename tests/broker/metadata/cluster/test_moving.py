@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.metadata.catalogue import Alteration, Operation
+from barnabas.broker.metadata.catalogue import Alteration, AlterConfigOp
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -39,7 +39,7 @@ async def world() -> BrokerWorld:
 
 
 async def switch(world: BrokerWorld, node: int | str, is_stopped: str, asked: int = 1, broker: str = "") -> Any:
-    operation = Operation.APPEND if is_stopped == "true" else Operation.SUBTRACT
+    operation = AlterConfigOp.APPEND if is_stopped == "true" else AlterConfigOp.SUBTRACT
     request = alter_config(4, broker, "barnabas.nodes.stopped", str(node), operation)
     (result,) = (await ask(world, asked, request)).responses
     return result
@@ -218,7 +218,7 @@ async def test_with_one_node_there_is_no_such_setting() -> None:
 
 
 def set_min_isr(world: BrokerWorld, topic: str, count: int) -> None:
-    wish = Alteration("min.insync.replicas", Operation.SET, str(count))
+    wish = Alteration("min.insync.replicas", AlterConfigOp.SET, str(count))
     world.services.catalogue.alter_configs(2, topic, [wish])
 
 
@@ -295,7 +295,7 @@ async def test_a_partition_that_nobody_leads_does_not_leave_its_replicas_in_sync
     assert await reassign(world, {("u", 0): [3, 1]}, asked=3) == [E.NONE]
     assert places(await metadata(world, 3, name="u")) == [(-1, [1])]
     world.services.catalogue.alter_configs(
-        2, "u", [Alteration("unclean.leader.election.enable", Operation.SET, "true")]
+        2, "u", [Alteration("unclean.leader.election.enable", AlterConfigOp.SET, "true")]
     )
     assert await reassign(world, {("u", 0): [3, 2]}, asked=3) == [E.NONE]
     assert places(await metadata(world, 3, name="u")) == [(3, [3, 2])], "2 has joined since"

@@ -6,7 +6,7 @@ import pytest
 
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.resources.group_configs import ConsumerGroupSettings
-from barnabas.broker.metadata.catalogue.alterations import Alteration, Operation
+from barnabas.broker.metadata.catalogue.alterations import Alteration, AlterConfigOp
 from barnabas.broker.metadata.config_resources.groups import GroupConfigs
 from barnabas.broker.metadata.image.framing import Versioned
 from barnabas.broker.metadata.image.image import BROKER_RESOURCE, GROUP_RESOURCE
@@ -23,7 +23,7 @@ def groups(world: CatalogueWorld) -> GroupConfigs:
 
 
 def alter(world: CatalogueWorld, name: str, value: Any, *, group: str = "g") -> None:
-    operation = Operation.DELETE if value is None else Operation.SET
+    operation = AlterConfigOp.DELETE if value is None else AlterConfigOp.SET
     text = None if value is None else str(value)
     world.catalogue.alter_configs(GROUP_RESOURCE, group, [Alteration(name, operation, text)])
 
@@ -75,7 +75,7 @@ def test_what_another_kafka_left_and_cannot_be_read_is_passed_over() -> None:
 def test_the_brokers_interval_of_assignments_changes_while_it_runs() -> None:
     world = CatalogueWorld()
     name = "group.consumer.assignment.interval.ms"
-    world.catalogue.alter_configs(BROKER_RESOURCE, "", [Alteration(name, Operation.SET, "2000")])
+    world.catalogue.alter_configs(BROKER_RESOURCE, "", [Alteration(name, AlterConfigOp.SET, "2000")])
     assert groups(world).consumer_group("g").assignment_interval_ms == 2_000
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from barnabas.broker.metadata.catalogue.alterations import Alteration, Operation
+from barnabas.broker.metadata.catalogue.alterations import Alteration, AlterConfigOp
 from barnabas.broker.metadata.config_resources.loggers import PARTS, alter_loggers, levels
 from barnabas.broker.runtime.log_lines import logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -49,24 +49,24 @@ def test_every_logger_of_the_sources_is_known() -> None:
 
 def test_a_part_has_the_level_of_the_broker_until_it_has_its_own() -> None:
     assert levels()["kafka.net"] == "INFO"
-    alter(("kafka", Operation.SET, "ERROR"))
+    alter(("kafka", AlterConfigOp.SET, "ERROR"))
     assert (levels()["kafka"], levels()["kafka.net"], levels()["root"]) == ("ERROR", "ERROR", "INFO")
-    alter(("kafka.net", Operation.SET, "DEBUG"))
+    alter(("kafka.net", AlterConfigOp.SET, "DEBUG"))
     assert logger("net").isEnabledFor(logging.DEBUG)
     assert not logger("api").isEnabledFor(logging.WARNING)
-    alter(("kafka.net", Operation.DELETE, None), ("kafka", Operation.DELETE, None))
+    alter(("kafka.net", AlterConfigOp.DELETE, None), ("kafka", AlterConfigOp.DELETE, None))
     assert (levels()["kafka"], levels()["kafka.net"]) == ("INFO", "INFO")
 
 
 def test_a_broker_whose_level_is_taken_back_has_the_roots() -> None:
-    alter(("kafka", Operation.DELETE, None), ("root", Operation.SET, "FATAL"))
+    alter(("kafka", AlterConfigOp.DELETE, None), ("root", AlterConfigOp.SET, "FATAL"))
     assert levels()["kafka.coordinator"] == "FATAL"
     assert not logger("coordinator").isEnabledFor(logging.ERROR)
 
 
 @pytest.mark.parametrize("level", ["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"])
 def test_a_level_is_told_as_it_was_set(level: str) -> None:
-    alter(("kafka.storage", Operation.SET, level))
+    alter(("kafka.storage", AlterConfigOp.SET, level))
     assert levels()["kafka.storage"] == level
 
 
@@ -77,7 +77,7 @@ def test_a_level_between_kafkas_is_told_as_the_next_one_above() -> None:
 
 
 def test_what_is_only_validated_changes_nothing() -> None:
-    alter(("kafka", Operation.SET, "ERROR"), validate_only=True)
+    alter(("kafka", AlterConfigOp.SET, "ERROR"), validate_only=True)
     assert levels()["kafka"] == "INFO"
 
 
@@ -98,7 +98,7 @@ def test_one_wrong_alteration_has_none_made(
     alteration: tuple[str, int, str | None], code: ErrorCode, sentence: str
 ) -> None:
     with pytest.raises(KafkaError) as refusal:
-        alter(("kafka.net", Operation.SET, "DEBUG"), alteration)
+        alter(("kafka.net", AlterConfigOp.SET, "DEBUG"), alteration)
     assert (refusal.value.code, refusal.value.message) == (code, sentence)
     assert levels()["kafka.net"] == "INFO"
 
@@ -118,5 +118,5 @@ def test_one_wrong_alteration_has_none_made(
 )
 def test_another_nodes_loggers_are_refused(resource: str, sentence: str) -> None:
     with pytest.raises(KafkaError) as refusal:
-        alter(("kafka", Operation.SET, "DEBUG"), resource=resource)
+        alter(("kafka", AlterConfigOp.SET, "DEBUG"), resource=resource)
     assert (refusal.value.code, refusal.value.message) == (ErrorCode.INVALID_REQUEST, sentence)

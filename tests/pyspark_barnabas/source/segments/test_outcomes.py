@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from barnabas.logfiles.data_directory import PartitionFiles, read_layout
 from barnabas.protocol.files.txn_index import AbortedTxn
-from pyspark_barnabas.source.segments.outcomes import Outcome, first_open_offset, read_outcomes
-from pyspark_barnabas.source.segments.splits import OffsetRange, plan
+from pyspark_barnabas.source.segments.outcomes import RecordOutcome, first_open_offset, read_outcomes
+from pyspark_barnabas.source.segments.splits import OffsetBounds, plan
 from pyspark_barnabas.source.segments.stretches import read_stretches
 from tests.support.files.segment_files import LogWriter
 
@@ -20,7 +20,7 @@ A, B = (4000, 1), (4001, 0)
 def outcomes_of(files: PartitionFiles, *, split_bytes: int = 1 << 30) -> dict[int, str | None]:
     """The outcome of each batch that is no marker, by its offset."""
     found: dict[int, str | None] = {}
-    for part in plan([(files, OffsetRange())], split_bytes=split_bytes, parts_min=1):
+    for part in plan([(files, OffsetBounds())], split_bytes=split_bytes, parts_min=1):
         for piece in part:
             for each in read_stretches(piece, is_committed=False, fail_on_data_loss=True):
                 if each.header is not None and not each.header.is_control:
@@ -99,14 +99,14 @@ def test_outcomes_are_the_same_however_the_log_is_cut(tmp_path_factory: pytest.T
         if step < 0.5:
             offset = log.data([b"v"] * randomness.randint(1, 3), producer=(producer, 0))
             begun.setdefault(producer, []).append(offset)
-            expected[offset] = Outcome.OPEN
+            expected[offset] = RecordOutcome.OPEN
         elif step < 0.6:
             expected[log.data([b"plain"])] = None
         elif step < 0.9:
             commit = randomness.random() < 0.5
             log.marker((producer, 0), commit=commit)
             for offset in begun.pop(producer, []):
-                expected[offset] = Outcome.COMMITTED if commit else Outcome.ABORTED
+                expected[offset] = RecordOutcome.COMMITTED if commit else RecordOutcome.ABORTED
         else:
             log.roll(index=randomness.random() < 0.7)
     if not log.next_offset:
@@ -130,7 +130,7 @@ def test_markers_of_the_first_part_say_nothing_of_the_second(tmp_path: Path) -> 
     with open(files.log_path(0), "rb") as file:
         assert len(file.read()) == size
     found = read_outcomes(files, 0, at, size)
-    (piece,) = plan([(files, OffsetRange())], split_bytes=1 << 20, parts_min=1)[0]
+    (piece,) = plan([(files, OffsetBounds())], split_bytes=1 << 20, parts_min=1)[0]
     (data, _) = read_stretches(piece._replace(start=at), is_committed=False, fail_on_data_loss=True)
     assert data.header is not None
-    assert found.of(data.header) is Outcome.ABORTED
+    assert found.of(data.header) is RecordOutcome.ABORTED

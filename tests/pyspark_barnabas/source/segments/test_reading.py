@@ -14,7 +14,7 @@ from barnabas.protocol.files.names import LOG_START_CHECKPOINT, FileKind
 from pyspark_barnabas.options import OptionError
 from pyspark_barnabas.source.segments.pushdown import narrow
 from pyspark_barnabas.source.segments.settings import Settings, read_settings
-from pyspark_barnabas.source.segments.splits import OffsetRange, Piece, plan
+from pyspark_barnabas.source.segments.splits import OffsetBounds, Piece, plan
 from pyspark_barnabas.source.segments.stretches import LogDamaged, Stretch, narrowed, read_stretches
 from tests.support.files.segment_files import LogWriter
 
@@ -36,7 +36,7 @@ def offsets(stretches: list[Stretch]) -> list[int | None]:
     return [None if each.header is None else each.header.base_offset for each in stretches]
 
 
-def whole(files: PartitionFiles, wanted: OffsetRange = OffsetRange()) -> list[tuple[Piece, ...]]:  # noqa: B008  # because it is a value
+def whole(files: PartitionFiles, wanted: OffsetBounds = OffsetBounds()) -> list[tuple[Piece, ...]]:  # noqa: B008  # because it is a value
     return plan([(files, wanted)], split_bytes=1 << 30, parts_min=1)
 
 
@@ -68,7 +68,7 @@ def test_parts_have_every_batch_once_in_order(tmp_path_factory: pytest.TempPathF
     log.roll(index=randomness.random() < 0.5)
     (files,) = read_layout(str(log.directory), everything)
     split_bytes = randomness.randint(1, 3000)
-    parts = plan([(files, OffsetRange())], split_bytes=split_bytes, parts_min=randomness.randint(1, 4))
+    parts = plan([(files, OffsetBounds())], split_bytes=split_bytes, parts_min=randomness.randint(1, 4))
     assert [bytes(each.batch or b"") for each in read(parts)] == [
         bytes(each.batch or b"") for each in read(whole(files))
     ]
@@ -79,7 +79,7 @@ def test_a_large_segment_is_cut_where_its_index_says(tmp_path: Path) -> None:
     for _ in range(100):
         log.data([b"v" * 100])
     log.roll()
-    parts = plan([(log.files(), OffsetRange())], split_bytes=2000, parts_min=1)
+    parts = plan([(log.files(), OffsetBounds())], split_bytes=2000, parts_min=1)
     sizes = [piece.end - piece.start for part in parts for piece in part]
     assert len(sizes) > 5
     assert max(sizes) < 4000
@@ -95,7 +95,7 @@ def test_an_index_that_lies_is_found_out(tmp_path: Path, lie: tuple[int, int]) -
     log.roll()
     index.write_bytes(offset_index.encode([lie, (lie[0] + 1, lie[1] + 2000), (lie[0] + 2, lie[1] + 9000)]))
     files = log.files()
-    assert offsets(read(plan([(files, OffsetRange())], split_bytes=1000, parts_min=1))) == list(range(100))
+    assert offsets(read(plan([(files, OffsetBounds())], split_bytes=1000, parts_min=1))) == list(range(100))
 
 
 def test_small_logs_share_a_part(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_small_logs_share_a_part(tmp_path: Path) -> None:
     for partition in range(50):
         log = LogWriter(tmp_path, "orders", partition)
         log.data([b"v"])
-        wanted.append((log.files(), OffsetRange()))
+        wanted.append((log.files(), OffsetBounds()))
     assert len(plan(wanted, split_bytes=64 << 20, parts_min=4)) == 5
     assert len(read(plan(wanted, split_bytes=64 << 20, parts_min=4))) == 50
 
@@ -114,7 +114,7 @@ def test_segments_outside_of_the_range_are_not_opened(tmp_path: Path) -> None:
         log.data([b"v", b"v"])
         log.roll()
     (files,) = read_layout(str(log.directory), everything)
-    (part,) = whole(files, OffsetRange(3, 5))
+    (part,) = whole(files, OffsetBounds(3, 5))
     assert [piece.segment for piece in part] == [1, 2]
 
 
@@ -222,7 +222,7 @@ def test_filters_leave_fewer_partitions_and_offsets() -> None:
             EqualTo(("headers", "topic"), "other"),
         ]
     )
-    assert wanted.offsets == OffsetRange(11, 21)
+    assert wanted.offsets == OffsetBounds(11, 21)
     assert wanted.place("orders", 2)
     assert not wanted.place("orders", 0)
     assert not wanted.place("other", 1)

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 from barnabas.broker.coordinator.group.decisions.classic.model import (
+    ClassicGroupMember,
     Group,
     GroupRecord,
     GroupStored,
     JoinReply,
-    Member,
     StoredGroup,
     StoredMember,
     SyncReply,
@@ -96,7 +96,7 @@ class ClassicDraft:
 
     # Members
 
-    def add_member(self, member: Member) -> None:
+    def add_member(self, member: ClassicGroupMember) -> None:
         """Add a new member, which waits in the join phase."""
         group = self.group
         if not group.members:
@@ -109,13 +109,13 @@ class ClassicDraft:
         group.joined.add(member.member_id)
         self._count_protocols(member, 1)
 
-    def change_member(self, member: Member) -> None:
+    def change_member(self, member: ClassicGroupMember) -> None:
         """Replace a member by itself with other protocols, timeouts or assignment."""
         self._count_protocols(self.group.members[member.member_id], -1)
         self.group.members[member.member_id] = self._alike(member)
         self._count_protocols(member, 1)
 
-    def rename_member(self, old_id: str, member: Member) -> None:
+    def rename_member(self, old_id: str, member: ClassicGroupMember) -> None:
         """Give a static member its new id, in the old one's place; requests of the old id that wait are fenced."""
         group = self.group
         self.answer_waiting(old_id, ErrorCode.FENCED_INSTANCE_ID)
@@ -162,12 +162,12 @@ class ClassicDraft:
         self.group.pending.discard(member_id)
         self.effects.append(CancelTimer(session_timer(member_id)))
 
-    def _alike(self, member: Member) -> Member:
+    def _alike(self, member: ClassicGroupMember) -> ClassicGroupMember:
         """Return the member, sharing the first member's protocols: most members of a group have equal ones."""
         first = next(iter(self.group.members.values()), member)
         return member._replace(protocols=first.protocols) if first.protocols == member.protocols else member
 
-    def _count_protocols(self, member: Member, step: int) -> None:
+    def _count_protocols(self, member: ClassicGroupMember, step: int) -> None:
         counts = self.group.protocol_counts
         for name in {name for name, _ in member.protocols}:
             count = counts.get(name, 0) + step
@@ -257,7 +257,9 @@ def from_stored(group_id: str, stored: StoredGroup | None) -> Group:
     )
     for member in stored.members:
         protocols = ((stored.protocol_name or "", member.subscription),)
-        group.members[member.member_id] = Member(*member[:6], protocols=protocols, assignment=member.assignment)
+        group.members[member.member_id] = ClassicGroupMember(
+            *member[:6], protocols=protocols, assignment=member.assignment
+        )
         if member.group_instance_id is not None:
             group.instances[member.group_instance_id] = member.member_id
     if group.members:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from barnabas.broker.coordinator.group.decisions.classic.draft import ClassicDraft, GroupOutcome, join_waiter
 from barnabas.broker.coordinator.group.decisions.classic.model import (
     NEW_MEMBER_JOIN_TIMEOUT_MS,
+    ClassicGroupMember,
     Group,
     GroupConfig,
     GroupStored,
     JoinReply,
     JoinRequest,
-    Member,
     StoredGroup,
 )
 from barnabas.broker.coordinator.group.decisions.classic.rebalance import (
@@ -86,8 +86,8 @@ def _has_room(group: Group, member_id: str, max_size: int) -> bool:
     return True
 
 
-def _as_member(request: JoinRequest, member_id: str, assignment: bytes = b"") -> Member:
-    return Member(
+def _as_member(request: JoinRequest, member_id: str, assignment: bytes = b"") -> ClassicGroupMember:
+    return ClassicGroupMember(
         member_id,
         request.group_instance_id,
         request.client_id,
@@ -126,7 +126,7 @@ def _join_new(draft: ClassicDraft, request: JoinRequest, fresh_suffix: str, conf
     return _add(draft, _as_member(request, member_id), request.protocol_type, config)
 
 
-def _add(draft: ClassicDraft, member: Member, protocol_type: str, config: GroupConfig) -> GroupOutcome:
+def _add(draft: ClassicDraft, member: ClassicGroupMember, protocol_type: str, config: GroupConfig) -> GroupOutcome:
     """Add a new member; it waits for the end of the join phase."""
     group = draft.group
     if not group.members:

@@ -94,7 +94,7 @@ class OffsetCommitted(NamedTuple):
 GroupRecord = GroupStored | OffsetCommitted
 
 
-class Member(NamedTuple):
+class ClassicGroupMember(NamedTuple):
     """A member of the working group."""
 
     member_id: str
@@ -128,7 +128,7 @@ class Group:
     protocol_type: str = ""
     protocol_name: str | None = None
     leader_id: str | None = None
-    members: dict[str, Member] = field(default_factory=dict)
+    members: dict[str, ClassicGroupMember] = field(default_factory=dict)
     instances: dict[str, str] = field(default_factory=dict)
     """group.instance.id -> member id"""
     protocol_counts: dict[str, int] = field(default_factory=dict)

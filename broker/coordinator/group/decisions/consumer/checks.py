@@ -12,8 +12,8 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
     LEAVING_FOR_A_WHILE_EPOCH,
     Claimed,
     ConsumerConfig,
+    ConsumerGroupMember,
     HeartbeatRequest,
-    Member,
     Owned,
 )
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -74,7 +74,7 @@ def check_room(group: ConsumerGroup, member_id: str, instance_id: str | None, ma
         )
 
 
-def check_epoch(member: Member, received: int, owned: Claimed | None) -> None:
+def check_epoch(member: ConsumerGroupMember, received: int, owned: Claimed | None) -> None:
     """Raise FENCED_MEMBER_EPOCH unless the member names its epoch, or the previous one with partitions that it has.
 
     The response to the previous heartbeat may have been lost; then the member still is in the previous epoch.
@@ -97,7 +97,7 @@ def _is_within(owned: Claimed | None, assigned: Owned) -> bool:
     return all(topic_id in assigned and numbers <= assigned[topic_id].keys() for topic_id, numbers in owned.items())
 
 
-def known_member(group: ConsumerGroup, member_id: str) -> Member:
+def known_member(group: ConsumerGroup, member_id: str) -> ConsumerGroupMember:
     """Return the member with this id. Raise UNKNOWN_MEMBER_ID if there is none."""
     member = group.members.get(member_id)
     if member is None:
@@ -105,7 +105,7 @@ def known_member(group: ConsumerGroup, member_id: str) -> Member:
     return member
 
 
-def known_static_member(group: ConsumerGroup, member_id: str, instance_id: str) -> Member:
+def known_static_member(group: ConsumerGroup, member_id: str, instance_id: str) -> ConsumerGroupMember:
     """Return the member with this instance id and member id. Raise UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID."""
     member = group.static_member(instance_id)
     if member is None:
@@ -118,7 +118,7 @@ def known_static_member(group: ConsumerGroup, member_id: str, instance_id: str) 
     return member
 
 
-def check_released(member: Member, member_id: str) -> None:
+def check_released(member: ConsumerGroupMember, member_id: str) -> None:
     """Raise UNRELEASED_INSTANCE_ID unless the holder of the instance id has left temporarily."""
     if member.member_epoch != LEAVING_FOR_A_WHILE_EPOCH:
         raise KafkaError(

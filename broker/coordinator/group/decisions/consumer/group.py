@@ -16,7 +16,12 @@ from typing import TypeVar
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.hash_order import STRING, HashOrder
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.input_order import timeline_order
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import NOTHING, Assignment
-from barnabas.broker.coordinator.group.decisions.consumer.model import GroupState, Member, MetadataSeen, ResolvedRegex
+from barnabas.broker.coordinator.group.decisions.consumer.model import (
+    ConsumerGroupMember,
+    GroupState,
+    MetadataSeen,
+    ResolvedRegex,
+)
 from barnabas.broker.coordinator.group.decisions.consumer.reconciliation import NOT_OWNED
 
 FIRST_EPOCH = 1
@@ -40,7 +45,7 @@ class ConsumerGroup:
         self.assignment_epoch = FIRST_EPOCH
         self.assignment_timestamp_ms = 0
         """When the target was computed; 0: the next may be computed at any time."""
-        self.members: dict[str, Member] = {}
+        self.members: dict[str, ConsumerGroupMember] = {}
         self.instances: dict[str, str] = {}
         """group.instance.id -> member id"""
         self.targets: dict[str, Assignment] = {}
@@ -86,12 +91,12 @@ class ConsumerGroup:
             return GroupState.STABLE
         return GroupState.RECONCILING
 
-    def static_member(self, instance_id: str | None) -> Member | None:
+    def static_member(self, instance_id: str | None) -> ConsumerGroupMember | None:
         """Return the member with this instance id, or None."""
         member_id = None if instance_id is None else self.instances.get(instance_id)
         return None if member_id is None else self.members[member_id]
 
-    def target_of(self, member: Member) -> Assignment:
+    def target_of(self, member: ConsumerGroupMember) -> Assignment:
         """Return the member's target; for a static member that comes back, the target of its former id."""
         if member.instance_id is None:
             return self.targets.get(member.member_id, NOTHING)
@@ -121,7 +126,7 @@ class ConsumerGroup:
             self.classic_protocol_counts.get(name, 0) == self.classic_count for name in names
         )
 
-    def members_in_order(self) -> Generator[None, None, list[Member]]:
+    def members_in_order(self) -> Generator[None, None, list[ConsumerGroupMember]]:
         """Return the members in the order of Kafka's table, in small steps; members must not change in between."""
         member_ids = yield from timeline_order(self.members, self.largest)
         return [self.members[member_id] for member_id in member_ids]
@@ -136,7 +141,7 @@ class ConsumerGroup:
         copied._epochs = {topic_id: epochs.copy() for topic_id, epochs in self._epochs.items()}
         return copied
 
-    def put_member(self, member: Member) -> None:
+    def put_member(self, member: ConsumerGroupMember) -> None:
         """Add a member, or replace it by its current state."""
         before = self.members.get(member.member_id)
         self.largest = max(self.largest, len(self.members) + 1)
@@ -162,7 +167,7 @@ class ConsumerGroup:
         if member.instance_id is not None:
             self.instances.pop(member.instance_id, None)
 
-    def _release(self, member: Member) -> None:
+    def _release(self, member: ConsumerGroupMember) -> None:
         """Remove a member's partitions, except those that another member got since then, in a later epoch."""
         for owned in (member.assigned, member.pending_revocation):
             for topic_id, partitions in owned.items():
@@ -173,7 +178,7 @@ class ConsumerGroup:
                 if not epochs:
                     self._epochs.pop(topic_id, None)
 
-    def _count(self, before: Member | None, after: Member | None) -> None:
+    def _count(self, before: ConsumerGroupMember | None, after: ConsumerGroupMember | None) -> None:
         self.name_counts = counted(self.name_counts, names_by_name(before), names_by_name(after))
         self.regex_counts = counted(self.regex_counts, regex_of(before), regex_of(after))
         self.assignor_counts = counted(self.assignor_counts, assignor_of(before), assignor_of(after))
@@ -182,25 +187,25 @@ class ConsumerGroup:
         self.classic_protocol_counts = counted(protocols, _classic_protocols(before), _classic_protocols(after))
 
 
-def regex_of(member: Member | None) -> tuple[str, ...]:
+def regex_of(member: ConsumerGroupMember | None) -> tuple[str, ...]:
     """Return the regular expression of a member; an empty one counts as none."""
     return (member.topic_regex,) if member is not None and member.topic_regex else ()
 
 
-def assignor_of(member: Member | None) -> tuple[str, ...]:
+def assignor_of(member: ConsumerGroupMember | None) -> tuple[str, ...]:
     return () if member is None or member.assignor is None else (member.assignor,)
 
 
-def is_classic(member: Member | None) -> bool:
+def is_classic(member: ConsumerGroupMember | None) -> bool:
     """Return whether the member uses the classic protocol."""
     return member is not None and member.classic is not None
 
 
-def _classic_protocols(member: Member | None) -> tuple[str, ...]:
+def _classic_protocols(member: ConsumerGroupMember | None) -> tuple[str, ...]:
     return () if member is None or member.classic is None else tuple(name for name, _ in member.classic.protocols)
 
 
-def names_by_name(member: Member | None) -> tuple[str, ...]:
+def names_by_name(member: ConsumerGroupMember | None) -> tuple[str, ...]:
     return () if member is None else member.topic_names
 
 

@@ -23,9 +23,9 @@ from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerG
 from barnabas.broker.coordinator.group.decisions.consumer.model import (
     JOINING_EPOCH,
     ConsumerConfig,
+    ConsumerGroupMember,
     HeartbeatReply,
     HeartbeatRequest,
-    Member,
     MemberState,
     MetadataSeen,
     Topics,
@@ -47,7 +47,7 @@ from barnabas.storage.steps import AT_ONCE, Steps, mapped
 class Step(NamedTuple):
     """A member's new state, with its records and effects."""
 
-    member: Member
+    member: ConsumerGroupMember
     records: tuple[records.ConsumerRecord, ...]
     effects: tuple[Effect, ...]
     seen: MetadataSeen | None
@@ -91,8 +91,8 @@ def heartbeat(
 
 def take_step(
     group: ConsumerGroup,
-    before: Member,
-    replaced: Member | None,
+    before: ConsumerGroupMember,
+    replaced: ConsumerGroupMember | None,
     request: HeartbeatRequest,
     *,
     topics: Topics,
@@ -154,7 +154,7 @@ def _known_hashes(names: Collection[str], topics: Topics) -> Steps[None]:
     yield
 
 
-def _current_stored(group_id: str, member: Member) -> Steps[records.ConsumerRecord]:
+def _current_stored(group_id: str, member: ConsumerGroupMember) -> Steps[records.ConsumerRecord]:
     """Return the record of the member's partitions; for very many topics already encoded, as for targets."""
     if len(member.assigned) <= AT_ONCE:
         return records.current_stored(group_id, member)
@@ -167,11 +167,13 @@ def _current_stored(group_id: str, member: Member) -> Steps[records.ConsumerReco
 # The member
 
 
-def _member(group: ConsumerGroup, request: HeartbeatRequest, member_id: str) -> tuple[Member, Member | None]:
+def _member(
+    group: ConsumerGroup, request: HeartbeatRequest, member_id: str
+) -> tuple[ConsumerGroupMember, ConsumerGroupMember | None]:
     """Return the member's previous state, and the member that it replaces, if any."""
     is_joining = request.member_epoch == JOINING_EPOCH
     if request.instance_id is None:
-        member = Member(member_id) if is_joining else known_member(group, member_id)
+        member = ConsumerGroupMember(member_id) if is_joining else known_member(group, member_id)
         member = group.members.get(member_id, member)
         check_epoch(member, request.member_epoch, request.owned)
         return member, None
@@ -181,18 +183,20 @@ def _member(group: ConsumerGroup, request: HeartbeatRequest, member_id: str) -> 
         return member, None
     holder = group.static_member(request.instance_id)
     if holder is None:
-        return group.members.get(member_id, Member(member_id)), None
+        return group.members.get(member_id, ConsumerGroupMember(member_id)), None
     if holder.classic is None:
         check_released(holder, member_id)
     return replacement(holder, member_id), holder
 
 
-def replacement(member: Member, member_id: str) -> Member:
+def replacement(member: ConsumerGroupMember, member_id: str) -> ConsumerGroupMember:
     """Return a static member with its new id and all its former state."""
     return member._replace(member_id=member_id, member_epoch=0, previous_member_epoch=0)
 
 
-def _replacement(group: ConsumerGroup, old: Member, new: Member) -> list[records.ConsumerRecord]:
+def _replacement(
+    group: ConsumerGroup, old: ConsumerGroupMember, new: ConsumerGroupMember
+) -> list[records.ConsumerRecord]:
     """Return the records that replace a static member by one with a new id and all its former state."""
     group_id = group.group_id
     return [
@@ -205,7 +209,7 @@ def _replacement(group: ConsumerGroup, old: Member, new: Member) -> list[records
     ]
 
 
-def _updated(member: Member, request: HeartbeatRequest) -> Member:
+def _updated(member: ConsumerGroupMember, request: HeartbeatRequest) -> ConsumerGroupMember:
     """Return the member with the fields of the request."""
     names = request.topic_names
     rebalance_timeout_ms = request.rebalance_timeout_ms
@@ -222,7 +226,7 @@ def _updated(member: Member, request: HeartbeatRequest) -> Member:
     )
 
 
-def _has_names_changed(before: Member, member: Member) -> bool:
+def _has_names_changed(before: ConsumerGroupMember, member: ConsumerGroupMember) -> bool:
     return set(before.topic_names) != set(member.topic_names)
 
 
@@ -230,7 +234,12 @@ def _has_names_changed(before: Member, member: Member) -> bool:
 
 
 def _epoch(
-    group: ConsumerGroup, before: Member, member: Member, regex: Status, topics: Topics, config: ConsumerConfig
+    group: ConsumerGroup,
+    before: ConsumerGroupMember,
+    member: ConsumerGroupMember,
+    regex: Status,
+    topics: Topics,
+    config: ConsumerConfig,
 ) -> _Epoch:
     """Return the next group epoch: one higher if the subscribed topics, or the assignor, change."""
     is_bumped = (
@@ -259,7 +268,9 @@ def _is_metadata_stale(group: ConsumerGroup, topics: Topics) -> bool:
     return seen is None or seen.version != topics.version or group.group_epoch < seen.group_epoch
 
 
-def _assignor(group: ConsumerGroup, before: Member, member: Member, config: ConsumerConfig) -> str:
+def _assignor(
+    group: ConsumerGroup, before: ConsumerGroupMember, member: ConsumerGroupMember, config: ConsumerConfig
+) -> str:
     """Return the name of the assignor for the next target: the one that most members request."""
     counts = counted(group.assignor_counts, assignor_of(before), assignor_of(member))
     wished = preferred(counts)
@@ -268,8 +279,8 @@ def _assignor(group: ConsumerGroup, before: Member, member: Member, config: Cons
 
 def _target(
     group: ConsumerGroup,
-    before: Member,
-    member: Member,
+    before: ConsumerGroupMember,
+    member: ConsumerGroupMember,
     epoch: _Epoch,
     topics: Topics,
     now_ms: int,
@@ -293,12 +304,12 @@ def _target(
 
 def _reconciled(
     group: ConsumerGroup,
-    member: Member,
+    member: ConsumerGroupMember,
     target: Target,
     request: HeartbeatRequest,
     has_subscription_changed: bool,
     topics: Topics,
-) -> Steps[Member]:
+) -> Steps[ConsumerGroupMember]:
     if not has_subscription_changed and member.is_reconciled_to(target.epoch):
         return member
     given = Circumstances(
@@ -312,7 +323,7 @@ def _reconciled(
     return (yield from reconcile(member, given))
 
 
-def _revocation_effects(member: Member) -> list[Effect]:
+def _revocation_effects(member: ConsumerGroupMember) -> list[Effect]:
     """Return the timer effects: a revoking member has its rebalance timeout. The classic protocol has other timers."""
     timer = rebalance_timer(member.member_id)
     if member.state is not MemberState.UNREVOKED_PARTITIONS:

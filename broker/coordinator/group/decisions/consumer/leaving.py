@@ -16,9 +16,9 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
     LEAVING_FOR_A_WHILE_EPOCH,
     NOTHING_OWNED,
     ConsumerConfig,
+    ConsumerGroupMember,
     HeartbeatReply,
     HeartbeatRequest,
-    Member,
     MemberState,
     Topics,
 )
@@ -35,7 +35,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 
 _AT_ANY_TIME_MS = 0
 
-Fence = Callable[[ConsumerGroup, Sequence[Member]], Generator[None, None, Outcome[Any, Any]]]
+Fence = Callable[[ConsumerGroup, Sequence[ConsumerGroupMember]], Generator[None, None, Outcome[Any, Any]]]
 """Decides what follows when some members left a group: `gone`, or a decision built on it, in steps."""
 
 
@@ -60,7 +60,7 @@ def remove(
     leaving: (member id, instance id) each. The reply is a code for each.
     """
     codes: list[ErrorCode] = []
-    gone: dict[str, Member] = {}
+    gone: dict[str, ConsumerGroupMember] = {}
     for member_id, instance_id in leaving:
         code = ErrorCode.NONE
         try:
@@ -75,7 +75,7 @@ def remove(
     return outcome._replace(reply=tuple(codes))
 
 
-def _wanted(group: ConsumerGroup, member_id: str, instance_id: str | None) -> Member:
+def _wanted(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerGroupMember:
     if instance_id is None:
         return known_member(group, member_id)
     holder = group.static_member(instance_id)
@@ -104,14 +104,14 @@ def loaded(group: ConsumerGroup, *, config: ConsumerConfig) -> ConsumerOutcome:
     return Outcome(effects=tuple(effects))
 
 
-def _left_for_a_while(group: ConsumerGroup, member: Member) -> records.ConsumerRecord:
+def _left_for_a_while(group: ConsumerGroup, member: ConsumerGroupMember) -> records.ConsumerRecord:
     """Return the record of a temporary leave: the target stays; partitions are revoked; commits at any epoch count."""
     assigned = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in member.assigned.items()}
     left = member._replace(member_epoch=LEAVING_FOR_A_WHILE_EPOCH, assigned=assigned, pending_revocation=NOTHING_OWNED)
     return records.current_stored(group.group_id, left)
 
 
-def gone(group: ConsumerGroup, members: Sequence[Member], *, topics: Topics) -> ConsumerOutcome:
+def gone(group: ConsumerGroup, members: Sequence[ConsumerGroupMember], *, topics: Topics) -> ConsumerOutcome:
     """Decide that some members have left."""
     group_id = group.group_id
     written: list[records.ConsumerRecord] = []

@@ -68,7 +68,7 @@ class ClassicMetadata(NamedTuple):
         return self.protocols[0][0]
 
 
-class Member(NamedTuple):
+class ConsumerGroupMember(NamedTuple):
     """A member as stored in its records."""
 
     member_id: str
@@ -89,7 +89,7 @@ class Member(NamedTuple):
     classic: ClassicMetadata | None = None
     """Set if the member uses the classic protocol."""
 
-    def moved_to(self, member_epoch: int) -> Member:
+    def moved_to(self, member_epoch: int) -> ConsumerGroupMember:
         """Return the same member in another epoch, with its current one as the previous."""
         return self._replace(member_epoch=member_epoch, previous_member_epoch=self.member_epoch)
 
@@ -143,7 +143,7 @@ class ConsumerConfig:
     regex_refresh_interval_ms: int = 600_000
     migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
 
-    def session_timeout_of(self, member: Member) -> int:
+    def session_timeout_of(self, member: ConsumerGroupMember) -> int:
         """Return the member's session timeout: a member of the classic protocol has set its own."""
         return self.session_timeout_ms if member.classic is None else member.classic.session_timeout_ms
 

@@ -20,7 +20,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import
 from barnabas.broker.coordinator.group.decisions.consumer.model import (
     NOTHING_OWNED,
     Claimed,
-    Member,
+    ConsumerGroupMember,
     MemberState,
     Owned,
 )
@@ -55,7 +55,7 @@ class Circumstances(NamedTuple):
         )
 
 
-def reconcile(member: Member, given: Circumstances) -> Steps[Member]:
+def reconcile(member: ConsumerGroupMember, given: Circumstances) -> Steps[ConsumerGroupMember]:
     """Return the member's successor; the same one if nothing changes. FENCED_MEMBER_EPOCH for an unknown state.
 
     Runs in steps if there are very many topics.
@@ -63,23 +63,23 @@ def reconcile(member: Member, given: Circumstances) -> Steps[Member]:
     return _BY_STATE[member.state](member, given)
 
 
-def _stable(member: Member, given: Circumstances) -> Steps[Member]:
+def _stable(member: ConsumerGroupMember, given: Circumstances) -> Steps[ConsumerGroupMember]:
     if member.member_epoch != given.target_epoch:
         return (yield from _next(member, given, member.member_epoch))
     return _without_unsubscribed(member, given) if given.has_subscription_changed else member
 
 
-def _unrevoked(member: Member, given: Circumstances) -> Steps[Member]:
+def _unrevoked(member: ConsumerGroupMember, given: Circumstances) -> Steps[ConsumerGroupMember]:
     if not given.may_still_own(member.pending_revocation):
         return (yield from _next(member, given, member.member_epoch))
     return _without_unsubscribed(member, given) if given.has_subscription_changed else member
 
 
-def _unreleased(member: Member, given: Circumstances) -> Steps[Member]:
+def _unreleased(member: ConsumerGroupMember, given: Circumstances) -> Steps[ConsumerGroupMember]:
     return _next(member, given, member.member_epoch)
 
 
-def _unknown(member: Member, given: Circumstances) -> Steps[Member]:
+def _unknown(member: ConsumerGroupMember, given: Circumstances) -> Steps[ConsumerGroupMember]:
     if given.owned is None or given.owned:
         raise KafkaError(
             ErrorCode.FENCED_MEMBER_EPOCH,
@@ -88,7 +88,7 @@ def _unknown(member: Member, given: Circumstances) -> Steps[Member]:
     return _next(member, given, given.target_epoch)
 
 
-_BY_STATE: dict[MemberState, Callable[[Member, Circumstances], Steps[Member]]] = {
+_BY_STATE: dict[MemberState, Callable[[ConsumerGroupMember, Circumstances], Steps[ConsumerGroupMember]]] = {
     MemberState.STABLE: _stable,
     MemberState.UNREVOKED_PARTITIONS: _unrevoked,
     MemberState.UNRELEASED_PARTITIONS: _unreleased,
@@ -96,7 +96,7 @@ _BY_STATE: dict[MemberState, Callable[[Member, Circumstances], Steps[Member]]] =
 }
 
 
-def _without_unsubscribed(member: Member, given: Circumstances) -> Member:
+def _without_unsubscribed(member: ConsumerGroupMember, given: Circumstances) -> ConsumerGroupMember:
     """Revoke topics that the member no longer subscribes to, at once, before there is a new target."""
     dropped = {topic_id: each for topic_id, each in member.assigned.items() if topic_id not in given.subscribed}
     if not dropped:
@@ -111,7 +111,7 @@ def _without_unsubscribed(member: Member, given: Circumstances) -> Member:
     return moved
 
 
-def _next(member: Member, given: Circumstances, epoch_while_revoking: int) -> Steps[Member]:
+def _next(member: ConsumerGroupMember, given: Circumstances, epoch_while_revoking: int) -> Steps[ConsumerGroupMember]:
     """Revoke partitions outside the target; after that, add the free ones of the target."""
     kept: dict[bytes, dict[int, int]] = {}
     revoked: dict[bytes, dict[int, int]] = {}
@@ -145,7 +145,7 @@ def _next(member: Member, given: Circumstances, epoch_while_revoking: int) -> St
     )
 
 
-def _is_free(member: Member, given: Circumstances, topic_id: bytes, number: int) -> bool:
+def _is_free(member: ConsumerGroupMember, given: Circumstances, topic_id: bytes, number: int) -> bool:
     """Return whether no member has the partition, or only this one, which was revoking it and now gets it back."""
     is_mine = number in member.pending_revocation.get(topic_id, _NO_PARTITIONS)
     return is_mine or given.epoch_of(topic_id, number) == NOT_OWNED

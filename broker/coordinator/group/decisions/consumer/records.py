@@ -13,7 +13,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import
 from barnabas.broker.coordinator.group.decisions.consumer.model import (
     NOTHING_OWNED,
     ClassicMetadata,
-    Member,
+    ConsumerGroupMember,
     MemberState,
     Owned,
     ResolvedRegex,
@@ -75,7 +75,7 @@ def partition_metadata_gone(group_id: str) -> ConsumerRecord:
     return ConsumerRecord(log.ConsumerGroupPartitionMetadataKey(group_id=group_id), None)
 
 
-def member_stored(group_id: str, member: Member) -> ConsumerRecord:
+def member_stored(group_id: str, member: ConsumerGroupMember) -> ConsumerRecord:
     """Return the record of a member's identity and subscription."""
     value = log.ConsumerGroupMemberMetadataValue(
         instance_id=member.instance_id,
@@ -116,7 +116,7 @@ def target_gone(group_id: str, member_id: str) -> ConsumerRecord:
     return ConsumerRecord(_target_key(group_id, member_id), None)
 
 
-def current_stored(group_id: str, member: Member) -> ConsumerRecord:
+def current_stored(group_id: str, member: ConsumerGroupMember) -> ConsumerRecord:
     """Return the record of the member's partitions and epoch."""
     value = log.ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch=member.member_epoch,
@@ -156,7 +156,7 @@ def everything_gone(
     yield group_gone(group_id)
 
 
-def member_of(value: log.ConsumerGroupMemberMetadataValue, before: Member) -> Member:
+def member_of(value: log.ConsumerGroupMemberMetadataValue, before: ConsumerGroupMember) -> ConsumerGroupMember:
     """Return the member with the fields of its metadata record."""
     return before._replace(
         instance_id=value.instance_id,
@@ -171,7 +171,9 @@ def member_of(value: log.ConsumerGroupMemberMetadataValue, before: Member) -> Me
     )
 
 
-def reconciled(value: log.ConsumerGroupCurrentMemberAssignmentValue, before: Member) -> Member:
+def reconciled(
+    value: log.ConsumerGroupCurrentMemberAssignmentValue, before: ConsumerGroupMember
+) -> ConsumerGroupMember:
     """Return the member with the partitions and epoch of its record."""
     epoch = max(value.member_epoch, 0)  # for partitions whose record, an older one, does not have their epochs
     return before._replace(

@@ -13,7 +13,12 @@ from typing import NamedTuple
 from barnabas.broker.coordinator.group.decisions.consumer import records
 from barnabas.broker.coordinator.group.decisions.consumer.expressions import InvalidExpression, compiled
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup, counted, regex_of
-from barnabas.broker.coordinator.group.decisions.consumer.model import Member, MetadataSeen, ResolvedRegex, Topics
+from barnabas.broker.coordinator.group.decisions.consumer.model import (
+    ConsumerGroupMember,
+    MetadataSeen,
+    ResolvedRegex,
+    Topics,
+)
 from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import metadata_hash
 from barnabas.broker.coordinator.runtime.outcome import Outcome
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -51,7 +56,13 @@ def check_regex(regex: str) -> None:
 
 
 def update(
-    group: ConsumerGroup, before: Member, after: Member, *, topics: Topics, now_ms: int, refresh_interval_ms: int
+    group: ConsumerGroup,
+    before: ConsumerGroupMember,
+    after: ConsumerGroupMember,
+    *,
+    topics: Topics,
+    now_ms: int,
+    refresh_interval_ms: int,
 ) -> RegexUpdate:
     """Return the effect of a heartbeat that changes a member from `before` to `after`. INVALID_REGULAR_EXPRESSION."""
     old, new = before.topic_regex or "", after.topic_regex or ""
@@ -73,8 +84,8 @@ def update(
 
 def _to_resolve(
     group: ConsumerGroup,
-    before: Member,
-    after: Member,
+    before: ConsumerGroupMember,
+    after: ConsumerGroupMember,
     is_new: bool,
     topics: Topics,
     now_ms: int,

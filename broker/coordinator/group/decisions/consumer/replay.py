@@ -11,7 +11,12 @@ from typing import Any
 
 from barnabas.broker.coordinator.group.decisions.consumer import records
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
-from barnabas.broker.coordinator.group.decisions.consumer.model import NOTHING_OWNED, Member, MemberState, ResolvedRegex
+from barnabas.broker.coordinator.group.decisions.consumer.model import (
+    NOTHING_OWNED,
+    ConsumerGroupMember,
+    MemberState,
+    ResolvedRegex,
+)
 from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.log_records import group as log
 
@@ -50,7 +55,7 @@ def _member(
 ) -> None:
     before = group.members.get(key.member_id)
     if value is not None:
-        group.put_member(records.member_of(value, before or Member(key.member_id)))
+        group.put_member(records.member_of(value, before or ConsumerGroupMember(key.member_id)))
     elif before is not None:
         group.remove_member(key.member_id)
 
@@ -78,7 +83,7 @@ def _current(
 ) -> None:
     before = group.members.get(key.member_id)
     if value is not None:
-        group.put_member(records.reconciled(value, before or Member(key.member_id)))
+        group.put_member(records.reconciled(value, before or ConsumerGroupMember(key.member_id)))
     elif before is not None:
         nothing = before._replace(
             member_epoch=_NOBODY,

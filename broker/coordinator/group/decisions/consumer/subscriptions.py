@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import SubscriptionType
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup, counted, names_by_name, regex_of
-from barnabas.broker.coordinator.group.decisions.consumer.model import Member, ResolvedRegex, Topics
+from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerGroupMember, ResolvedRegex, Topics
 
 
-def names_of(member: Member, regexes: Mapping[str, ResolvedRegex]) -> tuple[str, ...]:
+def names_of(member: ConsumerGroupMember, regexes: Mapping[str, ResolvedRegex]) -> tuple[str, ...]:
     """Return the topics of one member, each once."""
     resolved = regexes.get(member.topic_regex) if member.topic_regex else None
     if resolved is None or not resolved.topics:
@@ -21,7 +21,7 @@ def names_of(member: Member, regexes: Mapping[str, ResolvedRegex]) -> tuple[str,
     return tuple(dict.fromkeys((*member.topic_names, *resolved.topics)))
 
 
-def topic_ids_of(member: Member, regexes: Mapping[str, ResolvedRegex], topics: Topics) -> frozenset[bytes]:
+def topic_ids_of(member: ConsumerGroupMember, regexes: Mapping[str, ResolvedRegex], topics: Topics) -> frozenset[bytes]:
     """Return the ids of the member's existing topics."""
     ids = topics.ids
     return frozenset(ids[name] for name in names_of(member, regexes) if name in ids)
@@ -30,7 +30,12 @@ def topic_ids_of(member: Member, regexes: Mapping[str, ResolvedRegex], topics: T
 class Subscriptions:
     """The subscriptions of a group after a change of some members."""
 
-    def __init__(self, group: ConsumerGroup, before: Iterable[Member] = (), after: Iterable[Member] = ()) -> None:
+    def __init__(
+        self,
+        group: ConsumerGroup,
+        before: Iterable[ConsumerGroupMember] = (),
+        after: Iterable[ConsumerGroupMember] = (),
+    ) -> None:
         """Compute them. `before` are members of the group, or new ones, `after` their next versions, if any."""
         before, after = tuple(before), tuple(after)
         self.by_name = counted(group.name_counts, _each(names_by_name, before), _each(names_by_name, after))
@@ -66,7 +71,9 @@ class Subscriptions:
         return all(times.get(name) == 1 and name not in self.by_name for name in topics)
 
 
-def _each(what: Callable[[Member], tuple[str, ...]], members: Iterable[Member]) -> tuple[str, ...]:
+def _each(
+    what: Callable[[ConsumerGroupMember], tuple[str, ...]], members: Iterable[ConsumerGroupMember]
+) -> tuple[str, ...]:
     return tuple(each for member in members for each in what(member))
 
 

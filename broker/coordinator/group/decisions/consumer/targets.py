@@ -16,9 +16,9 @@ from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import
     Subscription,
     SubscriptionType,
 )
-from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import Member as AssignedMember
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import MemberSpec as AssignedMember
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
-from barnabas.broker.coordinator.group.decisions.consumer.model import Member, Topics
+from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerGroupMember, Topics
 from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import names_of
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
@@ -37,7 +37,7 @@ def may_compute(group: ConsumerGroup, interval_ms: int, now_ms: int) -> bool:
     return computed_ms == 0 or interval_ms == 0 or now_ms >= computed_ms + interval_ms
 
 
-def last_target(group: ConsumerGroup, member: Member) -> Target:
+def last_target(group: ConsumerGroup, member: ConsumerGroupMember) -> Target:
     """Return the current target."""
     return Target(group.assignment_epoch, group.target_of(member))
 
@@ -45,7 +45,7 @@ def last_target(group: ConsumerGroup, member: Member) -> Target:
 def new_target(
     group: ConsumerGroup,
     epoch: int,
-    updated: Member,
+    updated: ConsumerGroupMember,
     *,
     assignor: str,
     kind: SubscriptionType,
@@ -79,7 +79,7 @@ def new_target(
 
 
 def _spec(
-    group: ConsumerGroup, updated: Member, kind: SubscriptionType, topics: Topics
+    group: ConsumerGroup, updated: ConsumerGroupMember, kind: SubscriptionType, topics: Topics
 ) -> Generator[None, None, GroupSpec]:
     """Return the group as the assignor's input, with the current topics."""
     in_order = yield from group.members_in_order()

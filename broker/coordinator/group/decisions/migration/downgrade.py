@@ -17,7 +17,12 @@ from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGr
 from barnabas.broker.coordinator.group.decisions.consumer import leaving, records
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import NOTHING
 from barnabas.broker.coordinator.group.decisions.consumer.group import CONSUMER_PROTOCOL, ConsumerGroup, is_classic
-from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerConfig, ConsumerContext, Member, Topics
+from barnabas.broker.coordinator.group.decisions.consumer.model import (
+    ConsumerConfig,
+    ConsumerContext,
+    ConsumerGroupMember,
+    Topics,
+)
 from barnabas.broker.coordinator.group.decisions.consumer.timers import all_cancelled_timers
 from barnabas.broker.coordinator.group.decisions.kinds import AnyOutcome, AnyRecord
 from barnabas.broker.coordinator.group.decisions.migration.embedded import assignment_bytes
@@ -25,7 +30,7 @@ from barnabas.broker.coordinator.group.decisions.migration.embedded import assig
 
 def members_gone(
     group: ConsumerGroup,
-    members: Sequence[Member],
+    members: Sequence[ConsumerGroupMember],
     *,
     context: ConsumerContext,
     config: classic.GroupConfig,
@@ -44,7 +49,9 @@ def members_gone(
     return leaving.gone(group, members, topics=context.topics)
 
 
-def is_last_replaced(group: ConsumerGroup, holder: Member, *, config: ConsumerConfig, max_size: int) -> bool:
+def is_last_replaced(
+    group: ConsumerGroup, holder: ConsumerGroupMember, *, config: ConsumerConfig, max_size: int
+) -> bool:
     """Return whether only classic members will be left when one replaces this static member."""
     others = len(group.members) - 1
     is_last = holder.classic is None and group.classic_count == others
@@ -53,8 +60,8 @@ def is_last_replaced(group: ConsumerGroup, holder: Member, *, config: ConsumerCo
 
 def replaced(
     group: ConsumerGroup,
-    holder: Member,
-    joined: Member,
+    holder: ConsumerGroupMember,
+    joined: ConsumerGroupMember,
     *,
     is_balanced: bool,
     topics: Topics,
@@ -75,8 +82,8 @@ def _may_downgrade(group: ConsumerGroup, context: ConsumerContext) -> bool:
 
 def _downgraded(
     group: ConsumerGroup,
-    leaving: Sequence[Member],
-    joined: Member | None,
+    leaving: Sequence[ConsumerGroupMember],
+    joined: ConsumerGroupMember | None,
     *,
     is_balanced: bool,
     topics: Topics,
@@ -105,9 +112,9 @@ def _downgraded(
 
 def _as_classic(
     group: ConsumerGroup,
-    members: Sequence[Member],
-    leaving: Sequence[Member],
-    joined: Member | None,
+    members: Sequence[ConsumerGroupMember],
+    leaving: Sequence[ConsumerGroupMember],
+    joined: ConsumerGroupMember | None,
     topics: Topics,
     now_ms: int,
 ) -> Generator[None, None, classic.Group]:
@@ -142,9 +149,9 @@ def _as_classic(
     return made
 
 
-def _member(member: Member) -> classic.Member:
+def _member(member: ConsumerGroupMember) -> classic.ClassicGroupMember:
     assert member.classic is not None, "a classic group has no members of the consumer protocol"
-    return classic.Member(
+    return classic.ClassicGroupMember(
         member.member_id,
         member.instance_id,
         member.client_id,

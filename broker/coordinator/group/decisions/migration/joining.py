@@ -16,8 +16,8 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
     JOINING_EPOCH,
     ClassicMetadata,
     ConsumerContext,
+    ConsumerGroupMember,
     HeartbeatRequest,
-    Member,
     Topics,
 )
 from barnabas.broker.coordinator.group.decisions.consumer.timers import join_timer, sync_timer
@@ -98,15 +98,17 @@ def _joined(
     return Outcome(records=step.records, volatile=step.seen, reply=reply, effects=(*step.effects, *timers))
 
 
-def _member(group: ConsumerGroup, request: JoinRequest, member_id: str) -> tuple[Member, Member | None]:
+def _member(
+    group: ConsumerGroup, request: JoinRequest, member_id: str
+) -> tuple[ConsumerGroupMember, ConsumerGroupMember | None]:
     """Return the former state, and the replaced member, if any. UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID."""
     if request.group_instance_id is None:
-        return group.members.get(member_id, Member(member_id)), None
+        return group.members.get(member_id, ConsumerGroupMember(member_id)), None
     if request.member_id:
         return known_static_member(group, member_id, request.group_instance_id), None
     holder = group.static_member(request.group_instance_id)
     if holder is None:
-        return Member(member_id), None
+        return ConsumerGroupMember(member_id), None
     return replacement(holder, member_id), holder
 
 

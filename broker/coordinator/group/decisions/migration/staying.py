@@ -10,7 +10,12 @@ from barnabas.broker.coordinator.group.decisions.classic.model import SyncReply,
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import NOTHING
 from barnabas.broker.coordinator.group.decisions.consumer.checks import known_member, known_static_member
 from barnabas.broker.coordinator.group.decisions.consumer.group import CONSUMER_PROTOCOL, ConsumerGroup
-from barnabas.broker.coordinator.group.decisions.consumer.model import ClassicMetadata, Member, MemberState, Topics
+from barnabas.broker.coordinator.group.decisions.consumer.model import (
+    ClassicMetadata,
+    ConsumerGroupMember,
+    MemberState,
+    Topics,
+)
 from barnabas.broker.coordinator.group.decisions.consumer.reconciliation import NOT_OWNED
 from barnabas.broker.coordinator.group.decisions.consumer.timers import join_timer, session_timer, sync_timer
 from barnabas.broker.coordinator.group.decisions.kinds import AnyOutcome
@@ -46,7 +51,7 @@ def heartbeat(group: ConsumerGroup, member_id: str, instance_id: str | None, gen
     return Outcome(reply=ErrorCode.REBALANCE_IN_PROGRESS, effects=(_still_alive(member, said), _join_again(member)))
 
 
-def _has_to_join_again(group: ConsumerGroup, member: Member) -> bool:
+def _has_to_join_again(group: ConsumerGroup, member: ConsumerGroupMember) -> bool:
     """Return whether there is a newer target, or partitions to revoke, or all that the member waits for is free.
 
     The next request that needs a target computes it; in a group without consumers that is a member that rejoins.
@@ -58,7 +63,7 @@ def _has_to_join_again(group: ConsumerGroup, member: Member) -> bool:
     return member.state is MemberState.UNRELEASED_PARTITIONS and not _waits(group, member)
 
 
-def _waits(group: ConsumerGroup, member: Member) -> bool:
+def _waits(group: ConsumerGroup, member: ConsumerGroupMember) -> bool:
     """Return whether others still have some partitions of the member's target."""
     return any(
         number not in member.assigned.get(topic_id, ()) and group.epoch_of(topic_id, number) != NOT_OWNED
@@ -67,7 +72,9 @@ def _waits(group: ConsumerGroup, member: Member) -> bool:
     )
 
 
-def _classic_member(group: ConsumerGroup, member_id: str, instance_id: str | None) -> tuple[Member, ClassicMetadata]:
+def _classic_member(
+    group: ConsumerGroup, member_id: str, instance_id: str | None
+) -> tuple[ConsumerGroupMember, ClassicMetadata]:
     if instance_id is None:
         member = known_member(group, member_id)
     else:
@@ -77,7 +84,7 @@ def _classic_member(group: ConsumerGroup, member_id: str, instance_id: str | Non
     return member, member.classic
 
 
-def _check_generation(member: Member, generation_id: int) -> None:
+def _check_generation(member: ConsumerGroupMember, generation_id: int) -> None:
     if generation_id != member.member_epoch:
         raise KafkaError(
             ErrorCode.ILLEGAL_GENERATION,
@@ -86,9 +93,9 @@ def _check_generation(member: Member, generation_id: int) -> None:
         )
 
 
-def _still_alive(member: Member, said: ClassicMetadata) -> SetTimer:
+def _still_alive(member: ConsumerGroupMember, said: ClassicMetadata) -> SetTimer:
     return SetTimer(session_timer(member.member_id), said.session_timeout_ms)
 
 
-def _join_again(member: Member) -> SetTimer:
+def _join_again(member: ConsumerGroupMember) -> SetTimer:
     return SetTimer(join_timer(member.member_id), member.rebalance_timeout_ms, unless_it_runs=True)

@@ -16,7 +16,12 @@ from barnabas.broker.coordinator.group.decisions.classic import model as classic
 from barnabas.broker.coordinator.group.decisions.consumer import records, timers
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.input_order import timeline_order
 from barnabas.broker.coordinator.group.decisions.consumer.group import CONSUMER_PROTOCOL, ConsumerGroup
-from barnabas.broker.coordinator.group.decisions.consumer.model import ClassicMetadata, ConsumerConfig, Member, Topics
+from barnabas.broker.coordinator.group.decisions.consumer.model import (
+    ClassicMetadata,
+    ConsumerConfig,
+    ConsumerGroupMember,
+    Topics,
+)
 from barnabas.broker.coordinator.group.decisions.consumer.replay import replay
 from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import metadata_hash, utf16
 from barnabas.broker.coordinator.group.decisions.kinds import AnyOutcome, AnyRecord
@@ -48,7 +53,7 @@ def upgraded(
     Runs in steps: the group must not change in between.
     """
     _check(group, config)
-    by_id: dict[str, Member] = {}
+    by_id: dict[str, ConsumerGroupMember] = {}
     for each in group.members.values():
         by_id[each.member_id] = _member(group, each, topics)
         yield
@@ -87,7 +92,7 @@ def _refusal(group: classic.Group, why: str) -> KafkaError:
     )
 
 
-def _member(group: classic.Group, member: classic.Member, topics: Topics) -> Member:
+def _member(group: classic.Group, member: classic.ClassicGroupMember, topics: Topics) -> ConsumerGroupMember:
     try:
         assignment = decode_assignment(member.assignment) if member.assignment else None
         subscription = decode_subscription(_metadata(group, member))
@@ -100,7 +105,7 @@ def _member(group: classic.Group, member: classic.Member, topics: Topics) -> Mem
             "assignor before re-attempting the upgrade",
         )
     assigned = {} if assignment is None else assigned_partitions(assignment, topics)
-    return Member(
+    return ConsumerGroupMember(
         member.member_id,
         member_epoch=group.generation_id,
         previous_member_epoch=group.generation_id,
@@ -115,16 +120,18 @@ def _member(group: classic.Group, member: classic.Member, topics: Topics) -> Mem
     )
 
 
-def _metadata(group: classic.Group, member: classic.Member) -> bytes:
+def _metadata(group: classic.Group, member: classic.ClassicGroupMember) -> bytes:
     """Return the metadata for the group's protocol; a new member may not support the one of the last generation."""
     return member.metadata(group.protocol_name) or member.protocols[0][1]
 
 
-def _target(member: Member) -> dict[bytes, tuple[int, ...]]:
+def _target(member: ConsumerGroupMember) -> dict[bytes, tuple[int, ...]]:
     return {topic_id: tuple(numbers) for topic_id, numbers in member.assigned.items()}
 
 
-def _effects(group: classic.Group, members: list[Member], config: ConsumerConfig, now_ms: int) -> list[Effect]:
+def _effects(
+    group: classic.Group, members: list[ConsumerGroupMember], config: ConsumerConfig, now_ms: int
+) -> list[Effect]:
     """Return the effects that end all waits, and replace all sessions by those of a consumer group."""
     draft = classic_draft.ClassicDraft(group, now_ms)
     for member_id in group.members:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
-from barnabas.broker.coordinator.group.decisions.consumer.model import Member
+from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerGroupMember
 from barnabas.protocol.errors import ErrorCode
 
 
@@ -51,7 +51,7 @@ def fetch_refusal(group: ConsumerGroup, member_id: str | None, member_epoch: int
     return ErrorCode.NONE if member_epoch == member.member_epoch else _stale(member)
 
 
-def _epoch_refusal(member: Member, received: int, offsets: Iterable[OffsetToCommit]) -> ErrorCode:
+def _epoch_refusal(member: ConsumerGroupMember, received: int, offsets: Iterable[OffsetToCommit]) -> ErrorCode:
     if received == member.member_epoch:
         return ErrorCode.NONE
     if received > member.member_epoch:
@@ -60,7 +60,7 @@ def _epoch_refusal(member: Member, received: int, offsets: Iterable[OffsetToComm
     return ErrorCode.NONE if has_each else _stale(member)
 
 
-def _stale(member: Member) -> ErrorCode:
+def _stale(member: ConsumerGroupMember) -> ErrorCode:
     """Return the error of an old epoch; for a member of the classic protocol its epoch is a generation."""
     return ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION
 
@@ -68,7 +68,7 @@ def _stale(member: Member) -> ErrorCode:
 _NEVER = 2**31
 
 
-def _had_since(member: Member, offset: OffsetToCommit) -> int:
+def _had_since(member: ConsumerGroupMember, offset: OffsetToCommit) -> int:
     """Return the epoch in which the member got the partition."""
     for owned in (member.assigned, member.pending_revocation):
         since = owned.get(offset.topic_id, {}).get(offset.partition)

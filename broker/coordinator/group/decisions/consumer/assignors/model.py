@@ -44,7 +44,7 @@ class Subscription(NamedTuple):
     """How many names it subscribes to, of topics that exist or not: the size of one of Kafka's tables."""
 
 
-class Member(NamedTuple):
+class MemberSpec(NamedTuple):
     """A member of the group. Kafka's assignors ignore its rack, so it is not here."""
 
     subscription: Subscription = Subscription()
@@ -57,7 +57,7 @@ class Member(NamedTuple):
 class GroupSpec(NamedTuple):
     """A group as the input of an assignor."""
 
-    members: Mapping[str, Member]
+    members: Mapping[str, MemberSpec]
     """By member id, in the order of `input_order.timeline_order`; a member that joins with this heartbeat is last."""
     partitions: Mapping[bytes, int]
     """How many partitions each topic has, at least one, by topic id."""

@@ -22,7 +22,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.assignors.input_order 
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import (
     Assignment,
     GroupSpec,
-    Member,
+    MemberSpec,
     Steps,
     Subscription,
     SubscriptionType,
@@ -55,7 +55,7 @@ def assign(spec: GroupSpec) -> Steps:
     return {member_id: targets[member_id] for member_id in member_ids}
 
 
-def _rank(member_id: str, member: Member) -> tuple[bool, bytes]:
+def _rank(member_id: str, member: MemberSpec) -> tuple[bool, bytes]:
     is_static = member.instance_id is not None
     return not is_static, utf16(member_id if member.instance_id is None else member.instance_id)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.coordinator.group.decisions.classic.model import Group, Member
+from barnabas.broker.coordinator.group.decisions.classic.model import ClassicGroupMember, Group
 from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.broker.coordinator.group.decisions.classic.subscription import (
     parse_topics,
@@ -32,7 +32,7 @@ def test_strange_metadata_is_no_subscription(metadata: bytes) -> None:
 
 def _group(*metadata: bytes, protocol_type: str = "consumer") -> Group:
     members = {
-        str(number): Member(str(number), None, "c", "/h", 1, 1, (("range", each),))
+        str(number): ClassicGroupMember(str(number), None, "c", "/h", 1, 1, (("range", each),))
         for number, each in enumerate(metadata)
     }
     return Group("g", ClassicGroupState.STABLE, 0, 1, protocol_type, "range", "0", members)

@@ -7,7 +7,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.assignors.drafts impor
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import (
     AssignorError,
     GroupSpec,
-    Member,
+    MemberSpec,
     Subscription,
     SubscriptionType,
 )
@@ -34,26 +34,26 @@ def test_a_group_without_members_has_no_targets(assignor: Assignor, subscription
 
 @pytest.mark.parametrize("subscription_type", _BOTH)
 def test_members_without_topics_have_empty_targets(assignor: Assignor, subscription_type: SubscriptionType) -> None:
-    spec = GroupSpec({"a": Member(), "b": Member(Subscription((), 2), {_TOPIC: (0,)})}, {}, subscription_type)
+    spec = GroupSpec({"a": MemberSpec(), "b": MemberSpec(Subscription((), 2), {_TOPIC: (0,)})}, {}, subscription_type)
     assert finish(assignor(spec)) == {"a": {}, "b": {}}
 
 
 @pytest.mark.parametrize("subscription_type", _BOTH)
 def test_a_topic_that_nobody_knows_is_an_error(assignor: Assignor, subscription_type: SubscriptionType) -> None:
-    spec = GroupSpec({"a": Member(Subscription((_TOPIC,), 1))}, {}, subscription_type)
+    spec = GroupSpec({"a": MemberSpec(Subscription((_TOPIC,), 1))}, {}, subscription_type)
     with pytest.raises(AssignorError, match="000102"):
         finish(assignor(spec))
 
 
 def test_partitions_that_do_not_exist_are_an_error_where_they_take_the_room_of_others() -> None:
-    members = {"a": Member(Subscription((_TOPIC,), 1), {_TOPIC: (7, 8)})}
+    members = {"a": MemberSpec(Subscription((_TOPIC,), 1), {_TOPIC: (7, 8)})}
     with pytest.raises(AssignorError, match="do not exist"):
         finish(ASSIGNORS["uniform"](GroupSpec(members, {_TOPIC: 2}, SubscriptionType.HOMOGENEOUS)))
 
 
 @pytest.mark.parametrize("subscription_type", _BOTH)
 def test_others_can_run_at_least_once_for_each_member(assignor: Assignor, subscription_type: SubscriptionType) -> None:
-    members = {f"m{number}": Member(Subscription((_TOPIC,), 1)) for number in range(50)}
+    members = {f"m{number}": MemberSpec(Subscription((_TOPIC,), 1)) for number in range(50)}
     steps = assignor(GroupSpec(members, {_TOPIC: 100}, subscription_type))
     assert sum(1 for _ in steps) >= 50
 
@@ -61,7 +61,7 @@ def test_others_can_run_at_least_once_for_each_member(assignor: Assignor, subscr
 @pytest.mark.parametrize("kind", _BOTH)
 def test_a_member_gives_up_one_partition_in_a_step(kind: SubscriptionType, monkeypatch: pytest.MonkeyPatch) -> None:
     subscription = Subscription((_TOPIC,), 1)
-    members = {"a": Member(subscription, {_TOPIC: tuple(range(1_000))}), "b": Member(subscription)}
+    members = {"a": MemberSpec(subscription, {_TOPIC: tuple(range(1_000))}), "b": MemberSpec(subscription)}
     taken: list[int] = []
     remove = AssignmentDraft.remove
 
