@@ -20,7 +20,7 @@ from barnabas.broker.coordinator.group.decisions.kinds import AnyRecord
 from barnabas.broker.coordinator.group.decisions.machine import GroupMachine
 from barnabas.broker.coordinator.group.decisions.records import encode
 from barnabas.broker.coordinator.runtime.loading import Loader
-from barnabas.broker.coordinator.runtime.outcome import Producer
+from barnabas.broker.coordinator.runtime.outcome import TransactionProducer
 from barnabas.broker.coordinator.runtime.shard import AppendPosition
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from tests.support.worlds.group import GroupWorld
@@ -43,7 +43,7 @@ class _ForgetfulTopic(MemoryTopic):
         partition: int,
         records: Sequence[tuple[bytes, bytes | None]],
         now_ms: int,
-        producer: Producer | None = None,
+        producer: TransactionProducer | None = None,
     ) -> AppendPosition:
         return AppendPosition(0, None)
 

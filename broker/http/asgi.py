@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
-from barnabas.broker.http.pages import Page, Stream, is_loopback
+from barnabas.broker.http.pages import Page, StreamedPage, is_loopback
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -42,7 +42,7 @@ class Mounted(NamedTuple):
         path = target.partition(b"?")[0]
         return path == self.path or path.startswith(self.path + b"/")
 
-    async def answer(self, request: AsgiRequest) -> Page | Stream:
+    async def answer(self, request: AsgiRequest) -> Page | StreamedPage:
         """Return the application's answer: whole, or as a stream if the application sends it in chunks."""
         path, _, query = request.target.partition(b"?")
         scope = {
@@ -130,9 +130,9 @@ def _page(status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> P
     return Page(status, body, content_type, others)
 
 
-def _stream(status: int, headers: Iterable[tuple[bytes, bytes]], chunks: AsyncGenerator[bytes, None]) -> Stream:
+def _stream(status: int, headers: Iterable[tuple[bytes, bytes]], chunks: AsyncGenerator[bytes, None]) -> StreamedPage:
     content_type, others = _split(headers)
-    return Stream(status, content_type, chunks, others)
+    return StreamedPage(status, content_type, chunks, others)
 
 
 def _split(headers: Iterable[tuple[bytes, bytes]]) -> tuple[str, tuple[tuple[str, str], ...]]:

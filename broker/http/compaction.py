@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
-from barnabas.broker.http.pages import BAD_REQUEST, CONFLICT, JSON_LINES, OK, Page, Stream
+from barnabas.broker.http.pages import BAD_REQUEST, CONFLICT, JSON_LINES, OK, Page, StreamedPage
 from barnabas.broker.partitions.cleaning.manual_compaction import ByHand
 from barnabas.protocol.errors import KafkaError
 
@@ -28,7 +28,7 @@ class Compaction:
         self._services = services
         self._is_under_way = False
 
-    def begin(self, query: str) -> Page | Stream:
+    def begin(self, query: str) -> Page | StreamedPage:
         """Return the stream of progress lines, or a page with the reason for a refusal."""
         if self._is_under_way:
             return Page(CONFLICT, b"somebody else has logs compacted now\n")
@@ -41,7 +41,7 @@ class Compaction:
             return Page(BAD_REQUEST, f"{wrong}\n".encode())
         except KafkaError as refusal:
             return Page(BAD_REQUEST, f"{refusal}\n".encode())
-        return Stream(OK, JSON_LINES, self._lines(by_hand, keys))
+        return StreamedPage(OK, JSON_LINES, self._lines(by_hand, keys))
 
     async def _lines(self, by_hand: ByHand, keys: list[tuple[str, int]]) -> AsyncGenerator[bytes, None]:
         self._is_under_way = True

@@ -22,7 +22,7 @@ import h11
 from barnabas.broker.config.listeners.listeners import address_text
 from barnabas.broker.http.asgi import AsgiRequest, Mounted
 from barnabas.broker.http.control.admission import is_plain_host
-from barnabas.broker.http.pages import FORBIDDEN, JSON, METHOD_NOT_ALLOWED, Page, Pages, Stream, is_loopback
+from barnabas.broker.http.pages import FORBIDDEN, JSON, METHOD_NOT_ALLOWED, Page, Pages, StreamedPage, is_loopback
 from barnabas.broker.network.advertised import peer_of
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.security.session.principal import ANONYMOUS, Principal
@@ -189,7 +189,7 @@ class HttpConnection(asyncio.Protocol):
             refused = guard and await guard.refusal(path, self._headers, self._host, self._principal)
             self.gives_way = False
             if refused:
-                page: Page | Stream = refused
+                page: Page | StreamedPage = refused
             elif self._is_for_another_site(path):
                 page = Page(FORBIDDEN, b"ask by an address, localhost or a name without dots\n")
             elif self._request is not None:
@@ -222,13 +222,13 @@ class HttpConnection(asyncio.Protocol):
         host = next((value.decode("latin-1") for name, value in self._headers if name == b"host"), "")
         return "." in host and not is_plain_host(host)
 
-    async def _of_application(self, request: h11.Request) -> Page | Stream:
+    async def _of_application(self, request: h11.Request) -> Page | StreamedPage:
         assert self._mounted is not None
         method, peer = request.method.decode("ascii", "replace"), (self._host, self._port)
         asked = AsgiRequest(method, request.target, list(request.headers), bytes(self._body), peer)
         return await self._mounted.answer(asked)
 
-    async def _stream(self, stream: Stream) -> None:
+    async def _stream(self, stream: StreamedPage) -> None:
         """Send an answer as a stream, no faster than the peer takes it, until the peer is gone.
 
         The connection ends with it: a peer that receives no end of the stream knows that it was cut off.

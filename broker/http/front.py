@@ -8,7 +8,7 @@ from collections.abc import MutableMapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from barnabas.broker.http.pages import Page, Pages, Stream
+from barnabas.broker.http.pages import Page, Pages, StreamedPage
 from barnabas.broker.http.server import HttpServer
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ async def open_http(
 
     compaction: Compaction | None = None
 
-    def clean(query: str) -> Page | Stream:
+    def clean(query: str) -> Page | StreamedPage:
         nonlocal compaction
         if compaction is None:
             from barnabas.broker.http.compaction import Compaction

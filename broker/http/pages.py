@@ -52,7 +52,7 @@ class Page(NamedTuple):
     """Further headers."""
 
 
-class Stream(NamedTuple):
+class StreamedPage(NamedTuple):
     """An answer that is streamed. It is closed when the peer has gone."""
 
     status: int
@@ -70,7 +70,7 @@ class Pages:
         clock: Clock,
         unready_reason: Callable[[], str | None],
         scrape: Callable[[], Awaitable[bytes]],
-        clean: Callable[[str], Page | Stream],
+        clean: Callable[[str], Page | StreamedPage],
         awaited: Callable[[], Iterable[str]] = tuple,
         listeners: Callable[[], bytes] = bytes,
     ) -> None:
@@ -106,7 +106,7 @@ class Pages:
             return Page(OK, b"/live\n/ready\n/metrics\n/listeners\n/console\n")
         return Page(NOT_FOUND, b"there are /live, /ready, /metrics, /listeners and /console\n")
 
-    def act(self, query: str, host: str) -> Page | Stream:
+    def act(self, query: str, host: str) -> Page | StreamedPage:
         """Perform a POST to /clean, for clients on this machine only."""
         if not is_loopback(host):
             return Page(FORBIDDEN, b"only from this machine\n")

@@ -33,7 +33,7 @@ _ASKED_FOR_MAX = 32
 """The maximum number of partitions in the recovery queue at a time."""
 
 
-class Progress(NamedTuple):
+class RecoveryProgress(NamedTuple):
     """The progress of the recovery after a kill."""
 
     total: int
@@ -62,7 +62,7 @@ class RecoveryPass:
         self._begun_s = 0.0
 
     @property
-    def progress(self) -> Progress | None:
+    def progress(self) -> RecoveryProgress | None:
         """The progress, or None if nothing is left to recover."""
         found = self._progress()
         return found if found.remaining else None
@@ -92,10 +92,10 @@ class RecoveryPass:
         if self._work is not None:
             self._work.cancel()
 
-    def _progress(self) -> Progress:
+    def _progress(self) -> RecoveryProgress:
         left = self._partitions.directory.unrecovered
         failed = sum(self._partitions.failed.has(key) for key in left)
-        return Progress(self._total, len(left) - failed, failed, self._partitions.recoveries.beside.done_bytes)
+        return RecoveryProgress(self._total, len(left) - failed, failed, self._partitions.recoveries.beside.done_bytes)
 
     def _recover(self, left: list[PartitionKey]) -> Work[None]:
         for key in left:
@@ -148,6 +148,6 @@ class RecoveryPass:
         tell = _log.info if took_ms >= FIRST_TOLD_MS or found.failed else _log.debug
         tell(line("recovery ended", **self._facts(found), took_ms=took_ms))
 
-    def _facts(self, found: Progress) -> dict[str, int | str | None]:
+    def _facts(self, found: RecoveryProgress) -> dict[str, int | str | None]:
         done = found.total - found.remaining - found.failed
         return {"partitions": f"{done}/{found.total}", "failed": found.failed or None, "bytes": found.done_bytes}

@@ -22,7 +22,7 @@ from barnabas.broker.server.restored_clock import in_its_time
 if TYPE_CHECKING:
     import socket
 
-    from barnabas.broker.control.faults.model import Plan
+    from barnabas.broker.control.faults.model import FaultPlan
     from barnabas.broker.http.control.admission import Admission
     from barnabas.broker.http.secured import HttpSecurity
     from barnabas.broker.metadata.image.topics import NewTopic
@@ -45,7 +45,7 @@ async def start_broker(
     http: Sequence[socket.socket] = (),
     secures_http: bool = False,
     control: Admission | None = None,
-    faults: Plan | None = None,
+    faults: FaultPlan | None = None,
     environment: Environment | None = None,
     others: Sequence[Sequence[BoundAddress]] = (),
 ) -> Broker:

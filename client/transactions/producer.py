@@ -41,7 +41,7 @@ from barnabas.client.transactions.errors import (
     TransactionRequest,
     verdict,
 )
-from barnabas.client.transactions.states import ProducerState, check
+from barnabas.client.transactions.states import TransactionalProducerState, check
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.registry import ApiKey
 
@@ -65,7 +65,7 @@ class TransactionalProducer:
         self.transactional_id = transactional_id
         self.timeout_ms = timeout_ms
         self.identity = NOBODY
-        self.state = ProducerState.NEW
+        self.state = TransactionalProducerState.NEW
         self._protocol = EXPLICIT
         self._records = _Records(client, transactional_id, **options)
         self._groups: set[str] = set()
@@ -80,7 +80,7 @@ class TransactionalProducer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.state in (ProducerState.OPEN, ProducerState.ABORT_ONLY):
+        if self.state in (TransactionalProducerState.OPEN, TransactionalProducerState.ABORT_ONLY):
             self.abort()
 
     # --- beginning ---
@@ -97,7 +97,7 @@ class TransactionalProducer:
             if error.code.retriable:
                 raise  # nothing is lost: it may be retried
             raise self._fail(TransactionRequest.INIT, error) from error
-        self.state = ProducerState.READY
+        self.state = TransactionalProducerState.READY
         return begun.ongoing
 
     def begin(self) -> None:
@@ -107,7 +107,7 @@ class TransactionalProducer:
         self._records.begin(self.identity, self._protocol)
         self._groups.clear()
         self._has_sent_offsets = self._is_interrupted = False
-        self.state = ProducerState.OPEN
+        self.state = TransactionalProducerState.OPEN
 
     # --- inside ---
 
@@ -156,7 +156,7 @@ class TransactionalProducer:
     def commit(self) -> None:
         """Commit the transaction. On OutcomeUnknown it may be called again."""
         self._check("commit")
-        if self.state is ProducerState.OPEN:
+        if self.state is TransactionalProducerState.OPEN:
             self.flush()
         self._end(commit=True)
 
@@ -169,7 +169,7 @@ class TransactionalProducer:
     def _end(self, *, commit: bool) -> None:
         # If nothing was added the coordinator may know of no transaction, and would refuse its end. If an addition
         # arrived and its response did not, the next epoch, which every failure requests, aborts the transaction.
-        self.state = ProducerState.COMMITTING if commit else ProducerState.ABORTING
+        self.state = TransactionalProducerState.COMMITTING if commit else TransactionalProducerState.ABORTING
         before = self.identity
         is_lost = self._failure is not None and self._failure.code in ID_LOST
         has_content = self._records.has_begun or self._has_sent_offsets
@@ -179,7 +179,7 @@ class TransactionalProducer:
         if self._failure is not None and self.identity == before:
             self._begin_anew()  # sequence numbers cannot continue after a lost batch
         self._failure, self._is_ended = None, False
-        self.state = ProducerState.READY
+        self.state = TransactionalProducerState.READY
 
     def _end_at_the_coordinator(self, *, commit: bool) -> None:
         try:
@@ -214,10 +214,12 @@ class TransactionalProducer:
         return begun
 
     def _check(self, call: str) -> None:
-        if self.state is ProducerState.OPEN and (self._is_interrupted or self._records.is_interrupted):
+        if self.state is TransactionalProducerState.OPEN and (self._is_interrupted or self._records.is_interrupted):
             reason = "sending was interrupted, the transaction has to be aborted"
             self._fail(TransactionRequest.PRODUCE, KafkaError(ErrorCode.INVALID_TXN_STATE, reason))
-        if self.state is ProducerState.DEAD or (self.state is ProducerState.ABORT_ONLY and call != "abort"):
+        if self.state is TransactionalProducerState.DEAD or (
+            self.state is TransactionalProducerState.ABORT_ONLY and call != "abort"
+        ):
             assert self._failure is not None
             raise self._failure
         check(call, self.state)
@@ -227,7 +229,11 @@ class TransactionalProducer:
         judged = verdict(call, error)
         if isinstance(judged, OutcomeUnknown):
             return judged
-        self.state = ProducerState.ABORT_ONLY if isinstance(judged, TransactionAbortable) else ProducerState.DEAD
+        self.state = (
+            TransactionalProducerState.ABORT_ONLY
+            if isinstance(judged, TransactionAbortable)
+            else TransactionalProducerState.DEAD
+        )
         self._failure = judged
         return judged
 

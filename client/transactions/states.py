@@ -15,7 +15,7 @@ from __future__ import annotations
 from enum import Enum
 
 
-class ProducerState(Enum):
+class TransactionalProducerState(Enum):
     """The state of a transactional producer."""
 
     NEW = "not initialised"
@@ -28,11 +28,15 @@ class ProducerState(Enum):
 
 
 _MAY = {
-    "init": {ProducerState.NEW},
-    "begin": {ProducerState.READY},
-    "send": {ProducerState.OPEN},
-    "commit": {ProducerState.OPEN, ProducerState.COMMITTING},
-    "abort": {ProducerState.OPEN, ProducerState.ABORT_ONLY, ProducerState.ABORTING},
+    "init": {TransactionalProducerState.NEW},
+    "begin": {TransactionalProducerState.READY},
+    "send": {TransactionalProducerState.OPEN},
+    "commit": {TransactionalProducerState.OPEN, TransactionalProducerState.COMMITTING},
+    "abort": {
+        TransactionalProducerState.OPEN,
+        TransactionalProducerState.ABORT_ONLY,
+        TransactionalProducerState.ABORTING,
+    },
 }
 
 
@@ -40,7 +44,7 @@ class NotNow(RuntimeError):
     """The call is not permitted in the producer's state: an error in the program."""
 
 
-def check(call: str, state: ProducerState) -> None:
+def check(call: str, state: TransactionalProducerState) -> None:
     """Raise NotNow unless `call` (init, begin, send, commit or abort) is permitted."""
     if state not in _MAY[call]:
         raise NotNow(f"cannot {call}: the producer is {state.value}")

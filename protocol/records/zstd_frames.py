@@ -16,7 +16,7 @@ _CHUNK_BYTES = 1 << 16  # output returned at a time
 _WINDOW_LOG_MAX = 27  # zstd's own default limit, what level 22 needs; reserved, not touched, until used
 
 
-class Stream(Protocol):
+class StreamCompressor(Protocol):
     """A compressor of a stream of pieces."""
 
     def compress(self, data: bytes, /) -> bytes:
@@ -35,7 +35,7 @@ if sys.version_info >= (3, 14):
 
         return zstd.compress(data, level)
 
-    def new_stream(level: int) -> Stream:
+    def new_stream(level: int) -> StreamCompressor:
         """Return a stream that becomes one frame."""
         from compression import zstd
 
@@ -70,7 +70,7 @@ else:
 
         return zstandard.ZstdCompressor(level=level).compress(data)
 
-    def new_stream(level: int) -> Stream:
+    def new_stream(level: int) -> StreamCompressor:
         """Return a stream that becomes one frame."""
         import zstandard
 

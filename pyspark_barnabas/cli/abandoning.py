@@ -17,7 +17,7 @@ from barnabas.client.transactions.sets import end_all
 from barnabas.protocol.errors import KafkaError
 from pyspark_barnabas.cli.looking import WholeLedger
 from pyspark_barnabas.cli.picture import BatchState, Look, batches
-from pyspark_barnabas.cli.plan import Plan, plan, signs_of_life
+from pyspark_barnabas.cli.plan import FinishPlan, plan, signs_of_life
 from pyspark_barnabas.cli.words import counted, duration
 from pyspark_barnabas.commit.identity import RunToken, driver_id, rescue_run_id
 from pyspark_barnabas.commit.ledger import Decided, LedgerRecord, Run, Settled
@@ -92,7 +92,7 @@ class Takeover:
         self._write(Run("" if holder is None else holder.query_id, self._run_id, self._token))
         say(f"took over {self._prefix} with the token {self._token}: whatever run had it before decides nothing more")
 
-    def end_what_is_open(self) -> Plan:
+    def end_what_is_open(self) -> FinishPlan:
         """Commit what is decided and abort the rest; the returned plan contains what was lost before."""
         todo = plan(self.look())
         if todo.commit:
@@ -122,7 +122,7 @@ class Takeover:
         self._timeout_ms = timeout_ms
         return init_producer(self._client, driver_id(self._prefix), timeout_ms=timeout_ms)
 
-    def _commit(self, todo: Plan) -> None:
+    def _commit(self, todo: FinishPlan) -> None:
         refused = end_all(self._client, identities(todo.commit), commit=True)
         for each in todo.commit:
             if each.transactional_id not in refused:
@@ -131,7 +131,7 @@ class Takeover:
             name, error = next(iter(refused.items()))
             raise SinkFailed(f"{counted(len(refused), 'transaction')} could not be committed, {name}: {error}")
 
-    def _plan_once_all_is_ended(self) -> Plan:
+    def _plan_once_all_is_ended(self) -> FinishPlan:
         """Look until no transaction is being ended; return the plan."""
         deadline = self._client.deadline()
         while True:
@@ -182,7 +182,7 @@ class Takeover:
         return SinkFailed(f"another run took over {self._prefix!r} meanwhile, and goes on: nothing is lost by it")
 
 
-def _say_what_is_not_well(todo: Plan, say: Callable[[str], None]) -> None:
+def _say_what_is_not_well(todo: FinishPlan, say: Callable[[str], None]) -> None:
     """Report lost and forgotten batches; raise SinkFailed if rows are missing."""
     for each in todo.forgotten:
         say(

@@ -20,7 +20,7 @@ from pyspark_barnabas.commit.standing import View
 from pyspark_barnabas.commit.sweeping import choose
 
 
-class Plan(NamedTuple):
+class FinishPlan(NamedTuple):
     """The steps once the token is taken: commit what is decided, abort what is not.
 
     settled: decisions of which everything is committed now. lost: transactions that were aborted though decided.
@@ -90,12 +90,12 @@ def _token(of: TransactionInfo | View) -> RunToken:
     return RunToken(of.producer_id, of.producer_epoch)
 
 
-def plan(look: Look) -> Plan:
+def plan(look: Look) -> FinishPlan:
     """Return what has to be done, from a look that was taken by the current holder of the token."""
     unsettled = [each for each in batches(look) if not look.ledger.is_settled(each.decision)]
     listed = [each.transactional_id for each in look.listed]
     last = batches(look)[-1:]
-    return Plan(
+    return FinishPlan(
         commit=tuple(transaction for each in unsettled for transaction in each.still_open),
         abort=choose(Sink(look.prefix, ""), listed, look.ledger),
         settled=tuple(each.decision for each in unsettled if each.state is BatchState.FINISHED),

@@ -15,7 +15,7 @@ from barnabas.client.offsets import EARLIEST, LATEST, list_offsets
 from barnabas.protocol.errors import ErrorCode
 from pyspark_barnabas.source.errors import SourceError
 from pyspark_barnabas.source.offsets import Offsets, describe
-from pyspark_barnabas.source.subscription import Assigned, Bound, ByTime, Named, Pattern, Subscription, subscribed
+from pyspark_barnabas.source.subscription import Assigned, Bound, ByTime, Named, Subscription, TopicPattern, subscribed
 
 NOT_THERE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
@@ -100,7 +100,7 @@ def latest_since(
 
 
 def _names(subscription: Subscription) -> list[str] | None:
-    if isinstance(subscription, Pattern):
+    if isinstance(subscription, TopicPattern):
         return None
     if isinstance(subscription, Named):
         return list(subscription.topics)

@@ -17,7 +17,7 @@ from pyspark_barnabas import options as given
 from pyspark_barnabas.cluster.connection import ConnectionSettings
 from pyspark_barnabas.options import OptionError
 from pyspark_barnabas.source.offsets import OffsetsError, parse_assignment, parse_offsets, parse_timestamps
-from pyspark_barnabas.source.subscription import Assigned, Bound, ByTime, Given, Named, Pattern, Subscription
+from pyspark_barnabas.source.subscription import Assigned, Bound, ByTime, Given, Named, Subscription, TopicPattern
 
 FETCH_BYTES = 4 << 20
 POLL_TIMEOUT_MS = 120_000
@@ -126,7 +126,7 @@ def _subscription(options: Mapping[str, str]) -> Subscription:
         re.compile(value)
     except re.error as error:
         raise OptionError(f"subscribePattern is {value!r}, and that is no regular expression: {error}") from error
-    return Pattern(value)
+    return TopicPattern(value)
 
 
 def _bound(options: Mapping[str, str], side: str, default: str, *, is_stream: bool) -> Bound:

@@ -15,7 +15,7 @@ class Named(NamedTuple):
     topics: tuple[str, ...]
 
 
-class Pattern(NamedTuple):
+class TopicPattern(NamedTuple):
     """All partitions of the topics whose name contains a match of a regular expression, as in Spark's own source."""
 
     pattern: str
@@ -27,7 +27,7 @@ class Assigned(NamedTuple):
     partitions: tuple[TopicPartition, ...]
 
 
-Subscription = Named | Pattern | Assigned
+Subscription = Named | TopicPattern | Assigned
 
 
 class Given(NamedTuple):

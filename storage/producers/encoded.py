@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from barnabas.protocol.files.producer_snapshot import ENTRY_SIZE, encode_entry, with_header
-from barnabas.storage.producers.producer import Producer
+from barnabas.storage.producers.producer import ProducerStateEntry
 
 CHANGED_MAX: Final = 200
 """The number of producers encoded at once: a fifth of a millisecond."""
@@ -24,7 +24,7 @@ class EncodedProducers:
 
     __slots__ = ("_changed", "_entries", "_ids", "_places", "_producers")
 
-    def __init__(self, producers: Mapping[int, Producer]) -> None:
+    def __init__(self, producers: Mapping[int, ProducerStateEntry]) -> None:
         """Take `producers`: the live table of producers by id whose entries these are."""
         self._producers = producers
         self._entries = bytearray()

@@ -62,7 +62,7 @@ class ProducerState(NamedTuple):
     current_txn_first_offset: int
 
 
-class Producer:
+class ProducerStateEntry:
     """One producer id on one partition."""
 
     __slots__ = (
@@ -85,7 +85,7 @@ class Producer:
         self.seen_ms = seen_ms  # by this machine's clock: last append, or load
 
     @classmethod
-    def restored(cls, entry: ProducerEntry, seen_ms: int) -> Producer:
+    def restored(cls, entry: ProducerEntry, seen_ms: int) -> ProducerStateEntry:
         """Return the producer of a snapshot entry: with the last batch of the window."""
         producer = cls(entry.producer_epoch)
         if entry.last_offset > NO_OFFSET:

@@ -28,7 +28,13 @@ from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.producers.encoded import EncodedProducers
 from barnabas.storage.producers.open_transactions import CompletedTxn, OpenTransactions
-from barnabas.storage.producers.producer import WINDOW_BATCHES, Producer, ProducerState, SeenBatch, comes_after
+from barnabas.storage.producers.producer import (
+    WINDOW_BATCHES,
+    ProducerState,
+    ProducerStateEntry,
+    SeenBatch,
+    comes_after,
+)
 from barnabas.storage.producers.refused_batches import RefusedBatches
 from barnabas.storage.refusals import AppendRefused
 from barnabas.storage.steps import Pauses, Steps
@@ -44,7 +50,7 @@ class Producers:
     """All producers of one partition."""
 
     def __init__(self, seen_from: int = 0, encoded_from: int = ENCODED_FROM) -> None:
-        self._producers: dict[int, Producer] = {}
+        self._producers: dict[int, ProducerStateEntry] = {}
         self._encoded_from = encoded_from
         self.encoded: EncodedProducers | None = None
         """Present once there are very many producers. It is notified of each changed producer, by `append_plain` too.
@@ -205,7 +211,7 @@ class Producers:
         if self.encoded is not None:
             self.encoded.changed(header.producer_id)
 
-    def open_transaction(self, producer_id: int, producer: Producer, first_offset: int) -> None:
+    def open_transaction(self, producer_id: int, producer: ProducerStateEntry, first_offset: int) -> None:
         """Begin a transaction whose first batch is in the log."""
         producer.current_txn_first_offset = first_offset
         self._transactions.begin(producer_id, first_offset)
@@ -234,9 +240,9 @@ class Producers:
         if completed is not None:
             self._transactions.end(completed, hold=hold)
 
-    def _new(self, producer_id: int, producer_epoch: int) -> Producer:
+    def _new(self, producer_id: int, producer_epoch: int) -> ProducerStateEntry:
         self._refused.forget(producer_id)
-        producer = self._producers[producer_id] = Producer(producer_epoch)
+        producer = self._producers[producer_id] = ProducerStateEntry(producer_epoch)
         self._count()
         return producer
 
@@ -275,7 +281,7 @@ class Producers:
         opened: list[tuple[int, int]] = []
         pauses = Pauses()
         for entry in entries:
-            producer = self._producers[entry.producer_id] = Producer.restored(entry, seen_ms)
+            producer = self._producers[entry.producer_id] = ProducerStateEntry.restored(entry, seen_ms)
             if producer.current_txn_first_offset is not None:
                 opened.append((producer.current_txn_first_offset, entry.producer_id))
             self._count()

@@ -22,7 +22,7 @@ PAUSE_AFTER = 256  # batches
 _BYTES_LIKE_A_BATCH = 8 << 10  # reading and checking so many takes about as long as parsing one batch
 
 
-class Pace:
+class PauseCounter:
     """A counter of work that determines pauses: after half a millisecond or so of it."""
 
     __slots__ = ("_left",)

@@ -17,7 +17,7 @@ from barnabas.storage.config import LONG_MAX
 from barnabas.storage.errors import CorruptFile
 from barnabas.storage.producers.snapshots import ProducerSnapshots
 from barnabas.storage.producers.window import Producers
-from barnabas.storage.recovery.opening import Opening, Pace
+from barnabas.storage.recovery.opening import Opening, PauseCounter
 from barnabas.storage.recovery.segment import SegmentWalk
 from barnabas.storage.segment.segment import Segment
 
@@ -61,7 +61,7 @@ class ProducerRebuild:
             self.producers.seen_from = self.offset
             if self.offset < offset:
                 self._note("T")
-        pace = Pace()
+        pace = PauseCounter()
         for header, marker in batches_between(self._segments, self.offset, offset):
             self.replay(header, marker)
             self.headers_replayed += 1

@@ -19,7 +19,7 @@ from barnabas.storage.disk.disk_file import DiskFile
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import CorruptFile
 from barnabas.storage.recovery.cases import Tail, TailCase
-from barnabas.storage.recovery.opening import PIECE_BYTES, Opening, Pace, open_at_once
+from barnabas.storage.recovery.opening import PIECE_BYTES, Opening, PauseCounter, open_at_once
 from barnabas.storage.segment.segment import RELATIVE_OFFSET_MAX, Segment
 
 BROKEN_SUFFIX = ".broken"  # the removed bytes, for inspection by the operator; no code reads it
@@ -57,7 +57,7 @@ class SegmentWalk:
     ) -> None:
         self.position = position
         self.next_offset = segment.base_offset
-        self.pace = Pace()
+        self.pace = PauseCounter()
         self._segment = segment
         self._batch_bytes_max = batch_bytes_max
         self._boundary = boundary
@@ -173,7 +173,7 @@ class SegmentWalk:
 def set_tail_aside(directory: Directory, segment: Segment, position: int) -> Opening[None]:
     """Copy the bytes after `position` to a `.broken` file, durably."""
     copy = directory.open(segment.log.name + BROKEN_SUFFIX, create=True)
-    pace = Pace()
+    pace = PauseCounter()
     try:
         copy.truncate(0)
         for at in range(position, segment.size, PIECE_BYTES):

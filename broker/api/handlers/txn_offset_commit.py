@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.api.in_hand import keep_in_hand
 from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequest, OffsetToCommit
-from barnabas.broker.coordinator.runtime.outcome import Producer, as_coordinator_error
+from barnabas.broker.coordinator.runtime.outcome import TransactionProducer, as_coordinator_error
 from barnabas.broker.coordinator.transaction.decisions.model import TopicPartition
 from barnabas.broker.coordinator.transaction.verification import (
     OFFSET_COMMIT_ADDS_SINCE,
@@ -152,7 +152,7 @@ def _commit(asked: _Asked, verdict: ErrorCode) -> Reply[TxnOffsetCommitResponse]
         tuple(wanted),
         has_member_epoch=context.api_version >= _STALE_MEMBER_EPOCH_SINCE,
     )
-    producer = Producer(request.producer_id, request.producer_epoch)
+    producer = TransactionProducer(request.producer_id, request.producer_epoch)
     has_own_code = context.api_version >= _GROUP_ID_NOT_FOUND_SINCE
     missing_group = ErrorCode.GROUP_ID_NOT_FOUND if has_own_code else ErrorCode.ILLEGAL_GENERATION
     return reply_to(

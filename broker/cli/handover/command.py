@@ -87,7 +87,7 @@ def _load(options: argparse.Namespace) -> LoadedConfig:
 
 
 def _print_properties(loaded: LoadedConfig, metadata_dir: str, options: argparse.Namespace) -> int:
-    from barnabas.broker.cli.handover.properties import Place, server_properties
+    from barnabas.broker.cli.handover.properties import NodeDirectories, server_properties
     from barnabas.broker.cli.handover.stopped import open_stopped
     from barnabas.broker.config.unknown_keys import UNKNOWN_KEY
 
@@ -96,7 +96,7 @@ def _print_properties(loaded: LoadedConfig, metadata_dir: str, options: argparse
     stopped, findings = open_stopped(list(dict.fromkeys((*directories, metadata_dir))), metadata_dir)
     if stopped is None:
         raise UsageError(f"handover: {findings[0].says}")
-    place = Place(stopped.meta.node_id, directories, metadata_dir, stopped.has_voters)
+    place = NodeDirectories(stopped.meta.node_id, directories, metadata_dir, stopped.has_voters)
     try:
         print(server_properties(config, place, options.controller_port), end="")
     except ValueError as clash:

@@ -38,7 +38,7 @@ _UNSTABLE = "unstable.api.versions.enable"
 _TWO_PHASES = "transaction.two.phase.commit.enable"
 
 
-class Place(NamedTuple):
+class NodeDirectories(NamedTuple):
     """The node id and the directories: paths are absolute; `metadata_dir` may be one of the directories, or another."""
 
     node_id: int
@@ -47,12 +47,12 @@ class Place(NamedTuple):
     has_voters: bool
 
 
-def server_properties(config: BrokerConfig, place: Place, controller_port: int) -> str:
+def server_properties(config: BrokerConfig, place: NodeDirectories, controller_port: int) -> str:
     """Return the file's content. ValueError if the controller's port is the port of a listener."""
     return "".join(f"{line}\n" for line in _lines(config, place, controller_port))
 
 
-def _lines(config: BrokerConfig, place: Place, controller_port: int) -> Iterator[str]:
+def _lines(config: BrokerConfig, place: NodeDirectories, controller_port: int) -> Iterator[str]:
     listeners = config.listeners
     if any(each.port == controller_port for each in listeners):
         raise ValueError(f"port {controller_port} is a listener's: name another one for the controller")

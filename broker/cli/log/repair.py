@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from barnabas.broker.cli.doctor.directory import topics_of
 from barnabas.broker.cli.doctor.partitions import missing
-from barnabas.broker.cli.log.repair_plan import Loss, Plan, Planner, orphans
+from barnabas.broker.cli.log.repair_plan import Loss, Planner, RepairPlan, orphans
 from barnabas.broker.cli.log.repair_work import carry_out, open_and_close
 from barnabas.broker.cli.terminal.failures import FAILURE, UsageError
 from barnabas.broker.metadata.image.image import Topic
@@ -150,7 +150,7 @@ def _partitions(path: Path, wanted: Sequence[str], known: _Known) -> list[Partit
     return [by_name[name] for name in dict.fromkeys(wanted or by_name)]
 
 
-def _plan(files: PartitionFiles, root: Directory, known: _Known) -> Plan:
+def _plan(files: PartitionFiles, root: Directory, known: _Known) -> RepairPlan:
     key = files.topic, files.partition
     checkpoint = known.checkpoint(key)
     directory = root.subdirectory(os.path.basename(files.directory))
@@ -196,7 +196,7 @@ def _gone(files: PartitionFiles, directory: Directory, known: _Known) -> list[in
     return [base_offset for base_offset in SegmentSums(directory).base_offsets if base_offset not in there]
 
 
-def _plan_epochs(plan: Plan, directory: Directory, planner: Planner, checkpoint: LogCheckpoint) -> None:
+def _plan_epochs(plan: RepairPlan, directory: Directory, planner: Planner, checkpoint: LogCheckpoint) -> None:
     """Plan to rebuild impossible or unreadable leader epochs from the batches."""
     path, files = directory.path_of(names.LEADER_EPOCH_CHECKPOINT), plan.files
     try:
@@ -218,7 +218,7 @@ def _plan_epochs(plan: Plan, directory: Directory, planner: Planner, checkpoint:
     plan.notes.append(f"{path}: {why}. It is set aside, and made again from the batches")
 
 
-def _carry_out(root: Directory, known: _Known, plans: list[Plan]) -> None:
+def _carry_out(root: Directory, known: _Known, plans: list[RepairPlan]) -> None:
     for name in known.unreadable:
         root.rename(name, f"{name}.broken")
     root.sync()

@@ -47,7 +47,7 @@ class Loss(NamedTuple):
         return f"{self.path} @ {self.position}: {self.size} bytes, {offsets}: {self.why}"
 
 
-class Stretch(NamedTuple):
+class CutStretch(NamedTuple):
     """Bytes to take out of a segment; the offsets from `first` up to `after` get a batch without records."""
 
     position: int
@@ -58,7 +58,7 @@ class Stretch(NamedTuple):
     timestamp: int
 
 
-class Plan(NamedTuple):
+class RepairPlan(NamedTuple):
     """The repair of one partition.
 
     stretches: bytes to take out, by base offset of the segment. ends_in: base offset, position and next offset of the
@@ -68,7 +68,7 @@ class Plan(NamedTuple):
 
     files: PartitionFiles
     losses: list[Loss]
-    stretches: dict[int, list[Stretch]]
+    stretches: dict[int, list[CutStretch]]
     ends_in: tuple[int, int, int] | None
     dropped: list[int]
     set_aside: list[str]
@@ -96,7 +96,7 @@ class Planner:
         self._epoch = 0
         self._epochs: dict[int, int] = {}  # by the first offset of each
         self._timestamp = -1
-        self.plan = Plan(files, [], {}, None, [], [], [])
+        self.plan = RepairPlan(files, [], {}, None, [], [], [])
         self.next_offset = files.segments[0].base_offset if files.segments else checkpoint.log_start_offset
 
     def has_other_epochs(self, entries: Sequence[EpochEntry]) -> bool:
@@ -169,7 +169,7 @@ class Planner:
         else:
             assert after is not None, "a batch or a segment is behind it"
             self.plan.losses.append(Loss(path, position, size, self.next_offset, after, what))
-            stretch = Stretch(position, size, self.next_offset, after, self._epoch, self._timestamp)
+            stretch = CutStretch(position, size, self.next_offset, after, self._epoch, self._timestamp)
             self.plan.stretches.setdefault(base_offset, []).append(stretch)
             return True
         rest = files.segments[number].size - position

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from barnabas.broker.cli.log.repair_plan import Plan, Stretch
+from barnabas.broker.cli.log.repair_plan import CutStretch, RepairPlan
 from barnabas.protocol.files.names import (
     LEADER_EPOCH_CHECKPOINT,
     SEGMENT_CHECKSUMS,
@@ -39,7 +39,7 @@ _PIECE_BYTES = 1 << 20
 _REPAIRED_SUFFIX = ".repaired"
 
 
-def carry_out(plan: Plan, directory: Directory) -> list[str]:
+def carry_out(plan: RepairPlan, directory: Directory) -> list[str]:
     """Change the files; return the paths of the files with the removed data. StorageError."""
     kept: list[str] = []
     for name in plan.set_aside:
@@ -114,7 +114,7 @@ def _free(directory: Directory, name: str) -> str:
     return target
 
 
-def _take_out(directory: Directory, base_offset: int, stretches: list[Stretch]) -> None:
+def _take_out(directory: Directory, base_offset: int, stretches: list[CutStretch]) -> None:
     """Replace the log by a copy without the stretches."""
     name = segment_file(base_offset, FileKind.LOG)
     source, fresh = directory.open(name), directory.open(name + _REPAIRED_SUFFIX, create=True)
@@ -131,10 +131,10 @@ def _take_out(directory: Directory, base_offset: int, stretches: list[Stretch]) 
     directory.rename(name + _REPAIRED_SUFFIX, name)
 
 
-def _without(read: object, size: int, stretches: list[Stretch]) -> Iterator[bytes]:
+def _without(read: object, size: int, stretches: list[CutStretch]) -> Iterator[bytes]:
     assert callable(read)
     position = 0
-    for stretch in (*stretches, Stretch(size, 0, 0, 0, 0, 0)):
+    for stretch in (*stretches, CutStretch(size, 0, 0, 0, 0, 0)):
         while position < stretch.position:
             data: bytes = read(min(_PIECE_BYTES, stretch.position - position), position)
             yield data
@@ -144,7 +144,7 @@ def _without(read: object, size: int, stretches: list[Stretch]) -> Iterator[byte
         position += stretch.size
 
 
-def _filler(stretch: Stretch) -> bytes:
+def _filler(stretch: CutStretch) -> bytes:
     """Return a batch without records, as compaction leaves them, with the offsets of the removed bytes."""
     if stretch.after <= stretch.first:
         return b""

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.broker.cli.terminal.options import Parser, connected, positive, shared_options, whole
-from barnabas.broker.cli.terminal.output import Progress, counted
+from barnabas.broker.cli.terminal.output import ProgressCounter, counted
 from barnabas.broker.cli.terminal.stopping import StopSignals
 from barnabas.client.admin.topics import describe_topics
 from barnabas.client.client import Client
@@ -155,7 +155,7 @@ def _group_protocol(options: argparse.Namespace) -> GroupProtocol:
 def _print_records(client: Client, source: Source, options: argparse.Namespace) -> None:
     """Print records until a limit, a timeout or a signal; only printed records are committed then."""
     write = _json_line if options.json else _line_writer(options)
-    progress, count = Progress("records"), 0
+    progress, count = ProgressCounter("records"), 0
     out = sys.stdout.buffer
     is_shown = not sys.stdout.isatty()
     with StopSignals() as stop, closing(progress):

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.broker.cli.terminal.lines import lines_as_they_come
 from barnabas.broker.cli.terminal.options import Parser, assignment, connected, shared_options, whole
-from barnabas.broker.cli.terminal.output import Progress, counted, print_json
+from barnabas.broker.cli.terminal.output import ProgressCounter, counted, print_json
 from barnabas.client.client import Client
 from barnabas.client.produce.batching import Delivery
 from barnabas.client.produce.producer import Producer
@@ -118,7 +118,7 @@ class Totals:
 
 
 def _produce(client: Client, options: argparse.Namespace, descriptor: int) -> Totals:
-    totals, progress = Totals(), Progress("records")
+    totals, progress = Totals(), ProgressCounter("records")
     headers = [(key, value.encode()) for key, value in options.header]
     producer = Producer(
         client,

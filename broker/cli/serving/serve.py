@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import socket
 
     from barnabas.broker.config import BrokerConfig
-    from barnabas.broker.control.faults.model import Plan
+    from barnabas.broker.control.faults.model import FaultPlan
     from barnabas.broker.http.control.admission import Admission
     from barnabas.broker.network.bound import BoundAddress
     from barnabas.broker.runtime.clock import Clock
@@ -185,7 +185,7 @@ async def _run(
     wished: Wishes,
     http: list[socket.socket],
     control: Admission | None,
-    faults: Plan | None,
+    faults: FaultPlan | None,
     security: Security | None,
     *,
     has_secured_http: bool,

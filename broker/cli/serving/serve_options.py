@@ -15,7 +15,7 @@ from barnabas.broker.cli.terminal.http_address import parse_http_address
 
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig, LoadedConfig
-    from barnabas.broker.control.faults.model import Plan
+    from barnabas.broker.control.faults.model import FaultPlan
     from barnabas.broker.http.control.admission import Admission
     from barnabas.broker.security.sasl.add_scram import NewUser
 
@@ -232,7 +232,7 @@ def control_admission(options: Options, variables: Mapping[str, str]) -> Admissi
     return Admission(token)
 
 
-def fault_plan(options: Options, config: BrokerConfig, command: str = "serve") -> Plan | None:
+def fault_plan(options: Options, config: BrokerConfig, command: str = "serve") -> FaultPlan | None:
     """Return the faults to arm from the start, if any. UsageError; OSError for an unreadable file."""
     if "--faults" not in options:
         return None

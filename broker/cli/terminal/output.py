@@ -41,7 +41,7 @@ def report(options: argparse.Namespace, facts: dict[str, Any], sentence: str) ->
         print(sentence)
 
 
-class Progress:
+class ProgressCounter:
     """A counter on stderr that is rewritten in place, at most twice a second, and only on a terminal."""
 
     def __init__(self, noun: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from math import isfinite
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from barnabas.broker.clients.quotas.limits import Entity, Part
+from barnabas.broker.clients.quotas.limits import Entity, EntityPart
 from barnabas.broker.clients.quotas.mutations import MutationQuotas, Mutations
 from barnabas.broker.clients.quotas.muting import Muting
 from barnabas.broker.clients.quotas.rates import QuotaClient, RateQuotas, Usage
@@ -172,7 +172,7 @@ class Asking:
 
 def _entity(parts: Mapping[str, str | None]) -> Entity:
     user, client_id = (
-        Part.OPEN if kind not in parts else parts[kind] or Part.DEFAULT for kind in ("user", "client-id")
+        EntityPart.OPEN if kind not in parts else parts[kind] or EntityPart.DEFAULT for kind in ("user", "client-id")
     )
     return Entity(user, client_id)
 
@@ -180,4 +180,8 @@ def _entity(parts: Mapping[str, str | None]) -> Entity:
 def entity_texts(entity: Entity) -> list[str]:
     """Return the entity of a quota in readable form."""
     named = (("user", entity.user), ("client-id", entity.client_id))
-    return [f"{kind} {'<default>' if part is Part.DEFAULT else part}" for kind, part in named if part is not Part.OPEN]
+    return [
+        f"{kind} {'<default>' if part is EntityPart.DEFAULT else part}"
+        for kind, part in named
+        if part is not EntityPart.OPEN
+    ]

@@ -23,15 +23,15 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 
-class Part(Enum):
+class EntityPart(Enum):
     """A value used in place of a name."""
 
     OPEN = "open"
     DEFAULT = "default"
 
 
-Name = str | Part
-_OPEN, _DEFAULT = Part.OPEN, Part.DEFAULT
+Name = str | EntityPart
+_OPEN, _DEFAULT = EntityPart.OPEN, EntityPart.DEFAULT
 
 
 class Entity(NamedTuple):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from barnabas.broker.api.table import table_for
 from barnabas.broker.control.faults.armed import Armed
 from barnabas.broker.control.faults.disk_faults import DiskFaults
-from barnabas.broker.control.faults.model import Plan
+from barnabas.broker.control.faults.model import FaultPlan
 from barnabas.broker.control.faults.on_requests.actions import Actions
 from barnabas.broker.control.faults.on_requests.wrapping import RequestFaults
 from barnabas.broker.control.faults.plan.of_points import points
@@ -55,7 +55,7 @@ class Faults:
         """Arm a plan or fault given as a decoded JSON value; see `arm_json`."""
         return self._arm(plan_of(asked, self._known))
 
-    def _arm(self, plan: Plan) -> list[Armed]:
+    def _arm(self, plan: FaultPlan) -> list[Armed]:
         if not self._may_crash:
             check_ends_nobody(plan)
         return self.registry.arm(plan)

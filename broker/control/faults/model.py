@@ -193,7 +193,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FaultPlan:
     """Faults that are armed together. The same plan and seed give the same decisions."""
 
     faults: tuple[Fault, ...]

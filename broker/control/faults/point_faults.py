@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.control.faults.held import HoldReason, about_step
 from barnabas.broker.control.faults.matching import matches_point
-from barnabas.broker.control.faults.model import FaultRefused, Plan, PointAction, PointMatch
+from barnabas.broker.control.faults.model import FaultPlan, FaultRefused, PointAction, PointMatch
 from barnabas.broker.runtime.log_lines import line, logger
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def crash() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def check_ends_nobody(plan: Plan) -> None:
+def check_ends_nobody(plan: FaultPlan) -> None:
     """Raise FaultRefused if a fault of the plan would end a process that is not the broker's alone."""
     for fault in plan.faults:
         if isinstance(fault.action, PointAction) and fault.action.crash:

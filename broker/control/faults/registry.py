@@ -18,7 +18,7 @@ from typing import Any
 
 from barnabas.broker.control.faults.armed import Armed
 from barnabas.broker.control.faults.held import HoldReason
-from barnabas.broker.control.faults.model import FAULTS_MAX, FaultRefused, Plan
+from barnabas.broker.control.faults.model import FAULTS_MAX, FaultPlan, FaultRefused
 from barnabas.broker.runtime.clock import Clock
 from barnabas.broker.runtime.events import Events
 from barnabas.broker.runtime.events.kinds import FAULT_CHANGED, FAULT_FIRED
@@ -81,7 +81,7 @@ class FaultRegistry:
 
     # --- for tests ---
 
-    def arm(self, plan: Plan) -> list[Armed]:
+    def arm(self, plan: FaultPlan) -> list[Armed]:
         """Arm all faults of a plan. Raise FaultRefused, with nothing armed, if that is impossible."""
         if self._is_closed:
             raise FaultRefused("the broker stops")

@@ -13,7 +13,7 @@ from barnabas.broker.coordinator.group.decisions.classic.model import Group, Off
 from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.broker.coordinator.group.decisions.kinds import AnyOutcome, AnyRecord
 from barnabas.broker.coordinator.group.decisions.machine import GroupMachine
-from barnabas.broker.coordinator.runtime.outcome import Producer
+from barnabas.broker.coordinator.runtime.outcome import TransactionProducer
 from barnabas.broker.runtime.events import kinds
 from barnabas.broker.runtime.events.events import Events
 from barnabas.broker.runtime.events.some import some
@@ -86,7 +86,7 @@ class GroupTeller:
         if after.state in _SETTLED and before.state not in _SETTLED:
             events.tell(kinds.REBALANCE_COMPLETED, {**where, "protocol": "classic"})
 
-    def _tell_offsets(self, records: Sequence[OffsetCommitted], producer: Producer | None) -> None:
+    def _tell_offsets(self, records: Sequence[OffsetCommitted], producer: TransactionProducer | None) -> None:
         """Notify of offsets; they are of one group, unless the offsets of a deleted topic are deleted."""
         by_group: dict[str, list[OffsetCommitted]] = {}
         for record in records:

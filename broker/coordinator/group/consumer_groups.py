@@ -52,7 +52,7 @@ RECORDS_AT_ONCE = 200
 _RESOLVING = WorkClass(steps_max=500, slice_ms=5, may_begin_again=False)
 
 
-class Partitions(Protocol):
+class GroupPartitions(Protocol):
     """The partitions of the group coordinator: `runtime.ownership.CoordinatorPartitions`."""
 
     def of(self, entity_id: str) -> GroupPartition:
@@ -69,7 +69,7 @@ class ConsumerGroups:
         self,
         context: ConsumerContext,
         classic: GroupConfig,
-        partitions: Partitions,
+        partitions: GroupPartitions,
         clock: Clock,
         upkeep: CooperativeScheduler,
         fresh_id: Callable[[], str],

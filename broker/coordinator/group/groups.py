@@ -37,7 +37,7 @@ from barnabas.broker.coordinator.group.expiries import OffsetExpiries
 from barnabas.broker.coordinator.group.group_partition import GroupPartition
 from barnabas.broker.coordinator.group.offset_cleanup import OffsetCleanup
 from barnabas.broker.coordinator.group.protocols import classic_join, classic_leave, classic_request
-from barnabas.broker.coordinator.runtime.outcome import Effect, Producer, ResolveTopics
+from barnabas.broker.coordinator.runtime.outcome import Effect, ResolveTopics, TransactionProducer
 from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartitions, OwnedTopic
 from barnabas.broker.coordinator.runtime.shard import AppendPosition, Shard
 from barnabas.broker.coordinator.runtime.teller import Telling
@@ -230,7 +230,7 @@ class GroupCoordinator:
         return self._decide(request.group_id, decide, len(request.offsets))
 
     def commit_offsets_in_transaction(
-        self, request: CommitRequest, producer: Producer, *, missing_group: ErrorCode
+        self, request: CommitRequest, producer: TransactionProducer, *, missing_group: ErrorCode
     ) -> Reply[tuple[ErrorCode, ...]]:
         """Handle TxnOffsetCommit after the transaction coordinator admitted it: one error code per offset.
 

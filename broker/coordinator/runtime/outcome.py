@@ -104,14 +104,14 @@ class ResolveTopics(NamedTuple):
 Effect = CompleteRequest | SetTimer | CancelTimer | CancelTimers | FinishTransaction | ResolveTopics
 
 
-class Producer(NamedTuple):
+class TransactionProducer(NamedTuple):
     """The producer whose open transaction a decision's records belong to: they count once its marker commits them."""
 
     producer_id: int
     producer_epoch: int
 
 
-class Prepared(NamedTuple):
+class PreparedRecords(NamedTuple):
     """Many records, encoded and replayed in steps before they are written: the rest of the work is short.
 
     They are replayed on a copy, which is not visible before they are in the log.
@@ -128,7 +128,7 @@ class Outcome(NamedTuple, Generic[R, V]):
     """One complete decision: either all of it happens or, if the records cannot be written, only `or_else`."""
 
     records: tuple[R, ...] = ()
-    producer: Producer | None = None
+    producer: TransactionProducer | None = None
     """Set if the records are part of a transaction."""
     volatile: V | None = None
     """The successor of the entity's volatile state; None if the decision does not change it."""
@@ -140,7 +140,7 @@ class Outcome(NamedTuple, Generic[R, V]):
 
     Its own records are not written.
     """
-    prepared: Prepared | None = None
+    prepared: PreparedRecords | None = None
     """Prepared records, if they are many and in no transaction."""
 
 

@@ -27,10 +27,10 @@ from barnabas.broker.coordinator.runtime.outcome import (
     Effect,
     Outcome,
     Park,
-    Prepared,
-    Producer,
+    PreparedRecords,
     SetTimer,
     TimerKey,
+    TransactionProducer,
     Waiter,
     as_coordinator_error,
 )
@@ -69,7 +69,7 @@ class CoordinatorLog(Protocol):
         partition: int,
         records: Sequence[tuple[bytes, bytes | None]],
         now_ms: int,
-        producer: Producer | None = None,
+        producer: TransactionProducer | None = None,
     ) -> AppendPosition:
         """Write (key, value) pairs as one batch, in a producer's transaction if given. KafkaError: none is written."""
 
@@ -215,9 +215,9 @@ class Shard(Generic[R, V]):
         self,
         entity_id: str,
         records: Sequence[R],
-        producer: Producer | None,
+        producer: TransactionProducer | None,
         teller: Teller | None,
-        prepared: Prepared | None,
+        prepared: PreparedRecords | None,
     ) -> Future[None] | None:
         if self._is_closed:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from barnabas.broker.coordinator.runtime.outcome import Producer
+from barnabas.broker.coordinator.runtime.outcome import TransactionProducer
 from barnabas.broker.coordinator.runtime.shard import AppendPosition
 from barnabas.broker.runtime.replies import answer_nobody
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -63,7 +63,7 @@ class CoordinatorTopic:
         partition: int,
         records: Sequence[tuple[bytes, bytes | None]],
         now_ms: int,
-        producer: Producer | None = None,
+        producer: TransactionProducer | None = None,
     ) -> AppendPosition:
         """Write (key, value) pairs as one batch, in the producer's transaction if one is given.
 

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from barnabas.broker.http.console import live, rendering
 from barnabas.broker.http.console.console_context import ConsoleContext
-from barnabas.broker.http.console.page import Action, Page
+from barnabas.broker.http.console.page import Action, ConsolePage
 from barnabas.broker.http.console.pages import ACTIONS, PAGES
 from barnabas.broker.http.console.params import (
     BAD_REQUEST,
@@ -79,7 +79,7 @@ class _Console:
         answer.headers["cache-control"] = _FOR_A_DAY
         return answer
 
-    def shown(self, page: Page) -> Callable[[Request], Awaitable[Response]]:
+    def shown(self, page: ConsolePage) -> Callable[[Request], Awaitable[Response]]:
         """Return a handler for the page, its live part alone, or a stream of live parts, as the request accepts it."""
 
         async def show(request: Request) -> Response:
@@ -112,10 +112,10 @@ class _Console:
             await asyncio.get_running_loop().run_in_executor(None, rendering.load, template)
             self._loaded.add(template)
 
-    async def _facts(self, page: Page, asked: RequestParams, request: Request) -> dict[str, Any]:
+    async def _facts(self, page: ConsolePage, asked: RequestParams, request: Request) -> dict[str, Any]:
         return self._common(request.scope["path"]) | {"is_live": page.is_live} | await page.look(self._observed, asked)
 
-    async def _live_part(self, page: Page, asked: RequestParams, request: Request) -> str:
+    async def _live_part(self, page: ConsolePage, asked: RequestParams, request: Request) -> str:
         return rendering.live_part(page.template, await self._facts(page, asked, request))
 
     def _common(self, path: str) -> dict[str, Any]:

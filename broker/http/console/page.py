@@ -11,7 +11,7 @@ from barnabas.broker.http.console.params import RequestParams
 Facts = dict[str, Any]
 
 
-class Page(NamedTuple):
+class ConsolePage(NamedTuple):
     """A page. `look` returns the values for the template. is_live: it is refreshed while it is open."""
 
     path: str

@@ -34,7 +34,7 @@ class TooManyFollowers(Exception):
     """The limit of followers is reached."""
 
 
-class Past(NamedTuple):
+class HistoryPage(NamedTuple):
     """A page of stored events. next: the number to continue from. lost: how many from there on are no longer stored."""
 
     events: list[TraceEvent]
@@ -80,7 +80,9 @@ class History:
             follower.close()
         self._ring.clear()
 
-    def past(self, wanted: TraceFilter, start: int = 1, limit: int = 1_000, *, looks_at: int = LOOKED_AT_MAX) -> Past:
+    def past(
+        self, wanted: TraceFilter, start: int = 1, limit: int = 1_000, *, looks_at: int = LOOKED_AT_MAX
+    ) -> HistoryPage:
         """Return the matching events from a number on: at most `limit`, found among the next `looks_at` events."""
         first = self._next - len(self._ring)
         begin = min(max(start, first), self._next)
@@ -92,7 +94,7 @@ class History:
             end += 1
             if wanted.has(told):
                 found.append(told)
-        return Past(found, end, max(0, first - start))
+        return HistoryPage(found, end, max(0, first - start))
 
     def last(self, wanted: TraceFilter, limit: int) -> list[TraceEvent]:
         """Return the last `limit` matching events, in order."""

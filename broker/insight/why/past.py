@@ -32,7 +32,7 @@ BY_ANOTHER = "another producer begins"
 """The reason why a producer was fenced, in the words of broker/coordinator/events/transactions.py."""
 
 
-class Past:
+class TransactionPast:
     """The recorded history of one transactional id."""
 
     def __init__(self, ring: Ring, transactional_id: str, now_ms: int) -> None:

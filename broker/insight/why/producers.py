@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from barnabas.broker.insight.inspection.transactions import loaded_transactions, transaction_of
 from barnabas.broker.insight.why.held import held_requests
-from barnabas.broker.insight.why.past import Past
+from barnabas.broker.insight.why.past import TransactionPast
 from barnabas.broker.insight.why.rules.producer import ProducerFacts
 from barnabas.broker.insight.why.rules.words import named
 from barnabas.broker.insight.why.sources.kept_out import Client, host_of, kept_out, of_transactional_id
@@ -20,13 +20,13 @@ PARTITIONS_MAX = 100
 
 def producer_facts(known: WhySources, transactional_id: str) -> Steps[ProducerFacts]:
     """Collect the facts for `why producer`."""
-    past = Past(known.ring, transactional_id, known.services.clock.now_ms())
+    past = TransactionPast(known.ring, transactional_id, known.services.clock.now_ms())
     facts = yield from _producer_facts(known, transactional_id, past)
     meant = of_transactional_id(transactional_id, _clients(facts, past))
     return facts._replace(kept_out=kept_out(known.services, meant))
 
 
-def _clients(facts: ProducerFacts, past: Past) -> set[Client]:
+def _clients(facts: ProducerFacts, past: TransactionPast) -> set[Client]:
     """Return the last client that used the id, as far as known."""
     client = facts.refused
     if facts.producer_id is not None and facts.producer_epoch is not None:
@@ -36,7 +36,7 @@ def _clients(facts: ProducerFacts, past: Past) -> set[Client]:
     return {(client.client_id or "", host_of(client.peer))}
 
 
-def _producer_facts(known: WhySources, transactional_id: str, past: Past) -> Steps[ProducerFacts]:
+def _producer_facts(known: WhySources, transactional_id: str, past: TransactionPast) -> Steps[ProducerFacts]:
     services, now_ms = known.services, known.services.clock.now_ms()
     held = yield from held_requests(known, lambda held: transactional_id in held.transactional_ids)
     facts = ProducerFacts(transactional_id, held=held, has_history=known.ring.is_kept)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.broker.insight.why.partitions import opened
-from barnabas.broker.insight.why.past import Past
+from barnabas.broker.insight.why.past import TransactionPast
 from barnabas.broker.insight.why.positions import BATCHES_MAX, Budget
-from barnabas.broker.insight.why.rules.record import Fate, MarkerFacts, Place, RecordFacts
+from barnabas.broker.insight.why.rules.record import Fate, MarkerFacts, OffsetContent, RecordFacts
 from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.broker.insight.why.transactions import Holders
 from barnabas.protocol.errors import DecodeError
@@ -36,7 +36,7 @@ def record_facts(known: WhySources, topic: str, partition: int, offset: int) -> 
     if isinstance(log, str):
         return facts._replace(trouble=log)
     if log is None:
-        return facts._replace(place=Place.BEYOND_END, log_end_offset=0)
+        return facts._replace(place=OffsetContent.BEYOND_END, log_end_offset=0)
     facts = facts._replace(
         log_start_offset=log.log_start_offset,
         last_stable_offset=log.last_stable_offset,
@@ -44,12 +44,12 @@ def record_facts(known: WhySources, topic: str, partition: int, offset: int) -> 
         log_end_offset=log.log_end_offset,
     )
     if offset < log.log_start_offset:
-        return facts._replace(place=Place.BEFORE_START)
+        return facts._replace(place=OffsetContent.BEFORE_START)
     if offset >= log.log_end_offset:
-        return facts._replace(place=Place.BEYOND_END)
+        return facts._replace(place=OffsetContent.BEYOND_END)
     try:
         facts, batch = yield from _found(log, facts)
-        if facts.place is Place.RECORD and batch is not None and batch.header.is_transactional:
+        if facts.place is OffsetContent.RECORD and batch is not None and batch.header.is_transactional:
             facts = yield from _decided(log, facts, batch)
     except (StorageError, DecodeError) as failure:
         return facts._replace(trouble=str(failure))
@@ -61,7 +61,9 @@ def _found(log: PartitionLog, facts: RecordFacts) -> Steps[tuple[RecordFacts, Lo
     offset = facts.offset
     batch = next(log.batches(offset), None)
     if batch is None or batch.header.base_offset > offset:
-        return facts._replace(place=Place.GONE, next_offset=None if batch is None else batch.header.base_offset), None
+        return facts._replace(
+            place=OffsetContent.GONE, next_offset=None if batch is None else batch.header.base_offset
+        ), None
     header = batch.header
     facts = facts._replace(
         base_offset=header.base_offset,
@@ -72,12 +74,12 @@ def _found(log: PartitionLog, facts: RecordFacts) -> Steps[tuple[RecordFacts, Lo
         base_sequence=header.base_sequence if header.base_sequence >= 0 else None,
     )
     if batch.marker is not None:
-        return facts._replace(place=Place.MARKER, marker=_marker(batch)), batch
+        return facts._replace(place=OffsetContent.MARKER, marker=_marker(batch)), batch
     if header.records_count <= header.last_offset - header.base_offset:
         behind = yield from _first_left(log, offset)
         if behind != offset:
-            return facts._replace(place=Place.GONE, next_offset=behind), batch
-    return facts._replace(place=Place.CONTROL if header.is_control else Place.RECORD), batch
+            return facts._replace(place=OffsetContent.GONE, next_offset=behind), batch
+    return facts._replace(place=OffsetContent.CONTROL if header.is_control else OffsetContent.RECORD), batch
 
 
 def _first_left(log: PartitionLog, offset: int) -> Steps[int]:
@@ -128,12 +130,12 @@ def _with_transaction(log: PartitionLog, facts: RecordFacts, holders: Holders, r
     """Return the facts extended by the transactional id, the writing client, and the transaction that holds it back."""
     where = facts.topic, facts.partition
     producer_id = facts.producer_id
-    if (facts.fate is not None or facts.place is Place.MARKER) and producer_id is not None:
+    if (facts.fate is not None or facts.place is OffsetContent.MARKER) and producer_id is not None:
         txn = yield from holders.transaction(producer_id)
         if txn is not None:
             facts = facts._replace(transactional_id=txn.transactional_id)
             epoch = -1 if facts.producer_epoch is None else facts.producer_epoch
-            client = Past(ring, txn.transactional_id, 0).client_of(producer_id, epoch)
+            client = TransactionPast(ring, txn.transactional_id, 0).client_of(producer_id, epoch)
             if client is not None:
                 facts = facts._replace(client_id=client.client_id, peer=client.peer)
     undecided = log.first_undecided
@@ -142,7 +144,7 @@ def _with_transaction(log: PartitionLog, facts: RecordFacts, holders: Holders, r
         if begin is not None:
             holder = yield from holders.holder(producer_id, where, begin)
             return facts._replace(transaction=holder)
-    if undecided is not None and facts.offset >= log.last_stable_offset and facts.place is Place.RECORD:
+    if undecided is not None and facts.offset >= log.last_stable_offset and facts.place is OffsetContent.RECORD:
         holder = yield from holders.holder(undecided[1], where, undecided[0])
         return facts._replace(transaction=holder)
     return facts

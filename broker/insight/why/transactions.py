@@ -9,7 +9,7 @@ from barnabas.broker.coordinator.transaction.decisions.states import Transaction
 from barnabas.broker.insight.inspection.transactions import are_loaded, started_ms, transaction_of_producer, unwritten
 from barnabas.broker.insight.why.held import held_step
 from barnabas.broker.insight.why.partitions import leaderless, missing, refusal
-from barnabas.broker.insight.why.past import Past
+from barnabas.broker.insight.why.past import TransactionPast
 from barnabas.broker.insight.why.rules.transaction import TransactionFacts, Unmarked
 from barnabas.broker.insight.why.rules.words import named
 from barnabas.broker.insight.why.sources.ring import NO_RING
@@ -60,7 +60,7 @@ def open_facts(known: WhySources, txn: Transaction) -> TransactionFacts:
         times_out_at_ms = began_ms + txn.timeout_ms
     found = unwritten(services, txn.transactional_id) if txn.state.is_prepared else None
     held_at = None if found is None else found.held_at
-    client = Past(known.ring, txn.transactional_id, now_ms).client_of(txn.producer_id, txn.producer_epoch)
+    client = TransactionPast(known.ring, txn.transactional_id, now_ms).client_of(txn.producer_id, txn.producer_epoch)
     return TransactionFacts(
         producer_id=txn.producer_id,
         producer_epoch=txn.producer_epoch,

@@ -51,7 +51,7 @@ class SyncRounds:
         self._helpers: ThreadPoolExecutor | None = None
         self._common_sync = common_sync
         self._stopwatch = stopwatch
-        self._pace = Pace()
+        self._pace = SyncPace()
 
     def run(self, plans: Sequence[FlushPlan]) -> Errors:
         """Sync the plans and return the error of each, or None. Runs in the flush thread."""
@@ -98,7 +98,7 @@ class SyncRounds:
         return list(self._helpers.map(storage_failure, runs))
 
 
-class Pace:
+class SyncPace:
     """Decides whether the one call is slow, from measured seconds.
 
     Uses averages, since any disk is slow at times. A rest that ends in a slow call is followed by one twice as long.

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from barnabas.broker.runtime.scheduler import Work, WorkClass
 from barnabas.broker.runtime.workers.job import Job
-from barnabas.broker.runtime.workers.process import Pace
+from barnabas.broker.runtime.workers.process import JobThrottle
 from barnabas.storage.disk.files import Files
 
 R = TypeVar("R")
@@ -22,7 +22,7 @@ def steps_in_slices(
     job: Job[R], files: Files, bytes_per_s: int, tell: Callable[[int], None], loop: AbstractEventLoop
 ) -> Work[R]:
     """Return the job as work for broker/runtime/scheduler.py. tell: called with the bytes done so far."""
-    pace = Pace(bytes_per_s, loop.time())
+    pace = JobThrottle(bytes_per_s, loop.time())
     done_bytes = 0
     steps = job.steps(files)
     try:

@@ -40,7 +40,7 @@ _READ_BYTES = 1 << 16
 Tell = Callable[[JobProgress | JobDone | Failed], None]
 
 
-class Pace:
+class JobThrottle:
     """How long to sleep so that at most so many bytes are done in a second (0: no limit)."""
 
     def __init__(self, bytes_per_s: int, now_s: float) -> None:
@@ -125,7 +125,7 @@ def go_through(
     sleep: Callable[[float], None] = time.sleep,
 ) -> Any:
     """Do the steps of a job one after another; return its result."""
-    pace = Pace(bytes_per_s, now_s())
+    pace = JobThrottle(bytes_per_s, now_s())
     done_bytes, told_s = 0, now_s()
     steps = job.steps(files)
     try:

@@ -34,7 +34,7 @@ class RecordOutcome(StrEnum):
     OPEN = "open"
 
 
-class Place(NamedTuple):
+class BatchPlace(NamedTuple):
     """A batch in a partition: in which segment, where, and its header."""
 
     segment: int
@@ -105,7 +105,7 @@ def first_open_offset(files: PartitionFiles) -> int | None:
     return min(begun.values(), default=None)
 
 
-def _walk(files: PartitionFiles, segment: int, start: int) -> Iterator[tuple[Place, EndTxnMarker | None]]:
+def _walk(files: PartitionFiles, segment: int, start: int) -> Iterator[tuple[BatchPlace, EndTxnMarker | None]]:
     """Yield the transactional batches from a position on to the end of the log, markers with their content."""
     for number in range(segment, len(files.segments)):
         size = files.segments[number].size
@@ -115,9 +115,9 @@ def _walk(files: PartitionFiles, segment: int, start: int) -> Iterator[tuple[Pla
                 if not header.is_transactional:
                     continue
                 if not header.is_control:
-                    yield Place(number, position, header), None
+                    yield BatchPlace(number, position, header), None
                 elif (marker := _marker_at(file, position, header)) is not None:
-                    yield Place(number, position, header), marker
+                    yield BatchPlace(number, position, header), marker
 
 
 def _marker_at(file: LogFile, position: int, header: BatchHeader) -> EndTxnMarker | None:

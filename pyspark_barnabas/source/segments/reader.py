@@ -28,7 +28,7 @@ from pyspark_barnabas.worker.workers import keep_what_is_loaded
 EVERYTHING = Wanted(lambda topic, partition: True, OffsetBounds())
 
 
-class Part(InputPartition):  # type: ignore[misc]  # because the checks run without pyspark
+class SegmentInputPartition(InputPartition):  # type: ignore[misc]  # because the checks run without pyspark
     """The pieces that one task reads."""
 
     def __init__(self, pieces: tuple[Piece, ...]) -> None:
@@ -54,7 +54,7 @@ class SegmentReader(SentToWorkers, DataSourceReader):  # type: ignore[misc]  # b
         self._wanted = narrow(filters)
 
     @sentence_alone
-    def partitions(self) -> list[Part]:
+    def partitions(self) -> list[SegmentInputPartition]:
         """Return one part for each task."""
         settings = self._settings
         found = read_layout(settings.path, settings.wants)
@@ -62,19 +62,19 @@ class SegmentReader(SentToWorkers, DataSourceReader):  # type: ignore[misc]  # b
         layout = [files for files in found if self._wanted.place(files.topic, files.partition)]
         ranges = [(files, _intersect(settings.offsets(files), self._wanted.offsets)) for files in layout]
         if settings.content == "findings":
-            return [Part((piece,)) for piece in whole_segments(ranges)] or [Part(())]
+            return [SegmentInputPartition((piece,)) for piece in whole_segments(ranges)] or [SegmentInputPartition(())]
         parts = plan(ranges, split_bytes=settings.split_bytes, parts_min=settings.parts_min)
         if settings.is_committed:
             ends = {files: first_open_offset(files) for files, _ in ranges}
             parts = [tuple(narrowed(piece, ends[piece.files]) for piece in part) for part in parts]
-        return [Part(part) for part in parts] or [Part(())]
+        return [SegmentInputPartition(part) for part in parts] or [SegmentInputPartition(())]
 
-    def read(self, partition: Part) -> Iterator[Any]:
+    def read(self, partition: SegmentInputPartition) -> Iterator[Any]:
         """Return the rows of a part, as Arrow batches."""
         keep_what_is_loaded()
         return sentence_alone_in_rows(self._rows(partition))
 
-    def _rows(self, partition: Part) -> Iterator[Any]:
+    def _rows(self, partition: SegmentInputPartition) -> Iterator[Any]:
         from pyspark_barnabas.source.segments import rows
 
         schema = _arrow_schema(self._schema)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.coordinator.runtime.outcome import Producer
+from barnabas.broker.coordinator.runtime.outcome import TransactionProducer
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
@@ -82,14 +82,14 @@ async def test_offsets_of_transactions_are_loaded_from_what_is_left() -> None:
     cut_into_segments(world, CONSUMER_OFFSETS_TOPIC)
     for number in range(60):
         producer_id = PRODUCER_ID + number % 4
-        world.commit_offset(1_000 + number, producer=Producer(producer_id, 0))
+        world.commit_offset(1_000 + number, producer=TransactionProducer(producer_id, 0))
         world.commit_offset(2_000 + number, partition=1)
         if number % 4 == 2:
             world.commit_offset(3_000 + number)  # later than the one in the transaction: it stays when that ends
         end(world, producer_id, is_commit=number % 4 != 3)
         world.clock.advance(10)
     log = await compacted(world, CONSUMER_OFFSETS_TOPIC)
-    world.commit_offset(9_000, partition=2, producer=Producer(PRODUCER_ID + 9, 0))
+    world.commit_offset(9_000, partition=2, producer=TransactionProducer(PRODUCER_ID + 9, 0))
     before = world.committed()
     assert before == {0: 3_058, 1: 2_059}
     end_offset = log.log_end_offset

@@ -101,7 +101,7 @@ async def _commit_offset_in_transaction(world: TransactionalBroker, producer: Pr
     world.broker.commit_offset(1)
     partition = world.broker.services.groups.offsets_partition("g")
     await world.add(producer, (CONSUMER_OFFSETS_TOPIC, partition), version=2)
-    assert world.broker.commit_offset(offset, producer=outcome.Producer(producer.id, producer.epoch)) == (
+    assert world.broker.commit_offset(offset, producer=outcome.TransactionProducer(producer.id, producer.epoch)) == (
         ErrorCode.NONE,
     )
 

@@ -9,7 +9,7 @@ import pytest
 from barnabas.broker.http.asgi import Mounted, Receive, Send
 from barnabas.broker.http.connection import HEAD_BYTES_MAX, REQUEST_TIMEOUT_MS, HttpConnection
 from barnabas.broker.http.guard import Guard
-from barnabas.broker.http.pages import JSON_LINES, OK, Page, Pages, Stream, is_loopback
+from barnabas.broker.http.pages import JSON_LINES, OK, Page, Pages, StreamedPage, is_loopback
 from barnabas.broker.http.server import CONNECTIONS_MAX, HttpServer
 from barnabas.broker.security.acl.acl import Acl, PatternType, Permission
 from barnabas.broker.security.acl.audit import AclAudit
@@ -39,11 +39,11 @@ class Site:
         self.scrapes.append(asyncio.get_running_loop().create_future())
         return self.scrapes[-1]
 
-    def _clean(self, query: str) -> Page | Stream:
+    def _clean(self, query: str) -> Page | StreamedPage:
         if query == "wrong":
             return Page(400, b"wrong\n")
         self.lines: asyncio.Queue[bytes] = asyncio.Queue()
-        return Stream(OK, JSON_LINES, self._lines())
+        return StreamedPage(OK, JSON_LINES, self._lines())
 
     async def _lines(self) -> AsyncGenerator[bytes, None]:
         try:

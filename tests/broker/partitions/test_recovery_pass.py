@@ -7,7 +7,7 @@ import pytest
 from barnabas.broker.http.front import awaited
 from barnabas.broker.http.pages import Page, Pages
 from barnabas.broker.insight.inspection.logs import Recovering, refused, still_recovering
-from barnabas.broker.partitions.recovery_pass import FIRST_TOLD_MS, Progress
+from barnabas.broker.partitions.recovery_pass import FIRST_TOLD_MS, RecoveryProgress
 from barnabas.protocol.errors import KafkaError
 from tests.support.worlds.broker import BrokerWorld, settle, until
 from tests.support.worlds.killed_partitions import killed
@@ -115,4 +115,4 @@ async def test_a_start_says_what_it_waits_for() -> None:
 
 
 def test_progress_names_what_could_not_be_recovered() -> None:
-    assert str(Progress(5, 2, 1, 100)) == "2 of 5 partitions are recovered, 1 could not be"
+    assert str(RecoveryProgress(5, 2, 1, 100)) == "2 of 5 partitions are recovered, 1 could not be"

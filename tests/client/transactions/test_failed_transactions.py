@@ -6,7 +6,7 @@ from barnabas.client.clock import Deadline
 from barnabas.client.metadata import ClusterInfo
 from barnabas.client.produce.batching import Delivery
 from barnabas.client.transactions.errors import OutcomeUnknown, TransactionAbortable
-from barnabas.client.transactions.states import NotNow, ProducerState
+from barnabas.client.transactions.states import NotNow, TransactionalProducerState
 from barnabas.protocol.errors import EncodeError, ErrorCode
 from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from barnabas.protocol.messages.end_txn import EndTxnRequest
@@ -136,7 +136,7 @@ def test_send_keeps_the_errors_of_other_records_for_the_next_call() -> None:
         broker.fail(ApiKey.PRODUCE, E.INVALID_RECORD)
         producer.begin()
         deliveries: list[Delivery] = []
-        while producer.state is ProducerState.OPEN:
+        while producer.state is TransactionalProducerState.OPEN:
             deliveries.append(producer.send("t", bytes(1 << 20), partition=len(deliveries) % 3))
         assert all(delivery.error for delivery in deliveries)
         for call in (producer.commit, lambda: producer.send("t", b"b")):

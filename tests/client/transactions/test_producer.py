@@ -7,7 +7,7 @@ from barnabas.client.client import Client
 from barnabas.client.transaction_requests import EXPLICIT, IMPLICIT, ConsumerGroupMetadata, ProducerIdentity
 from barnabas.client.transactions.errors import OutcomeUnknown, ProducerFatal, TransactionAbortable
 from barnabas.client.transactions.producer import TransactionAborted, TransactionalProducer
-from barnabas.client.transactions.states import NotNow, ProducerState
+from barnabas.client.transactions.states import NotNow, TransactionalProducerState
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -100,7 +100,7 @@ def test_what_may_pass_is_asked_again(api: ApiKey, code: ErrorCode | Answer) -> 
         producer.send_offsets({("s", 0): 5}, "g")
         producer.commit()
         assert delivery.result() == 100
-        assert producer.state is ProducerState.READY
+        assert producer.state is TransactionalProducerState.READY
         names = {ApiKey.TXN_OFFSET_COMMIT: "offsets", ApiKey.ADD_OFFSETS_TO_TXN: "add-offsets"}
         name = names.get(api, api.name.split("_")[0].lower())
         assert len([step for step in broker.story() if step.rpartition("-")[0] == name]) == 3
@@ -131,7 +131,7 @@ def test_an_abort_cures_what_failed_inside(level: int, api: ApiKey, code: ErrorC
         assert [request.committed for request in broker.of(EndTxnRequest)][-1] is False
         producer.begin()
         _everything(producer)
-        assert producer.state is ProducerState.READY
+        assert producer.state is TransactionalProducerState.READY
 
 
 def test_after_a_batch_was_given_up_the_older_protocol_asks_for_the_next_epoch() -> None:

@@ -12,7 +12,7 @@ from pyspark_barnabas.source.offsets import OffsetsError, from_json, to_json
 from pyspark_barnabas.source.planning.changes import find_changes
 from pyspark_barnabas.source.planning.limits import Patience, limit, waiting
 from pyspark_barnabas.source.ranges import OffsetRange, plan
-from pyspark_barnabas.source.subscription import Assigned, Named, Pattern, Subscription, subscribed
+from pyspark_barnabas.source.subscription import Assigned, Named, Subscription, TopicPattern, subscribed
 
 A0, A1, B0 = ("a", 0), ("a", 1), ("b", 0)
 places = st.tuples(st.sampled_from("ab"), st.integers(0, 12))
@@ -151,9 +151,9 @@ def test_a_loss_fails_the_query_or_is_said(caplog: pytest.LogCaptureFixture) -> 
     ("subscription", "found"),
     [
         (Named(("a", "c")), {A0, A1}),
-        (Pattern("^(a|b)$"), {A0, A1, B0}),
-        (Pattern("b"), {B0, ("ab", 0)}),
-        (Pattern(".*"), {A0, A1, B0, ("ab", 0)}),
+        (TopicPattern("^(a|b)$"), {A0, A1, B0}),
+        (TopicPattern("b"), {B0, ("ab", 0)}),
+        (TopicPattern(".*"), {A0, A1, B0, ("ab", 0)}),
         (Assigned((A1, ("c", 3))), {A1}),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 from barnabas.client.offsets import EARLIEST, LATEST, READ_COMMITTED, READ_UNCOMMITTED
 from pyspark_barnabas.options import OptionError
 from pyspark_barnabas.source.options import SourceSettings, batch_settings, stream_settings
-from pyspark_barnabas.source.subscription import Assigned, ByTime, Given, Named, Pattern
+from pyspark_barnabas.source.subscription import Assigned, ByTime, Given, Named, TopicPattern
 
 BROKER = {"kafka.bootstrap.servers": "127.0.0.1:9092"}
 
@@ -39,7 +39,7 @@ def test_a_stream_reads_what_comes_from_now_on() -> None:
     ("options", "subscription"),
     [
         ({"subscribe": " a, b ,a"}, Named(("a", "b"))),
-        ({"subscribepattern": "orders.*"}, Pattern("orders.*")),
+        ({"subscribepattern": "orders.*"}, TopicPattern("orders.*")),
         ({"assign": '{"b":[1,0,1],"a":[2]}'}, Assigned((("a", 2), ("b", 0), ("b", 1)))),
     ],
 )

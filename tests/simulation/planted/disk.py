@@ -28,7 +28,7 @@ BUGS = (
     Bug(
         "a snapshot without coordinators",
         "A snapshot does not say which coordinator ended a producer's transaction last.",
-    ).at("Producer.entry", "self.coordinator_epoch", "-1"),
+    ).at("ProducerStateEntry.entry", "self.coordinator_epoch", "-1"),
     Bug(
         "a high watermark that stays behind",
         "Its checkpoint says where the log of a clean stop begins, not where it ends.",

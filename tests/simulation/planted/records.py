@@ -4,20 +4,20 @@ from tests.simulation.planted.planting import Bug
 
 BUGS = (
     Bug("one sequence too many", "A batch is taken that leaves one sequence out.").at(
-        "Producer.check_sequence",
+        "ProducerStateEntry.check_sequence",
         "header.base_sequence != expected",
         "header.base_sequence not in (expected, expected + 1)",
     ),
     Bug("the window forgotten", "A batch that comes again is not recognised.").at(
-        "Producer.find",
+        "ProducerStateEntry.find",
         "batch.first_sequence == first_sequence and batch.last_sequence == last_sequence",
         "batch.first_sequence == last_sequence + 1",
     ),
     Bug("sequences not checked", "Any sequence is taken.").at(
-        "Producer.check_sequence", "header.base_sequence != expected", "header.base_sequence < 0"
+        "ProducerStateEntry.check_sequence", "header.base_sequence != expected", "header.base_sequence < 0"
     ),
     Bug("epochs not checked", "A producer that was fenced may go on writing.").at(
-        "Producer.check_epoch", "producer_epoch < self.producer_epoch", "producer_epoch < -1"
+        "ProducerStateEntry.check_epoch", "producer_epoch < self.producer_epoch", "producer_epoch < -1"
     ),
     Bug(
         "the last stable offset moved too early",
@@ -35,13 +35,15 @@ BUGS = (
         "The transaction index has another first offset than the transaction.",
     ).at("OpenTransactions.aborted_txn", "completed.first_offset", "completed.first_offset + 1"),
     Bug("the window forgotten by a snapshot", "A producer that a snapshot restores has no last batch.").at(
-        "Producer.restored", "entry.last_offset > NO_OFFSET", "entry.last_offset > 1 << 60"
+        "ProducerStateEntry.restored", "entry.last_offset > NO_OFFSET", "entry.last_offset > 1 << 60"
     ),
     Bug("open transactions forgotten by a snapshot", "A producer that a snapshot restores has no open transaction.").at(
-        "Producer.restored", "entry.current_txn_first_offset > NO_OFFSET", "entry.current_txn_first_offset > 1 << 60"
+        "ProducerStateEntry.restored",
+        "entry.current_txn_first_offset > NO_OFFSET",
+        "entry.current_txn_first_offset > 1 << 60",
     ),
     Bug("the epoch forgotten by a snapshot", "A producer that a snapshot restores has epoch 0.").at(
-        "Producer.restored", "entry.producer_epoch", "0"
+        "ProducerStateEntry.restored", "entry.producer_epoch", "0"
     ),
     Bug("a snapshot taken too late", "The snapshot at the end of a segment has what comes behind it, too.")
     .at("Roller.seal_active", "self._watermarks.log_end_offset", "self._segments.active.base_offset")
@@ -59,7 +61,7 @@ BUGS = (
         "Producers.add_marker", "producer.adopt_epoch(marker.producer_epoch)"
     ),
     Bug("another epoch keeps the window", "The sequences of a new epoch go on where the old one's ended.").at(
-        "Producer.adopt_epoch", "self.window = []\nself.next_sequence = 0"
+        "ProducerStateEntry.adopt_epoch", "self.window = []\nself.next_sequence = 0"
     ),
     Bug(
         "aborted transactions of the slice's own segment only",

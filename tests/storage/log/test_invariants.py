@@ -14,7 +14,7 @@ from barnabas.storage.log.append import AppendResult
 from barnabas.storage.log.segments import Segments
 from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.producers.open_transactions import OpenTransactions
-from barnabas.storage.producers.producer import Producer, SeenBatch
+from barnabas.storage.producers.producer import ProducerStateEntry, SeenBatch
 from barnabas.storage.producers.window import Producers
 from barnabas.storage.segment.segment import Segment
 from tests.support.worlds.log import START_MS, LogWorld, open_world
@@ -117,7 +117,7 @@ def test_only_sealed_neighbours_are_replaced_and_nothing_comes_between() -> None
 
 
 def test_a_window_is_in_the_order_of_the_log() -> None:
-    producer = Producer(producer_epoch=3)
+    producer = ProducerStateEntry(producer_epoch=3)
     producer.add(SeenBatch(0, 4, first_offset=10, last_offset=14, timestamp=1), seen_ms=0)
     with pytest.raises(AssertionError, match="a batch at offset 14 would follow one that ends at 14 in the window"):
         producer.add(SeenBatch(5, 5, first_offset=14, last_offset=14, timestamp=1), seen_ms=0)

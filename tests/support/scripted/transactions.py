@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from barnabas.client.client import Client
 from barnabas.client.produce.batching import Delivery
 from barnabas.client.transactions.producer import TransactionalProducer
-from barnabas.client.transactions.states import ProducerState
+from barnabas.client.transactions.states import TransactionalProducerState
 from tests.support.client_clock import StandingClock
 from tests.support.scripted.coordinator import ScriptedCoordinator
 
@@ -38,4 +38,4 @@ def assert_ready_for_the_next(broker: ScriptedCoordinator, producer: Transaction
     header = list(broker.batches())[-1]
     assert (header.producer_epoch, header.base_sequence) == (broker.producer_epoch, 0)
     producer.commit()
-    assert producer.state is ProducerState.READY
+    assert producer.state is TransactionalProducerState.READY

@@ -17,7 +17,7 @@ from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners.listeners import Listener
 from barnabas.broker.control.time_control.movable_clock import MovableClock
 from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequest, OffsetToCommit
-from barnabas.broker.coordinator.runtime.outcome import Producer
+from barnabas.broker.coordinator.runtime.outcome import TransactionProducer
 from barnabas.broker.metadata.catalogue import Catalogue
 from barnabas.broker.metadata.cluster.node_view import NodeView
 from barnabas.broker.network.bound import BoundAddress
@@ -182,7 +182,12 @@ class BrokerWorld:
         )
 
     def commit_offset(
-        self, offset: int, group: str = "g", topic: str = "t", partition: int = 0, producer: Producer | None = None
+        self,
+        offset: int,
+        group: str = "g",
+        topic: str = "t",
+        partition: int = 0,
+        producer: TransactionProducer | None = None,
     ) -> Any:
         """Commit the offset of a group without members, in the transaction of `producer` if one is given."""
         topic_id = self.services.catalogue.topics[topic].topic_id

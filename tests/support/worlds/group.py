@@ -22,7 +22,7 @@ from barnabas.broker.coordinator.group.decisions.classic.model import (
 )
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerConfig, ConsumerContext, HeartbeatRequest
 from barnabas.broker.coordinator.group.groups import GroupCoordinator
-from barnabas.broker.coordinator.runtime.outcome import Producer
+from barnabas.broker.coordinator.runtime.outcome import TransactionProducer
 from barnabas.broker.runtime.scheduler import CooperativeScheduler
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.records.control import EndTxnMarker
@@ -197,7 +197,7 @@ class GroupWorld:
     ) -> Any:
         """Commit (topic, partition, offset)s in the transaction that the producer has open."""
         request = CommitRequest(group_id, generation_id, member_id, instance, self._wanted(offsets, metadata))
-        by = Producer(producer_id, 0)
+        by = TransactionProducer(producer_id, 0)
         return self.coordinator.commit_offsets_in_transaction(request, by, missing_group=missing_group)
 
     def _wanted(

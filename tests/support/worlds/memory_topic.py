@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from barnabas.broker.coordinator.runtime.outcome import Producer
+from barnabas.broker.coordinator.runtime.outcome import TransactionProducer
 from barnabas.broker.coordinator.runtime.shard import AppendPosition
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.batch import BatchHeader, iter_batches, patch_offset_and_epoch
@@ -45,7 +45,7 @@ class MemoryTopic:
         partition: int,
         records: Sequence[tuple[bytes, bytes | None]],
         now_ms: int,
-        producer: Producer | None = None,
+        producer: TransactionProducer | None = None,
     ) -> AppendPosition:
         if self.refuse_with is not None:
             raise KafkaError(self.refuse_with)

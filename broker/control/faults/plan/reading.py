@@ -24,10 +24,10 @@ from barnabas.broker.control.faults.model import (
     PLAN_VERSION,
     Action,
     Fault,
+    FaultPlan,
     FaultRefused,
     Match,
     Often,
-    Plan,
 )
 from barnabas.broker.control.faults.plan.of_disk import disk_fault
 from barnabas.broker.control.faults.plan.of_points import point_fault
@@ -56,7 +56,7 @@ class Known:
     """The points at which an action is possible."""
 
 
-def read_plan(data: bytes | str, known: Known) -> Plan:
+def read_plan(data: bytes | str, known: Known) -> FaultPlan:
     """Read the plan, or the one fault, in this JSON. Raises FaultRefused."""
     if len(data) > PLAN_BYTES_MAX:
         raise FaultRefused(f"a plan has at most {PLAN_BYTES_MAX} bytes, not {len(data)}")
@@ -69,10 +69,10 @@ def read_plan(data: bytes | str, known: Known) -> Plan:
     return plan_of(asked, known)
 
 
-def plan_of(asked: Any, known: Known) -> Plan:
+def plan_of(asked: Any, known: Known) -> FaultPlan:
     """Read the plan, or the one fault, in this JSON value. Raises FaultRefused."""
     if not isinstance(asked, dict) or not {"faults", "version"} & asked.keys():
-        return Plan((_fault(asked, "the fault", known),))
+        return FaultPlan((_fault(asked, "the fault", known),))
     version = asked.get("version")
     if isinstance(version, int) and not isinstance(version, bool) and version > PLAN_VERSION:
         raise FaultRefused(f"the plan has version {version}, and this broker knows versions up to {PLAN_VERSION}")
@@ -84,7 +84,7 @@ def plan_of(asked: Any, known: Known) -> Plan:
         raise FaultRefused(f"a plan's faults are a list, not {shown(faults)}")
     if len(faults) > FAULTS_MAX:
         raise FaultRefused(f"a plan has at most {FAULTS_MAX} faults, not {len(faults)}")
-    return Plan(tuple(_fault(each, f"fault {number}", known) for number, each in enumerate(faults, 1)), seed)
+    return FaultPlan(tuple(_fault(each, f"fault {number}", known) for number, each in enumerate(faults, 1)), seed)
 
 
 def _fault(asked: Any, what: str, known: Known) -> Fault:

@@ -18,7 +18,7 @@ from barnabas.broker.coordinator.group.decisions.consumer import leaving
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerContext, MetadataSeen
 from barnabas.broker.coordinator.group.decisions.kinds import AnyGroup, AnyOutcome, AnyRecord
 from barnabas.broker.coordinator.group.decisions.state import DurableGroups
-from barnabas.broker.coordinator.runtime.outcome import Outcome, Prepared, TimerKey
+from barnabas.broker.coordinator.runtime.outcome import Outcome, PreparedRecords, TimerKey
 from barnabas.broker.runtime.log_lines import line, logger
 
 _log = logger("coordinator")
@@ -74,7 +74,7 @@ class GroupMachine:
 
     decode = staticmethod(records.decode)
 
-    def prepared(self, entity_id: str, records: Sequence[AnyRecord]) -> Generator[None, None, Prepared]:
+    def prepared(self, entity_id: str, records: Sequence[AnyRecord]) -> Generator[None, None, PreparedRecords]:
         """Encode many records of a group in steps, and replay them on a copy of the group; return the rest of the
         work. Committed offsets are encoded, but not replayed on a copy. EncodeError."""
         encoded: list[tuple[bytes, bytes | None]] = []
@@ -84,9 +84,9 @@ class GroupMachine:
             if not are_offsets or not len(encoded) % _ENCODED_AT_ONCE:
                 yield
         if are_offsets:
-            return Prepared(encoded, None)
+            return PreparedRecords(encoded, None)
         copied = yield from self.durable.replay_on_copy(entity_id, records)
-        return Prepared(encoded, partial(self.durable.adopt, entity_id, copied))
+        return PreparedRecords(encoded, partial(self.durable.adopt, entity_id, copied))
 
     def replay_marker(self, producer_id: int, *, is_commit: bool) -> None:
         self.durable.replay_marker(producer_id, is_commit=is_commit)

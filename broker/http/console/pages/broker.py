@@ -9,7 +9,7 @@ from barnabas.broker.config.broker_config import Source
 from barnabas.broker.config.definitions.keys import KEYS, Key
 from barnabas.broker.config.definitions.values import text_of
 from barnabas.broker.http.console.console_context import ConsoleContext
-from barnabas.broker.http.console.page import Facts, Page
+from barnabas.broker.http.console.page import ConsolePage, Facts
 from barnabas.broker.http.console.params import RequestParams
 from barnabas.broker.http.console.queries import security as looking
 from barnabas.broker.insight.inspection.cleaning import uncleanable
@@ -133,8 +133,8 @@ def _setting(services: Services, key: Key) -> Facts:
 
 
 PAGES = (
-    Page("/console/health", "health.html", _health),
-    Page("/console/clients", "clients.html", _clients),
-    Page("/console/security", "security.html", _security),
-    Page("/console/settings", "settings.html", _settings, is_live=False),
+    ConsolePage("/console/health", "health.html", _health),
+    ConsolePage("/console/clients", "clients.html", _clients),
+    ConsolePage("/console/security", "security.html", _security),
+    ConsolePage("/console/settings", "settings.html", _settings, is_live=False),
 )

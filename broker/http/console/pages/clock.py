@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.control.time_control.movable_clock import ClockRefused
 from barnabas.broker.control.time_control.words import duration_ms, moment_ms
 from barnabas.broker.http.console.console_context import ConsoleContext
-from barnabas.broker.http.console.page import Action, Facts, Page
+from barnabas.broker.http.console.page import Action, ConsolePage, Facts
 from barnabas.broker.http.console.params import CONFLICT, Refused, RequestParams
 
 if TYPE_CHECKING:
@@ -51,5 +51,5 @@ async def _to_its_end(move: asyncio.Task[ClockState]) -> None:
     await asyncio.shield(move)
 
 
-PAGES = (Page(_HERE, "clock.html", _look),)
+PAGES = (ConsolePage(_HERE, "clock.html", _look),)
 ACTIONS = (Action("/console/clock/change", _change),)

@@ -15,10 +15,10 @@ from barnabas.broker.control.faults.model import FaultRefused, PointAction, Poin
 from barnabas.broker.control.faults.plan.of_points import point_fault, points
 from barnabas.broker.control.faults.registry import NoSuchFault
 from barnabas.broker.http.console.console_context import ConsoleContext
-from barnabas.broker.http.console.page import Action, Facts, Page
+from barnabas.broker.http.console.page import Action, ConsolePage, Facts
 from barnabas.broker.http.console.params import CONFLICT, NOT_FOUND, Refused, RequestParams, whole
 from barnabas.broker.http.console.rendering import url
-from barnabas.broker.http.console.svg.sequence import WIDTH, FaultMark, Place, drawn, may_of, place_of
+from barnabas.broker.http.console.svg.sequence import WIDTH, FaultMark, StepView, drawn, may_of, place_of
 from barnabas.broker.http.console.svg.steps import OTHERS
 from barnabas.broker.runtime.events import EventKind
 
@@ -92,7 +92,7 @@ def _who(facts: Any) -> str:
     return f"{facts.get('api', 'a request')} of {facts.get('client_id') or facts.get('connection', 'a client')}"
 
 
-def _listed(kind: EventKind, at: _At, chosen: str) -> Place:
+def _listed(kind: EventKind, at: _At, chosen: str) -> StepView:
     return place_of(kind, "", at(kind.name, {}), is_chosen=kind.name == chosen)
 
 
@@ -160,5 +160,5 @@ async def _change(observed: ConsoleContext, asked: RequestParams) -> str:
     return _HERE
 
 
-PAGES = (Page(_HERE, "faults.html", _look),)
+PAGES = (ConsolePage(_HERE, "faults.html", _look),)
 ACTIONS = (Action("/console/faults/arm", _arm), Action("/console/faults/change", _change))

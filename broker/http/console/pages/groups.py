@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from barnabas.broker.http.console.console_context import ConsoleContext
-from barnabas.broker.http.console.page import Facts, Page
+from barnabas.broker.http.console.page import ConsolePage, Facts
 from barnabas.broker.http.console.pages import event_history
 from barnabas.broker.http.console.params import NOT_FOUND, Refused, RequestParams
 from barnabas.broker.http.console.queries import groups as looking
@@ -40,4 +40,4 @@ async def _one(observed: ConsoleContext, asked: RequestParams) -> Facts:
     }
 
 
-PAGES = (Page("/console/groups", "groups.html", _list), Page("/console/group", "group.html", _one))
+PAGES = (ConsolePage("/console/groups", "groups.html", _list), ConsolePage("/console/group", "group.html", _one))

@@ -9,7 +9,7 @@ from barnabas.broker.control.time_control.movable_clock import ClockRefused
 from barnabas.broker.control.time_control.words import moment_ms
 from barnabas.broker.http.console import words
 from barnabas.broker.http.console.console_context import ConsoleContext
-from barnabas.broker.http.console.page import Facts, Page
+from barnabas.broker.http.console.page import ConsolePage, Facts
 from barnabas.broker.http.console.pages import event_history
 from barnabas.broker.http.console.pages.partition import named
 from barnabas.broker.http.console.pages.producing import TRANSACTIONAL_ID
@@ -163,6 +163,6 @@ def _part(name: str, data: bytes | None, size: int) -> Facts:
 
 
 PAGES = (
-    Page("/console/topics/{topic}/{partition}/messages", "messages.html", _list, is_live=False),
-    Page("/console/topics/{topic}/{partition}/records/{offset}", "record.html", _one, is_live=False),
+    ConsolePage("/console/topics/{topic}/{partition}/messages", "messages.html", _list, is_live=False),
+    ConsolePage("/console/topics/{topic}/{partition}/records/{offset}", "record.html", _one, is_live=False),
 )

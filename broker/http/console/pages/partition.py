@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.http.console import words
 from barnabas.broker.http.console.console_context import ConsoleContext
-from barnabas.broker.http.console.page import Facts, Page
+from barnabas.broker.http.console.page import ConsolePage, Facts
 from barnabas.broker.http.console.params import NOT_FOUND, Refused, RequestParams, whole
 from barnabas.broker.http.console.queries import partition as looking
 from barnabas.broker.http.console.queries.partition import Strip
@@ -101,4 +101,4 @@ _SENTENCES = {
     "control": "A control record, which no consumer sees.",
 }
 
-PAGES = (Page("/console/topics/{topic}/{partition}", "partition.html", _look),)
+PAGES = (ConsolePage("/console/topics/{topic}/{partition}", "partition.html", _look),)

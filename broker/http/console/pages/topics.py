@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.config.definitions.values import text_of
 from barnabas.broker.config.resources.topic_configs import TOPIC_KEYS, effective
 from barnabas.broker.http.console.console_context import ConsoleContext
-from barnabas.broker.http.console.page import Facts, Page
+from barnabas.broker.http.console.page import ConsolePage, Facts
 from barnabas.broker.http.console.params import NOT_FOUND, Refused, RequestParams
 from barnabas.broker.insight.inspection.logs import LogSummary, ends, summary
 from barnabas.broker.insight.inspection.topics import every_topic
@@ -114,4 +114,7 @@ def _partitions(services: Services, topic: str, numbers: range) -> Steps[list[Fa
     return rows
 
 
-PAGES = (Page("/console/topics", "topics.html", _list), Page("/console/topics/{topic}", "topic.html", _one))
+PAGES = (
+    ConsolePage("/console/topics", "topics.html", _list),
+    ConsolePage("/console/topics/{topic}", "topic.html", _one),
+)

@@ -9,7 +9,7 @@ from barnabas.broker.coordinator.transaction.decisions.model import InitRequest,
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.broker.http.console import words
 from barnabas.broker.http.console.console_context import ConsoleContext
-from barnabas.broker.http.console.page import Action, Facts, Page
+from barnabas.broker.http.console.page import Action, ConsolePage, Facts
 from barnabas.broker.http.console.pages import event_history
 from barnabas.broker.http.console.pages.producing import TRANSACTIONAL_ID
 from barnabas.broker.http.console.params import CONFLICT, NOT_FOUND, Refused, RequestParams
@@ -156,7 +156,7 @@ async def _abort(observed: ConsoleContext, asked: RequestParams) -> str:
 
 
 PAGES = (
-    Page("/console/transactions", "transactions.html", _list),
-    Page("/console/transaction", "transaction.html", _one),
+    ConsolePage("/console/transactions", "transactions.html", _list),
+    ConsolePage("/console/transaction", "transaction.html", _one),
 )
 ACTIONS = (Action("/console/transaction/abort", _abort),)

@@ -10,7 +10,7 @@ from asyncio import Future
 from typing import TYPE_CHECKING, TypeVar
 
 from barnabas.broker.http.console.console_context import ConsoleContext
-from barnabas.broker.http.console.page import Facts, Page
+from barnabas.broker.http.console.page import ConsolePage, Facts
 from barnabas.broker.http.console.params import Refused, RequestParams, whole
 from barnabas.broker.http.console.rendering import url
 
@@ -82,4 +82,4 @@ def _page_of(about: str) -> str | None:
     return None
 
 
-PAGES = (Page("/console/why", "why.html", _look, is_live=False),)
+PAGES = (ConsolePage("/console/why", "why.html", _look, is_live=False),)

@@ -45,7 +45,7 @@ class FaultMark(NamedTuple):
         return f"{named} {'stands' if self.standing_count == 1 else 'stand'} here"
 
 
-class Place(NamedTuple):
+class StepView(NamedTuple):
     """A step as a page shows it. says: the whole description in words, for screen readers."""
 
     point: str
@@ -66,7 +66,7 @@ class Place(NamedTuple):
 class DrawnStep(NamedTuple):
     """A step on its lifeline. anchor: on which side of it the text is."""
 
-    place: Place
+    place: StepView
     x: int
     y: int
     label_x: int
@@ -98,7 +98,7 @@ def may_of(kind: EventKind) -> str:
     return "crash or pause" if kind.may_crash and kind.may_pause else "crash" if kind.may_crash else "pause"
 
 
-def place_of(kind: EventKind, state: str, marks: Sequence[FaultMark], *, is_chosen: bool) -> Place:
+def place_of(kind: EventKind, state: str, marks: Sequence[FaultMark], *, is_chosen: bool) -> StepView:
     """Return a step, with the faults armed there. state: of its record; empty for steps without one."""
     shown = sorted(marks, key=lambda mark: not mark.standing_count)[:_MARKS_MAX]
     armed = _cut("; ".join(mark.says for mark in shown))
@@ -108,7 +108,7 @@ def place_of(kind: EventKind, state: str, marks: Sequence[FaultMark], *, is_chos
     said = [f"{name}: {kind.what}.", f"{may_of(kind).capitalize()}.", *(f"{mark.says}." for mark in shown)]
     if len(marks) > len(shown):
         said.append(f"{len(marks) - len(shown)} more are armed.")
-    return Place(
+    return StepView(
         kind.name,
         kind.name.partition(".")[2],
         state,

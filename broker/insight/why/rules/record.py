@@ -10,7 +10,7 @@ from barnabas.broker.insight.why.rules.transaction import TransactionFacts, wait
 from barnabas.broker.insight.why.rules.words import moment, named
 
 
-class Place(StrEnum):
+class OffsetContent(StrEnum):
     """The kind of content at an offset."""
 
     BEFORE_START = "before the log's start"
@@ -51,7 +51,7 @@ class RecordFacts(NamedTuple):
     last_stable_offset: int | None = None
     high_watermark: int | None = None
     log_end_offset: int | None = None
-    place: Place | None = None
+    place: OffsetContent | None = None
     next_offset: int | None = None
     """If the offset is gone: the first existing offset after it."""
     base_offset: int | None = None
@@ -88,18 +88,18 @@ def _sentences(facts: RecordFacts) -> list[str]:
         return [f"{facts.where} cannot be looked into: {facts.trouble}."]
     what = f"Offset {facts.offset} of {facts.where}"
     match facts.place:
-        case Place.BEFORE_START:
+        case OffsetContent.BEFORE_START:
             return [
                 f"{what} is below the log's start, {facts.log_start_offset}: retention or DeleteRecords took it.",
                 "A consumer that asks for it gets OFFSET_OUT_OF_RANGE, and goes by its auto.offset.reset.",
             ]
-        case Place.BEYOND_END:
+        case OffsetContent.BEYOND_END:
             return [f"{what} is not written yet: the log ends at {facts.log_end_offset}."]
-        case Place.GONE:
+        case OffsetContent.GONE:
             return _gone(what, facts)
-        case Place.CONTROL:
+        case OffsetContent.CONTROL:
             return [f"{what} is a control record of the broker; no consumer is given it."]
-        case Place.MARKER:
+        case OffsetContent.MARKER:
             return _marker(what, facts)
     first = _record(what, facts)
     return [first, *_writer(facts), *_seen_by(facts)]

@@ -2,14 +2,14 @@
 
 import pytest
 
-from barnabas.broker.cli.handover.properties import Place, server_properties
+from barnabas.broker.cli.handover.properties import NodeDirectories, server_properties
 from barnabas.broker.config import load_config
 from barnabas.protocol.files import properties as java_properties
 
-HERE = Place(7, ["/a", "/b"], "/a", has_voters=True)
+HERE = NodeDirectories(7, ["/a", "/b"], "/a", has_voters=True)
 
 
-def printed(*settings: str, place: Place = HERE, controller_port: int = 9093) -> dict[str, str]:
+def printed(*settings: str, place: NodeDirectories = HERE, controller_port: int = 9093) -> dict[str, str]:
     config = load_config(settings=settings).config
     return java_properties.decode(server_properties(config, place, controller_port).encode())
 

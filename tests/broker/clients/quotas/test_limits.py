@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.clients.quotas.limits import Entity, Limits, Part, Sharing
+from barnabas.broker.clients.quotas.limits import Entity, EntityPart, Limits, Sharing
 
-_DEFAULT = Part.DEFAULT
+_DEFAULT = EntityPart.DEFAULT
 _ORDER = (
     Entity("alice", "app"),
     Entity("alice", _DEFAULT),

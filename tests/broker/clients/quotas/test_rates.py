@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.clients.quotas.limits import Entity, Part, Sharing
+from barnabas.broker.clients.quotas.limits import Entity, EntityPart, Sharing
 from barnabas.broker.clients.quotas.mutations import MutationQuotas, Mutations
 from barnabas.broker.clients.quotas.rates import QuotaClient, RateQuotas
 from barnabas.broker.clients.quotas.sensors import EXPIRES_AFTER_MS, SENSORS_MAX, Sensors
@@ -23,7 +23,7 @@ def test_two_clients_of_a_user_share_the_users_quota() -> None:
 
 def test_of_a_default_each_has_one_for_itself() -> None:
     quotas = RateQuotas(SETTINGS)
-    quotas.limits.set(Entity(Part.DEFAULT), 1000)
+    quotas.limits.set(Entity(EntityPart.DEFAULT), 1000)
     assert quotas.record(ALICE, 11_000, 0) == 1000
     assert quotas.record(QuotaClient("bob", "app"), 10_000, 0) == 0
 

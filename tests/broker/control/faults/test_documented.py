@@ -6,7 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from barnabas.broker.control.faults.model import ALWAYS, FAULTS_MAX, PLAN_BYTES_MAX, DiskFileKind, DiskOperation, Plan
+from barnabas.broker.control.faults.model import (
+    ALWAYS,
+    FAULTS_MAX,
+    PLAN_BYTES_MAX,
+    DiskFileKind,
+    DiskOperation,
+    FaultPlan,
+)
 from barnabas.broker.control.faults.on_requests.refusing import PARTED
 from barnabas.broker.control.faults.plan.of_points import points
 from barnabas.broker.control.faults.plan.of_requests import ACTIONS, MATCHES
@@ -76,7 +83,7 @@ def test_the_apis_whose_partitions_fail_alone_are_told() -> None:
     assert set(re.split(", | and ", sentence)) == {api.api_name for api in PARTED}
 
 
-def armed(text: str) -> Plan:
+def armed(text: str) -> FaultPlan:
     return read_plan(text, KNOWN)
 
 

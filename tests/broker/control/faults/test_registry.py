@@ -8,9 +8,9 @@ from barnabas.broker.control.faults.held import BlockedRequest, HoldReason
 from barnabas.broker.control.faults.model import (
     FAULTS_MAX,
     Fault,
+    FaultPlan,
     FaultRefused,
     Often,
-    Plan,
     RequestAction,
     RequestMatch,
 )
@@ -31,27 +31,27 @@ async def registry() -> FaultRegistry:
 
 
 async def test_names_are_given_and_are_unique(registry: FaultRegistry) -> None:
-    armed = registry.arm(Plan((fault("fault-1"), fault(), fault())))
+    armed = registry.arm(FaultPlan((fault("fault-1"), fault(), fault())))
     assert [each.name for each in armed] == ["fault-1", "fault-2", "fault-3"]
     with pytest.raises(FaultRefused, match=r"^there is a fault fault-2 already$"):
-        registry.arm(Plan((fault("new"), fault("fault-2"))))
+        registry.arm(FaultPlan((fault("new"), fault("fault-2"))))
     with pytest.raises(FaultRefused, match=r"^there is a fault twice already$"):
-        registry.arm(Plan((fault("twice"), fault("twice"))))
+        registry.arm(FaultPlan((fault("twice"), fault("twice"))))
     assert [each.name for each in registry.every()] == ["fault-1", "fault-2", "fault-3"], "all of a plan or nothing"
 
 
 async def test_no_more_are_armed_than_there_may_be(registry: FaultRegistry) -> None:
-    registry.arm(Plan(tuple(fault() for _ in range(FAULTS_MAX))))
+    registry.arm(FaultPlan(tuple(fault() for _ in range(FAULTS_MAX))))
     with pytest.raises(FaultRefused, match="200 faults are armed, and at most 200 can be"):
-        registry.arm(Plan((fault(),)))
+        registry.arm(FaultPlan((fault(),)))
     assert registry.reset() == FAULTS_MAX
-    registry.arm(Plan((fault(),)))
+    registry.arm(FaultPlan((fault(),)))
 
 
 async def test_what_there_is_not_is_said(registry: FaultRegistry) -> None:
     with pytest.raises(NoSuchFault, match=r"^there is no fault 'x': none is armed$"):
         registry.get("x")
-    registry.arm(Plan((fault("a"), fault("b"))))
+    registry.arm(FaultPlan((fault("a"), fault("b"))))
     with pytest.raises(NoSuchFault, match=r"^there is no fault 'x': there are a, b$"):
         registry.disarm("x")
 
@@ -59,7 +59,7 @@ async def test_what_there_is_not_is_said(registry: FaultRegistry) -> None:
 async def test_listeners_hear_of_other_live_faults(registry: FaultRegistry) -> None:
     heard: list[list[str]] = []
     registry.listen(lambda: heard.append([each.name for each in registry.live]))
-    (first, _) = registry.arm(Plan((fault("a"), fault("b", Often(times=2)))))
+    (first, _) = registry.arm(FaultPlan((fault("a"), fault("b", Often(times=2)))))
     assert first.chances.fires()
     registry.fired(first, "pause", {})
     registry.disarm("b")
@@ -67,7 +67,7 @@ async def test_listeners_hear_of_other_live_faults(registry: FaultRegistry) -> N
 
 
 async def test_somebody_waits_until_a_fault_has_fired_so_often(registry: FaultRegistry) -> None:
-    (armed,) = registry.arm(Plan((fault("a", Often(times=2)),)))
+    (armed,) = registry.arm(FaultPlan((fault("a", Often(times=2)),)))
     waiting = asyncio.ensure_future(registry.wait_fired("a", 2, 30))
     for _ in range(2):
         await turn()
@@ -79,7 +79,7 @@ async def test_somebody_waits_until_a_fault_has_fired_so_often(registry: FaultRe
 
 
 async def test_waiting_ends_in_time_and_says_how_far_it_came(registry: FaultRegistry) -> None:
-    (armed,) = registry.arm(Plan((fault("a"),)))
+    (armed,) = registry.arm(FaultPlan((fault("a"),)))
     with pytest.raises(NotInTime, match=r"^fault a has fired 0 of 1 times in 0\.01 s$"):
         await registry.wait_fired("a", 1, 0.01)
     armed.hold(HoldReason.PAUSED, BlockedRequest(0))
@@ -88,7 +88,7 @@ async def test_waiting_ends_in_time_and_says_how_far_it_came(registry: FaultRegi
 
 
 async def test_waiting_for_a_fault_ends_when_it_is_disarmed(registry: FaultRegistry) -> None:
-    registry.arm(Plan((fault("a"),)))
+    registry.arm(FaultPlan((fault("a"),)))
     waiting = asyncio.ensure_future(registry.wait_standing("a", 1, 30))
     await turn()
     registry.reset()
@@ -97,7 +97,7 @@ async def test_waiting_for_a_fault_ends_when_it_is_disarmed(registry: FaultRegis
 
 
 async def test_which_did_not_fire_as_often_as_they_were_to(registry: FaultRegistry) -> None:
-    armed = registry.arm(Plan((fault("once"), fault("twice", Often(times=2)), fault("always", Often(times=None)))))
+    armed = registry.arm(FaultPlan((fault("once"), fault("twice", Often(times=2)), fault("always", Often(times=None)))))
     assert registry.unfired() == ["once", "twice", "always"]
     for each in armed:
         assert each.chances.fires()
@@ -105,7 +105,7 @@ async def test_which_did_not_fire_as_often_as_they_were_to(registry: FaultRegist
 
 
 async def test_what_is_held_up_is_let_go_when_a_fault_is_taken_back(registry: FaultRegistry) -> None:
-    (armed,) = registry.arm(Plan((fault("a"),)))
+    (armed,) = registry.arm(FaultPlan((fault("a"),)))
     paused, unanswered = (
         armed.hold(HoldReason.PAUSED, BlockedRequest(0)),
         armed.hold(HoldReason.UNANSWERED, BlockedRequest(0), 1000),
@@ -119,18 +119,18 @@ async def test_what_is_held_up_is_let_go_when_a_fault_is_taken_back(registry: Fa
 
 
 async def test_a_broker_that_stops_arms_none(registry: FaultRegistry) -> None:
-    registry.arm(Plan((fault("a"),)))
+    registry.arm(FaultPlan((fault("a"),)))
     registry.close()
     assert registry.every() == []
     with pytest.raises(FaultRefused, match="the broker stops"):
-        registry.arm(Plan((fault("a"),)))
+        registry.arm(FaultPlan((fault("a"),)))
 
 
 async def test_a_fault_that_fires_all_the_time_fills_no_log(
     registry: FaultRegistry, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "barnabas.faults")
-    (armed,) = registry.arm(Plan((fault("a", Often(times=None)),)))
+    (armed,) = registry.arm(FaultPlan((fault("a", Often(times=None)),)))
     for _ in range(1000):
         assert armed.chances.fires()
         registry.fired(armed, "pause", {})

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.config.resources import log_configs
-from barnabas.broker.coordinator.runtime.outcome import Producer
+from barnabas.broker.coordinator.runtime.outcome import TransactionProducer
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.errors import KafkaError
@@ -18,7 +18,7 @@ from tests.support.worlds.broker import BrokerWorld, code_of
 
 _OFFSETS = "__consumer_offsets"
 _PARTITION = partition_for("g", 50)
-_PRODUCER = Producer(7, 0)
+_PRODUCER = TransactionProducer(7, 0)
 
 
 @pytest.fixture
@@ -40,7 +40,9 @@ def first_batch(world: BrokerWorld) -> BatchHeader:
     return parse_header(log_of(world).read(0, 1_000_000, committed=False, force_first_batch=True).read_all())
 
 
-def mark(world: BrokerWorld, by: Producer, *, commit: bool, hold: bool = False, partition: int = _PARTITION) -> None:
+def mark(
+    world: BrokerWorld, by: TransactionProducer, *, commit: bool, hold: bool = False, partition: int = _PARTITION
+) -> None:
     marker = EndTxnMarker(commit, *by, 0, 0, world.clock.now_ms())
     world.services.groups.append_marker(partition, marker, transaction_version=1, hold=hold)
 
@@ -83,7 +85,7 @@ async def test_a_held_marker_holds_back_the_offsets_and_the_log_alike(world: Bro
 
 
 async def test_an_old_epoch_neither_commits_nor_ends_a_transaction(world: BrokerWorld) -> None:
-    old, new = Producer(7, 2), Producer(7, 3)
+    old, new = TransactionProducer(7, 2), TransactionProducer(7, 3)
     world.commit_offset(5, producer=new)
     assert code_of(lambda: world.commit_offset(6, producer=old)) is E.INVALID_PRODUCER_EPOCH
     assert code_of(lambda: mark(world, old, commit=True)) is E.INVALID_PRODUCER_EPOCH
@@ -99,7 +101,9 @@ async def test_a_marker_of_a_partition_that_is_not_there_is_refused(world: Broke
 
 @pytest.mark.parametrize("producer", [None, _PRODUCER], ids=["", "of a transaction"])
 @pytest.mark.parametrize("codec", [1, 2, 3, 4])
-async def test_batches_are_compressed_as_the_configuration_says(codec: int, producer: Producer | None) -> None:
+async def test_batches_are_compressed_as_the_configuration_says(
+    codec: int, producer: TransactionProducer | None
+) -> None:
     world = BrokerWorld({"offsets.topic.compression.codec": str(codec)}, topics={"t": 1})
     world.commit_offset(5, producer=producer)
     batch = first_batch(world)

@@ -13,7 +13,7 @@ from barnabas.broker.http.control.admission import Admission
 from barnabas.broker.http.control.application import application
 from barnabas.broker.http.control.openapi import document
 from barnabas.broker.http.control.trace_api import trace_room
-from barnabas.broker.http.pages import Page, Stream
+from barnabas.broker.http.pages import Page, StreamedPage
 from tests.support.requests import init_producer
 from tests.support.worlds.broker import BrokerWorld
 from tests.support.worlds.told import Asking
@@ -32,7 +32,7 @@ class Traced:
         self.client = Asking(self.world)
         self._mounted = Mounted(b"/control", application([trace_room(history.get)], Admission()), 1_000)
 
-    async def ask(self, query: str = "", **headers: str) -> Page | Stream:
+    async def ask(self, query: str = "", **headers: str) -> Page | StreamedPage:
         sent = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
         target = b"/control/trace" + (f"?{query}".encode() if query else b"")
         return await self._mounted.answer(AsgiRequest("GET", target, [(b"host", b"localhost"), *sent], b"", PEER))
@@ -48,7 +48,7 @@ class Traced:
 
     async def follow(self, query: str = "", **headers: str) -> AsyncIterator[str]:
         stream = await self.ask(query, accept="text/event-stream", **headers)
-        assert isinstance(stream, Stream)
+        assert isinstance(stream, StreamedPage)
         assert stream.content_type.startswith("text/event-stream")
         return (chunk.decode() async for chunk in stream.chunks)
 

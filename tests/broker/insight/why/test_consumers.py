@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequest, OffsetToCommit
-from barnabas.broker.coordinator.runtime.outcome import Producer as CommittingProducer
+from barnabas.broker.coordinator.runtime.outcome import TransactionProducer as CommittingProducer
 from barnabas.broker.coordinator.transaction.decisions.model import AddRequest
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest

@@ -9,7 +9,7 @@ from barnabas.broker.insight.why.rules.consumer import ConsumerFacts, Contents, 
 from barnabas.broker.insight.why.rules.group import GroupFacts
 from barnabas.broker.insight.why.rules.held import HeldFacts
 from barnabas.broker.insight.why.rules.producer import ProducerFacts, Told
-from barnabas.broker.insight.why.rules.record import Fate, MarkerFacts, Place, RecordFacts
+from barnabas.broker.insight.why.rules.record import Fate, MarkerFacts, OffsetContent, RecordFacts
 from barnabas.broker.insight.why.rules.refused_clients import RefusedClients
 from barnabas.broker.insight.why.rules.transaction import TransactionFacts, Unmarked, waits_for, whose
 from tests.support.why import checked
@@ -265,7 +265,7 @@ RECORD = RecordFacts("t", 0, 5, log_start_offset=0, last_stable_offset=9, high_w
 RECORDS: dict[str, tuple[RecordFacts, *tuple[str, ...]]] = {
     "of a client that is known": (
         RECORD._replace(
-            place=Place.RECORD,
+            place=OffsetContent.RECORD,
             producer_id=4_000,
             producer_epoch=1,
             fate=Fate.COMMITTED,
@@ -280,12 +280,12 @@ RECORDS: dict[str, tuple[RecordFacts, *tuple[str, ...]]] = {
         "Every consumer can see it.",
     ),
     "a control record": (
-        RECORD._replace(place=Place.CONTROL),
+        RECORD._replace(place=OffsetContent.CONTROL),
         "Offset 5 of t-0 is a control record of the broker; no consumer is given it.",
     ),
     "aborted, and its marker is gone": (
         RECORD._replace(
-            place=Place.RECORD,
+            place=OffsetContent.RECORD,
             producer_id=1,
             producer_epoch=0,
             fate=Fate.ABORTED,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.partitions.flush.flushing import GroupFlush
-from barnabas.broker.partitions.flush.sync_rounds import REST_S, REST_S_MAX, SLOW_S, SYNCS_MIN, Pace, SyncRounds
+from barnabas.broker.partitions.flush.sync_rounds import REST_S, REST_S_MAX, SLOW_S, SYNCS_MIN, SyncPace, SyncRounds
 from barnabas.protocol.errors import ErrorCode
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.flush import FlushPlan
@@ -181,7 +181,7 @@ def test_a_slow_call_is_left_for_a_time_and_then_tried_again(world: World) -> No
 
 
 def test_one_hiccup_is_not_slow_and_many_are() -> None:
-    pace = Pace()
+    pace = SyncPace()
     pace.note_together(2 * SLOW_S, 0.0)
     assert not pace.is_resting(0.0)
     for _ in range(20):
@@ -190,7 +190,7 @@ def test_one_hiccup_is_not_slow_and_many_are() -> None:
 
 
 def test_on_a_disk_that_is_slow_file_by_file_too_the_call_is_not_left() -> None:
-    pace = Pace()
+    pace = SyncPace()
     for _ in range(40):
         pace.note_by_file(4 * SLOW_S)
     for _ in range(40):
@@ -199,7 +199,7 @@ def test_on_a_disk_that_is_slow_file_by_file_too_the_call_is_not_left() -> None:
 
 
 def test_rests_grow_while_the_call_stays_slow_and_start_over_when_it_was_quick() -> None:
-    pace, now_s, rests = Pace(), 0.0, []
+    pace, now_s, rests = SyncPace(), 0.0, []
     for _ in range(7):
         pace.note_together(VERY_SLOW_S, now_s)
         before = now_s

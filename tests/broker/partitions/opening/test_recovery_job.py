@@ -16,7 +16,7 @@ from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.directories.recovered_logs import ClosedLog
 from barnabas.storage.errors import CorruptFile
 from barnabas.storage.recovery import loader
-from barnabas.storage.recovery.opening import Pace
+from barnabas.storage.recovery.opening import PauseCounter
 from tests.support.files.memory_files import MemoryFiles
 
 TOPIC_ID = bytes(15) + b"\1"
@@ -121,7 +121,7 @@ def test_memory_is_bounded_however_many_transactions_a_segment_has(monkeypatch: 
     monkeypatch.setattr(loader, "_ABORTED_HELD_MAX", 4)
     files = killed(segment_bytes=1 << 20)
     held: list[int] = []
-    is_over = Pace.is_over
+    is_over = PauseCounter.is_over
 
     class Watched(loader._Loader):
         def __init__(self, *arguments: Any) -> None:
@@ -130,12 +130,12 @@ def test_memory_is_bounded_however_many_transactions_a_segment_has(monkeypatch: 
 
     watched: list[Any] = []
 
-    def look(pace: Pace, size: int) -> bool:
+    def look(pace: PauseCounter, size: int) -> bool:
         held.extend(segment.txn_index.in_memory for each in watched for segment in each._segments)
         return is_over(pace, size)
 
     monkeypatch.setattr(loader, "_Loader", Watched)
-    monkeypatch.setattr(Pace, "is_over", look)
+    monkeypatch.setattr(PauseCounter, "is_over", look)
     closed = done(job_of(opened(files), 1 << 20), files)
     assert closed.recovery_point == COUNT
     assert 0 < max(held) <= 4

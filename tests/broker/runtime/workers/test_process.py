@@ -21,7 +21,7 @@ from barnabas.broker.runtime.workers.messages import (
     encode,
 )
 from barnabas.broker.runtime.workers.own_directory import OwnDirectory
-from barnabas.broker.runtime.workers.process import Pace, go_through, listen
+from barnabas.broker.runtime.workers.process import JobThrottle, go_through, listen
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.errors import CorruptFile, LockedError, StorageError
 from tests.support import waiting
@@ -126,10 +126,10 @@ def test_the_end_of_stdin_is_the_end() -> None:
 
 
 def test_a_rate_is_kept_by_sleeping() -> None:
-    pace = Pace(100, 10.0)
+    pace = JobThrottle(100, 10.0)
     assert pace.sleep_s(50, 10.0) == 0.5
     assert pace.sleep_s(50, 10.5) == 0
-    assert Pace(0, 10.0).sleep_s(1 << 30, 10.0) == 0
+    assert JobThrottle(0, 10.0).sleep_s(1 << 30, 10.0) == 0
 
 
 def test_the_steps_are_gone_through_with_progress_and_sleep(tmp_path: Path) -> None:

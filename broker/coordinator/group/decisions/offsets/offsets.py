@@ -28,7 +28,7 @@ from barnabas.broker.coordinator.group.decisions.classic.subscription import (
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.kinds import AnyGroup, AnyOutcome, AnyRecord, tombstones
 from barnabas.broker.coordinator.group.decisions.offsets.admission import commit_refusal, transactional_refusal
-from barnabas.broker.coordinator.runtime.outcome import Outcome, Producer
+from barnabas.broker.coordinator.runtime.outcome import Outcome, TransactionProducer
 from barnabas.broker.coordinator.runtime.transitions import Say
 from barnabas.protocol.errors import ErrorCode
 
@@ -71,7 +71,7 @@ def commit(
 def commit_in_transaction(
     group: AnyGroup | None,
     request: CommitRequest,
-    producer: Producer,
+    producer: TransactionProducer,
     *,
     missing_group: ErrorCode,
     now_ms: int,
