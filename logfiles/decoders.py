@@ -17,9 +17,9 @@ from barnabas.protocol.log_records import catalogue, control, group, transaction
 from barnabas.protocol.log_records.prefixed import decode_key, decode_value
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.control import ControlRecordType, parse_control_key, parse_marker_value
-from barnabas.protocol.records.record import Record
+from barnabas.protocol.records.record import BatchRecord
 
-Decoder = Callable[[Record], dict[str, Any]]
+Decoder = Callable[[BatchRecord], dict[str, Any]]
 
 CONTROL_VALUES: dict[ControlRecordType, type[Stored]] = {
     ControlRecordType.LEADER_CHANGE: control.LeaderChangeMessage,
@@ -49,7 +49,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def control_record(record: Record) -> dict[str, Any]:
+def control_record(record: BatchRecord) -> dict[str, Any]:
     """Decode a marker with its coordinator epoch, or one of the quorum's control records."""
     kind = parse_control_key(record.key)
     if kind in (ControlRecordType.COMMIT, ControlRecordType.ABORT):
@@ -61,7 +61,7 @@ def control_record(record: Record) -> dict[str, Any]:
     return {"control": kind.name, "value": plain(codec(struct, version).decode(record.value, 0)[0])}
 
 
-def metadata_record(record: Record) -> dict[str, Any]:
+def metadata_record(record: BatchRecord) -> dict[str, Any]:
     """Decode a record of the catalogue."""
     if record.value is None:
         return {"payload": None}
@@ -72,7 +72,7 @@ def metadata_record(record: Record) -> dict[str, Any]:
 def coordinator_record(keys: Mapping[int, type[Stored]], values: Mapping[int, type[Stored]]) -> Decoder:
     """Return a decoder for a coordinator's topic: a typed key, and a value that is absent in a tombstone."""
 
-    def decode(record: Record) -> dict[str, Any]:
+    def decode(record: BatchRecord) -> dict[str, Any]:
         if record.key is None:
             return {"key": None, "payload": shown(record.value)}
         key = decode_key(keys, record.key)

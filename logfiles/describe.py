@@ -13,7 +13,7 @@ from typing import Any
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.compression import COMPRESSION_NAMES
-from barnabas.protocol.records.record import Record
+from barnabas.protocol.records.record import BatchRecord
 
 TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
 
@@ -53,7 +53,7 @@ def shown(data: bytes | None) -> str | None:
 
 
 def record_fields(
-    record: Record, header: BatchHeader, decode: Callable[[Record], dict[str, Any]] | None
+    record: BatchRecord, header: BatchHeader, decode: Callable[[BatchRecord], dict[str, Any]] | None
 ) -> dict[str, Any]:
     """Return the fields of one record; `decode`, for an internal topic's record, is tried first."""
     fields: dict[str, Any] = {"offset": record.offset, TIMESTAMP_TYPES[header.timestamp_type]: record.timestamp}

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 from barnabas.protocol.errors import KafkaError
 from pipeline.config import setting
 from pipeline.frames import Frames
-from pipeline.ledgers import BatchSum, LedgerRow, ReadLedger, check_ledger, read_ledger
+from pipeline.ledgers import BatchSum, LedgerContents, LedgerRow, check_ledger, read_ledger
 from pipeline.transforms import batches, coverage, orders, reference, revenue, sums, visibility
 from pipeline.verdict import Check, PipelineFinding
 
@@ -95,7 +95,7 @@ class Audit:
         config = self._config
         return coverage.with_lineage(self._frames.committed(config.valid_topic, config.rejected_topic)).persist()
 
-    def _read_ledger(self, prefix: str) -> ReadLedger:
+    def _read_ledger(self, prefix: str) -> LedgerContents:
         topic = ledger_topic(prefix)
         rows = self._frames.committed(topic).select("offset", "value").collect()
         return read_ledger(

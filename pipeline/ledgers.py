@@ -31,7 +31,7 @@ class BatchSum(NamedTuple):
     digest: int
 
 
-class ReadLedger(NamedTuple):
+class LedgerContents(NamedTuple):
     """The readable records of the ledger, with their offsets, and the errors of others."""
 
     records: tuple[tuple[int, LedgerRecord], ...]
@@ -83,7 +83,7 @@ def _own_transactions(decision: Decided) -> dict[tuple[int, int], tuple[int, str
     return found
 
 
-def read_ledger(topic: str, rows: Iterable[LedgerRow]) -> ReadLedger:
+def read_ledger(topic: str, rows: Iterable[LedgerRow]) -> LedgerContents:
     """Return the records of a ledger, oldest first."""
     records: list[tuple[int, LedgerRecord]] = []
     findings: list[PipelineFinding] = []
@@ -92,12 +92,12 @@ def read_ledger(topic: str, rows: Iterable[LedgerRow]) -> ReadLedger:
             records.append((row.offset, decode_value(row.value)))
         except LedgerDamaged as error:
             findings.append(PipelineFinding("unreadable", topic, 0, row.offset, str(error)))
-    return ReadLedger(tuple(records), tuple(findings))
+    return LedgerContents(tuple(records), tuple(findings))
 
 
 def check_ledger(
     topic: str,
-    ledger: ReadLedger,
+    ledger: LedgerContents,
     found: Mapping[int, BatchSum],
     committed: Mapping[tuple[str, int], int] | None,
 ) -> Check:

@@ -29,12 +29,12 @@ from barnabas.broker.partitions.flush.disk_work import storage_failure
 from barnabas.broker.partitions.opening.recoveries import StillRecovering
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.storage.directories.moving import ROUND_BYTES, Move, Round
+from barnabas.storage.directories.moving import ROUND_BYTES, CopyRound, Move
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from barnabas.broker.metadata.catalogue import Catalogue
-    from barnabas.broker.metadata.image.image import Topic
+    from barnabas.broker.metadata.image.image import TopicImage
     from barnabas.broker.partitions.flush.flushing import GroupFlush
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.purgatory import PartitionKey, Purgatory
@@ -167,7 +167,7 @@ class Moves:
     def _try_again(self, moving: _Moving) -> None:
         self._machine_clock.call_later(_TRY_AGAIN_MS, lambda: self._go_on(moving))
 
-    def _copy(self, moving: _Moving, copy: Move, next_round: Round) -> None:
+    def _copy(self, moving: _Moving, copy: Move, next_round: CopyRound) -> None:
         def ended(done: Future[StorageError | None]) -> None:
             self.is_copying = False
             moving.races += next_round.size < ROUND_BYTES
@@ -248,16 +248,16 @@ class Moves:
 
     # --- called by the catalogue ---
 
-    def on_topic_created(self, topic: Topic) -> None:
+    def on_topic_created(self, topic: TopicImage) -> None:
         """Do nothing: a new topic has no move."""
 
-    def on_partitions_added(self, topic: Topic, first_new: int) -> None:
+    def on_partitions_added(self, topic: TopicImage, first_new: int) -> None:
         """Do nothing: new partitions have no move."""
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
         """Do nothing: moves do not depend on settings."""
 
-    def on_topic_deleted(self, topic: Topic) -> None:
+    def on_topic_deleted(self, topic: TopicImage) -> None:
         for partition in range(len(topic.partitions)):
             moving = self._asked.get((topic.name, partition))
             if moving is not None:

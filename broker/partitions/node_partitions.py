@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.metadata.catalogue import Catalogue
     from barnabas.broker.metadata.cluster.node_view import NodeView
-    from barnabas.broker.metadata.image.image import Topic
+    from barnabas.broker.metadata.image.image import TopicImage
     from barnabas.broker.partitions.flush.flushing import GroupFlush
     from barnabas.broker.partitions.purgatory import PartitionKey, Purgatory
     from barnabas.broker.runtime.clock import Clock
@@ -144,7 +144,7 @@ class NodePartitions(Partitions):
         """Make an ended transaction visible, as `Partitions.release_marker` does."""
         self._shared.release_marker(topic, partition, producer_id)
 
-    def on_topic_deleted(self, topic: Topic) -> None:
+    def on_topic_deleted(self, topic: TopicImage) -> None:
         """Resign the topic's partitions; the shared partitions delete the logs."""
         for partition in range(len(topic.partitions)):
             self.resign(topic.name, partition)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.metadata.catalogue import Catalogue
     from barnabas.broker.metadata.cluster.node_view import NodeView
-    from barnabas.broker.metadata.image.image import Topic
+    from barnabas.broker.metadata.image.image import TopicImage
     from barnabas.broker.partitions.flush.flushing import GroupFlush
     from barnabas.broker.partitions.purgatory import PartitionKey, Purgatory
     from barnabas.broker.runtime.clock import Clock
@@ -386,13 +386,13 @@ class Partitions:
 
     # --- called by the catalogue -------------------------------------------------------------------------------------
 
-    def on_topic_created(self, topic: Topic) -> None:
+    def on_topic_created(self, topic: TopicImage) -> None:
         """Do nothing: its logs are made when they are first used."""
 
-    def on_partitions_added(self, topic: Topic, first_new: int) -> None:
+    def on_partitions_added(self, topic: TopicImage, first_new: int) -> None:
         """Do nothing, as above."""
 
-    def on_topic_deleted(self, topic: Topic) -> None:
+    def on_topic_deleted(self, topic: TopicImage) -> None:
         due_ms = self._clock.now_ms() + self._config.integer("log.segment.delete.delay.ms")
         for partition in range(len(topic.partitions)):
             self._forget(topic.name, partition)

@@ -25,7 +25,7 @@ from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, ask_offsets, list_offsets, reset_timestamp
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
-from barnabas.protocol.records.record import Record
+from barnabas.protocol.records.record import BatchRecord
 
 FETCH_BYTES = 50 * 1024 * 1024
 PARTITION_BYTES = 1024 * 1024
@@ -38,7 +38,7 @@ class ConsumedRecord(NamedTuple):
 
     topic: str
     partition: int
-    record: Record
+    record: BatchRecord
 
 
 class _Round:

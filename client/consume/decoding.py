@@ -14,7 +14,7 @@ from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.primitives import Buffer
 from barnabas.protocol.records.batch import BatchHeader, iter_batches, verify_crc
 from barnabas.protocol.records.control import read_marker
-from barnabas.protocol.records.record import Record, iter_records
+from barnabas.protocol.records.record import BatchRecord, iter_records
 
 
 class Aborted(NamedTuple):
@@ -27,7 +27,7 @@ class Aborted(NamedTuple):
 class Decoded(NamedTuple):
     """Records from `position` on, and the next offset to fetch, which may lie beyond the last of them."""
 
-    records: list[Record]
+    records: list[BatchRecord]
     next_offset: int
 
 
@@ -38,7 +38,7 @@ def decode_records(
 
     aborted: None for read_uncommitted. KafkaError CORRUPT_MESSAGE if a batch is damaged.
     """
-    records: list[Record] = []
+    records: list[BatchRecord] = []
     hidden = None if aborted is None else AbortedFilter(aborted)
     try:
         for start, header in iter_batches(data):

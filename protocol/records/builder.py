@@ -14,7 +14,7 @@ from barnabas.protocol.records import batch as batches
 from barnabas.protocol.records.batch import BatchHeader, encode_batch
 from barnabas.protocol.records.compression import NONE, compress
 from barnabas.protocol.records.crc32c import crc32c
-from barnabas.protocol.records.record import Record
+from barnabas.protocol.records.record import BatchRecord
 
 _pack_crc: Final = Struct(">I").pack_into
 _pack_header: Final = batches.HEADER.pack_into
@@ -30,7 +30,7 @@ class NewRecord(NamedTuple):
     timestamp: int = batches.NO_TIMESTAMP
 
 
-RecordLike = NewRecord | Record | tuple[bytes | None, bytes | None, Sequence[tuple[str, bytes | None]], int]
+RecordLike = NewRecord | BatchRecord | tuple[bytes | None, bytes | None, Sequence[tuple[str, bytes | None]], int]
 
 
 def build_batch(
@@ -55,7 +55,7 @@ def build_batch(
         raise ValueError("a batch that is built has at least one record")
     rows = [
         NewRecord(record.key, record.value, record.headers, record.timestamp)
-        if isinstance(record, Record)
+        if isinstance(record, BatchRecord)
         else NewRecord._make(record)
         for record in records
     ]
@@ -155,7 +155,7 @@ def build_plain(records: Sequence[tuple[bytes, bytes | None]], timestamp_ms: int
 
 
 def rebuild_batch(
-    header: BatchHeader, records: Iterable[Record], *, compression: int, level: int | None = None
+    header: BatchHeader, records: Iterable[BatchRecord], *, compression: int, level: int | None = None
 ) -> bytearray:
     """Build a batch of `records` with the fields of `header` except its length, CRC, count and codec.
 
@@ -181,7 +181,7 @@ class Rebuilding:
         """The bytes of the records before compression."""
         return len(self._area)
 
-    def add(self, record: Record) -> None:
+    def add(self, record: BatchRecord) -> None:
         """Add the next record."""
         row = NewRecord(record.key, record.value, record.headers, record.timestamp)
         _write_record(self._area, row, record.offset - self._header.base_offset, self._header.base_timestamp)

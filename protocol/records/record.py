@@ -29,7 +29,7 @@ Headers = list[tuple[str, bytes | None]]
 _new_tuple: Final = tuple.__new__  # half the cost of a NamedTuple's constructor
 
 
-class Record(NamedTuple):
+class BatchRecord(NamedTuple):
     """One record. `offset` and `timestamp` (ms) are absolute; header keys keep undecodable bytes as surrogates."""
 
     offset: int
@@ -41,7 +41,7 @@ class Record(NamedTuple):
 
 def iter_records(
     batch: Buffer, *, max_bytes: int = DECOMPRESSED_BYTES_MAX, max_record_bytes: int = RECORD_BYTES_MAX
-) -> Iterator[Record]:
+) -> Iterator[BatchRecord]:
     """Yield every record of the batch at the start of `batch`, in order; control records too.
 
     DecodeError on any damage, and if the record area decompresses to more than `max_bytes` or one record is larger
@@ -52,7 +52,7 @@ def iter_records(
 
 def iter_records_with_pauses(
     batch: Buffer, *, max_bytes: int = DECOMPRESSED_BYTES_MAX, max_record_bytes: int = RECORD_BYTES_MAX
-) -> Iterator[Record | None]:
+) -> Iterator[BatchRecord | None]:
     """Yield every record as iter_records, and None before each new chunk, also within a record, for pauses.
 
     One chunk has many small records: the caller may also count them and pause between any two.
@@ -60,7 +60,9 @@ def iter_records_with_pauses(
     return _iter_records(batch, max_bytes, max_record_bytes, has_pauses=True)
 
 
-def _iter_records(batch: Buffer, max_bytes: int, max_record_bytes: int, *, has_pauses: bool) -> Iterator[Record | None]:
+def _iter_records(
+    batch: Buffer, max_bytes: int, max_record_bytes: int, *, has_pauses: bool
+) -> Iterator[BatchRecord | None]:
     header, chunks = open_batch(batch, max_bytes, _IN_ONE_PIECE)
     yield from _walk(header, chunks, max_record_bytes, has_pauses)
 
@@ -86,7 +88,7 @@ def open_batch(batch: Buffer, max_bytes: int, piece_bytes: int) -> tuple[BatchHe
 
 def _walk(
     header: BatchHeader, chunks: Iterator[bytes], max_record_bytes: int, has_pauses: bool
-) -> Iterator[Record | None]:
+) -> Iterator[BatchRecord | None]:
     buffer, position = b"", 0
     for index in range(header.records_count):
         if len(buffer) - position < 5:  # a body length may be cut
@@ -136,7 +138,7 @@ def _refill_with_pauses(
     return b"".join(parts)
 
 
-def _parse_body(buffer: bytes, position: int, end: int, header: BatchHeader) -> Record:
+def _parse_body(buffer: bytes, position: int, end: int, header: BatchHeader) -> BatchRecord:
     # Byte `position` is the attributes, unused since v2 was defined. Deltas of one byte, by far the most common,
     # are read inline.
     position += 1
@@ -159,7 +161,7 @@ def _parse_body(buffer: bytes, position: int, end: int, header: BatchHeader) -> 
         raise DecodeError(f"record at offset {header.base_offset + offset_delta}: {end - position} bytes left over")
     log_append_time = header.attributes & TIMESTAMP_TYPE_MASK
     timestamp = header.max_timestamp if log_append_time else header.base_timestamp + timestamp_delta
-    return _new_tuple(Record, (header.base_offset + offset_delta, timestamp, key, value, headers))
+    return _new_tuple(BatchRecord, (header.base_offset + offset_delta, timestamp, key, value, headers))
 
 
 def _parse_bytes(buffer: bytes, position: int, end: int) -> tuple[bytes | None, int]:

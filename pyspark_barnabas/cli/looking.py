@@ -25,7 +25,7 @@ from barnabas.client.offsets import EARLIEST, LATEST, READ_COMMITTED, READ_UNCOM
 from barnabas.client.transactions.sets import find_transactions
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.log_records.transaction_states import ONGOING, OPEN_STATES
-from barnabas.protocol.records.record import Record
+from barnabas.protocol.records.record import BatchRecord
 from pyspark_barnabas.cli.kept import LedgerSummary
 from pyspark_barnabas.cli.picture import Look, StoredRecord, Written
 from pyspark_barnabas.commit.identity import driver_id, parse_task_id
@@ -168,7 +168,7 @@ def _read_end(client: Client, where: TopicPartition, ends: _LedgerEnds, last: in
     return _Records(tuple(found), start == ends.earliest)
 
 
-def _stored(record: Record) -> StoredRecord:
+def _stored(record: BatchRecord) -> StoredRecord:
     return StoredRecord(record.offset, record.timestamp, decode_value(record.value))
 
 

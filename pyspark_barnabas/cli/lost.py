@@ -20,7 +20,7 @@ Producer = tuple[int, int]
 
 
 @dataclass(slots=True)
-class Rows:
+class LostRows:
     """Some rows of a partition. first, last: the offsets of their batches."""
 
     count: int = 0
@@ -28,7 +28,7 @@ class Rows:
     first: int = -1
     last: int = -1
 
-    def add(self, other: Rows) -> None:
+    def add(self, other: LostRows) -> None:
         """Add the other rows, in any order: markers come in another order than the rows that they end."""
         self.count += other.count
         self.digest = (self.digest + other.digest) % MODULUS
@@ -40,14 +40,14 @@ class Rows:
 class PartitionRows:
     """The rows that a partition has of the batch: visible to consumers, aborted, and not ended."""
 
-    visible: Rows = field(default_factory=Rows)
-    aborted: Rows = field(default_factory=Rows)
+    visible: LostRows = field(default_factory=LostRows)
+    aborted: LostRows = field(default_factory=LostRows)
     aborted_producers: set[Producer] = field(default_factory=set)
-    unended: dict[Producer, Rows] = field(default_factory=dict)
+    unended: dict[Producer, LostRows] = field(default_factory=dict)
 
-    def data(self, producer: Producer, rows: Rows) -> None:
+    def data(self, producer: Producer, rows: LostRows) -> None:
         """Add a batch of records of one of the batch's transactions."""
-        self.unended.setdefault(producer, Rows()).add(rows)
+        self.unended.setdefault(producer, LostRows()).add(rows)
 
     def marker(self, producer_id: int, *, is_commit: bool) -> None:
         """End what the producer has open here, by its next marker. Its epoch may be one higher than the rows' epoch."""

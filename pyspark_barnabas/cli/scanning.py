@@ -12,7 +12,7 @@ from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.records.batch import HEADER_SIZE, BatchHeader, verify_crc
 from barnabas.protocol.records.control import read_marker
 from barnabas.protocol.records.record import iter_records
-from pyspark_barnabas.cli.lost import Found, PartitionRows, Producer, Rows
+from pyspark_barnabas.cli.lost import Found, LostRows, PartitionRows, Producer
 from pyspark_barnabas.rows.digest import MODULUS, row_hash, tail
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.source.cluster import NOT_THERE, no_topic
@@ -46,7 +46,7 @@ def aborted_batches(client: Client, found: Found) -> Iterator[NewBatch]:
     for place, rows in sorted(found.items()):
         if not rows.aborted.count:
             continue
-        copied = Rows()
+        copied = LostRows()
         for header, batch in _batches(client, place, rows.aborted.first, rows.aborted.last + 1):
             if not header.is_control and (header.producer_id, header.producer_epoch) in rows.aborted_producers:
                 copied.add(_rows(place, header, batch))
@@ -96,7 +96,7 @@ def _batches(client: Client, place: TopicPartition, start: int, end: int) -> Ite
                 yield header, batch
 
 
-def _rows(place: TopicPartition, header: BatchHeader, batch: memoryview) -> Rows:
+def _rows(place: TopicPartition, header: BatchHeader, batch: memoryview) -> LostRows:
     try:
         if not verify_crc(batch):
             raise DecodeError("its crc is wrong")
@@ -104,4 +104,4 @@ def _rows(place: TopicPartition, header: BatchHeader, batch: memoryview) -> Rows
     except DecodeError as error:
         where = f"{place[0]}-{place[1]}: the batch at offset {header.base_offset}"
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{where}: {error}") from error
-    return Rows(len(hashes), sum(hashes) % MODULUS, header.base_offset, header.last_offset)
+    return LostRows(len(hashes), sum(hashes) % MODULUS, header.base_offset, header.last_offset)

@@ -43,7 +43,7 @@ def new_batch_writer(options: dict[str, str], schema: Any, overwrite: bool) -> B
         raise OptionError('a topic is added to and never overwritten: use mode("append")')
     settings = sink(options, default_prefix=default_prefix(options))
     key = text(options, "idempotencyKey")
-    run = task_context.Run(batch_query_id(key or str(uuid.uuid4())), str(uuid.uuid4()), _BATCH, is_stream=False)
+    run = task_context.BatchRun(batch_query_id(key or str(uuid.uuid4())), str(uuid.uuid4()), _BATCH, is_stream=False)
     chosen = accepted_columns.choose(accepted_columns.types_of(schema), settings.topic)
     look_before_writing(settings, chosen, is_stream=False)
     return BatchWriter(settings, run, chosen, may_be_repeated=bool(key))
@@ -53,7 +53,7 @@ class BatchWriter(SentToWorkers, DataSourceArrowWriter):  # type: ignore[misc]  
     """One `save()`. may_be_repeated: it has a key, so that a repeated save is recognized."""
 
     def __init__(
-        self, settings: SinkSettings, run: task_context.Run, chosen: tuple[str, ...], *, may_be_repeated: bool
+        self, settings: SinkSettings, run: task_context.BatchRun, chosen: tuple[str, ...], *, may_be_repeated: bool
     ) -> None:
         self._may_be_repeated = may_be_repeated
         self._settings = settings

@@ -82,7 +82,9 @@ class ExactlyOnce:
             self._ended_run_id = run.run_id if self._settings.is_atomic else None
             raise
 
-    def _write(self, frame: Any, run: task_context.Run, chosen: tuple[str, ...], checkpoint: CheckpointOffsets) -> None:
+    def _write(
+        self, frame: Any, run: task_context.BatchRun, chosen: tuple[str, ...], checkpoint: CheckpointOffsets
+    ) -> None:
         prepare = _Prepare(self._settings, run, chosen)
         rows = frame.mapInArrow(prepare, _SCHEMA).collect()
         if not rows:  # an empty frame may have no tasks, and without a task the run is unknown
@@ -95,7 +97,7 @@ class ExactlyOnce:
             raise
 
     def _abort(
-        self, run: task_context.Run, messages: list[Message], checkpoint: CheckpointOffsets, error: Exception
+        self, run: task_context.BatchRun, messages: list[Message], checkpoint: CheckpointOffsets, error: Exception
     ) -> None:
         try:
             driver.abort(self._settings, run.batch_id, messages, query_id=run.query_id, checkpoint=checkpoint)
@@ -104,7 +106,7 @@ class ExactlyOnce:
             if not noted(error, note):
                 own_log().warning("%s", note)
 
-    def _run(self, seen: Mapping[str, str], batch_id: int) -> task_context.Run:
+    def _run(self, seen: Mapping[str, str], batch_id: int) -> task_context.BatchRun:
         query_id = read_query_id(self._checkpoint)
         running = seen.get("sql.streaming.queryId", query_id)
         if running != query_id:
@@ -115,13 +117,13 @@ class ExactlyOnce:
         if self._drawn_run_id is None:
             self._drawn_run_id = str(uuid.uuid4())
         run_id = task_context.checked_run_id(seen.get("spark.jobGroup.id", self._drawn_run_id))
-        return task_context.Run(query_id, run_id, batch_id, is_stream=True)
+        return task_context.BatchRun(query_id, run_id, batch_id, is_stream=True)
 
 
 class _Prepare(SentToWorkers):
     """The function that mapInArrow runs in each task: it writes the rows, and its only row is the task's message."""
 
-    def __init__(self, settings: SinkSettings, run: task_context.Run, chosen: tuple[str, ...]) -> None:
+    def __init__(self, settings: SinkSettings, run: task_context.BatchRun, chosen: tuple[str, ...]) -> None:
         self._settings = settings
         self._run = run
         self._columns = chosen

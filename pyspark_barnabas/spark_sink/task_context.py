@@ -30,7 +30,7 @@ _SPARKS_STAGE_ATTEMPTS = 4  # if spark.stage.maxConsecutiveAttempts is not set
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class BatchRun:
     """The properties that all tasks of a batch have in common."""
 
     query_id: str
@@ -53,10 +53,10 @@ def properties() -> Mapping[str, str]:
     return found
 
 
-def run_of(local_properties: Mapping[str, str]) -> Run:
+def run_of(local_properties: Mapping[str, str]) -> BatchRun:
     """Return the run of a stream's task."""
     try:
-        return Run(
+        return BatchRun(
             local_properties["sql.streaming.queryId"],
             checked_run_id(local_properties["spark.jobGroup.id"]),
             int(local_properties["streaming.sql.batchId"]),
@@ -82,7 +82,7 @@ def checked_run_id(group: str) -> str:
         ) from error
 
 
-def facts(run: Run) -> TaskFacts:
+def facts(run: BatchRun) -> TaskFacts:
     """Return the facts of the current task."""
     say_once_what_is_missing()
     keep_what_is_loaded()
@@ -98,7 +98,7 @@ def facts(run: Run) -> TaskFacts:
     )
 
 
-def refuse_what_is_weaker(settings: SinkSettings, run: Run, local_properties: Mapping[str, str]) -> None:
+def refuse_what_is_weaker(settings: SinkSettings, run: BatchRun, local_properties: Mapping[str, str]) -> None:
     """Raise SinkFailed if the query would be weaker than exactly once, with all the reasons."""
     is_continuous = local_properties.get("__is_continuous_processing") == "true"
     attempts = int(local_properties.get("spark.stage.maxConsecutiveAttempts", _SPARKS_STAGE_ATTEMPTS))

@@ -44,7 +44,7 @@ class Left(NamedTuple):
     """The number of segments."""
 
 
-class Round:
+class CopyRound:
     """One round of copying. Created and ended on the owner's thread, run in any thread."""
 
     def __init__(
@@ -174,11 +174,11 @@ class Move:
         missing = [size - copied.get(name, 0) for name, size in sizes.items() if copied.get(name) != size]
         return Left(sum(missing), len(missing))
 
-    def round(self, sizes: Mapping[str, int] | None = None) -> Round:
-        """Return the next round. `sizes` as in `Round`."""
-        return Round(self._from, self.future, sizes, self._copied, self._settled)
+    def round(self, sizes: Mapping[str, int] | None = None) -> CopyRound:
+        """Return the next round. `sizes` as in `CopyRound`."""
+        return CopyRound(self._from, self.future, sizes, self._copied, self._settled)
 
-    def end_round(self, done: Round) -> None:
+    def end_round(self, done: CopyRound) -> None:
         """Take over the result of a round that ran without an error."""
         self._copied.update(done.copied)
         self._settled = done.settled

@@ -15,7 +15,7 @@ from barnabas.storage.recovery.cases import Leftovers, finished_swaps, half_dele
 from barnabas.storage.recovery.listing import Listing
 from barnabas.storage.recovery.look import listed
 from barnabas.storage.recovery.opening import Opening
-from barnabas.storage.recovery.report import Report
+from barnabas.storage.recovery.report import RecoveryReport
 from barnabas.storage.recovery.segment import SegmentWalk
 from barnabas.storage.segment.segment import Segment
 
@@ -26,7 +26,7 @@ AT_ONCE_BYTES_MAX = 16 << 20
 class Interrupted:
     """The interrupted work in one partition's directory, finished before any file in it is used."""
 
-    def __init__(self, directory: Directory, config: LogConfig, now_ms: int, report: Report) -> None:
+    def __init__(self, directory: Directory, config: LogConfig, now_ms: int, report: RecoveryReport) -> None:
         self._directory = directory
         self._config = config
         self._now_ms = now_ms

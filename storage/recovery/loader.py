@@ -31,7 +31,7 @@ from barnabas.storage.recovery.look import listed
 from barnabas.storage.recovery.missing import check_between, check_end, check_first, check_segments
 from barnabas.storage.recovery.opening import SEGMENTS_A_PIECE, Opening
 from barnabas.storage.recovery.producers import ProducerRebuild
-from barnabas.storage.recovery.report import Recovered, Report
+from barnabas.storage.recovery.report import Recovered, RecoveryReport
 from barnabas.storage.recovery.segment import (
     SegmentWalk,
     TailDamage,
@@ -77,7 +77,7 @@ class _Loader:
         self._checkpoint = checkpoint
         self._now_ms = now_ms
         self._segments: list[Segment] = []
-        self._report = Report()
+        self._report = RecoveryReport()
         self._are_index_removals_durable = False
         self._gone_unsynced: list[int] = []  # base offsets of segments of which a power cut left only the indexes
         self._has_unsynced_names = False  # possibly: a killed run created them, and would have synced them later

@@ -22,7 +22,7 @@ class Recovered(NamedTuple):
         return bool(self.segments_reread or self.bytes_dropped or self.segments_dropped or self.notes)
 
 
-class Report:
+class RecoveryReport:
     """A Recovered while it is being collected."""
 
     def __init__(self) -> None:

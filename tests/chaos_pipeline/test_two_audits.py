@@ -10,7 +10,7 @@ from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer import Consumer
 from barnabas.client.produce.producer import Producer
-from barnabas.protocol.records.record import Record
+from barnabas.protocol.records.record import BatchRecord
 from pipeline.demo.orders import OrderStream
 from tests.support.chaos import audit
 from tests.support.chaos.driver import SparkProgram, stock_jars
@@ -82,7 +82,7 @@ def _wait_for(bootstrap: str, topic: str, records: int) -> None:
             count += len(consumer.poll(1000))
 
 
-def _source_of(record: Record) -> tuple[str, int, int]:
+def _source_of(record: BatchRecord) -> tuple[str, int, int]:
     """Which record an output was made of, by its headers."""
     headers = {name: (value or b"").decode() for name, value in record.headers}
     return headers["src-topic"], int(headers["src-partition"]), int(headers["src-offset"])

@@ -6,7 +6,7 @@ from random import Random
 from barnabas.protocol.records.batch import parse_header, verify_crc
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.compression import COMPRESSION_NAMES, NONE
-from barnabas.protocol.records.record import Record, iter_records
+from barnabas.protocol.records.record import BatchRecord, iter_records
 from tests.support.clients.java import run_program
 
 PROGRAM = Path(__file__).with_name("Batches.java")
@@ -49,7 +49,7 @@ def described(batch: bytes) -> str:
     return ";".join([",".join([*map(str, head), codec]), *map(described_record, iter_records(batch))])
 
 
-def described_record(record: Record) -> str:
+def described_record(record: BatchRecord) -> str:
     fields = [str(record.offset), str(record.timestamp), as_hex(record.key), as_hex(record.value)]
     for key, value in record.headers:
         fields += [key.encode().hex(), as_hex(value)]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from barnabas.broker.coordinator.transaction.decisions import records
-from barnabas.protocol.records.record import Record
+from barnabas.protocol.records.record import BatchRecord
 from tests.support.clients.java import run_program
 from tests.support.stories.transaction import Story
 from tests.support.worlds.transaction import PARTITION
@@ -12,9 +12,9 @@ PROGRAM = Path(__file__).with_name("Transactions.java")
 STORIES = sorted((Path(__file__).parents[1] / "golden" / "transaction").glob("*.txt"))
 
 
-def _written() -> list[tuple[int, Record]]:
+def _written() -> list[tuple[int, BatchRecord]]:
     """The records of all stories, each with the transaction.version at its end."""
-    written: list[tuple[int, Record]] = []
+    written: list[tuple[int, BatchRecord]] = []
     for path in STORIES:
         story = Story()
         story.run(path.read_text())

@@ -12,7 +12,7 @@ from barnabas.client.produce.partitioner import murmur2
 from barnabas.protocol.records.batch import verify_crc
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.compression import COMPRESSION_NAMES
-from barnabas.protocol.records.record import Record, iter_records
+from barnabas.protocol.records.record import BatchRecord, iter_records
 from tests.support.records.random_records import batches_of_records
 
 CODECS = sorted(COMPRESSION_NAMES)
@@ -46,8 +46,8 @@ def test_what_kafka_python_builds_is_read(records: list[NewRecord], compression:
     ]
 
 
-def as_ours(record: Any) -> Record:
-    return Record(record.offset, record.timestamp, record.key, record.value, list(record.headers))
+def as_ours(record: Any) -> BatchRecord:
+    return BatchRecord(record.offset, record.timestamp, record.key, record.value, list(record.headers))
 
 
 @given(st.binary(max_size=40))

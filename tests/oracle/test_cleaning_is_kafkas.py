@@ -13,7 +13,7 @@ import pytest
 
 from barnabas.protocol.files.names import FileKind, parse_segment_file, segment_file
 from barnabas.protocol.records.batch import HEADER_SIZE, BatchHeader, iter_batches, verify_crc
-from barnabas.protocol.records.record import Record, iter_records
+from barnabas.protocol.records.record import BatchRecord, iter_records
 from barnabas.storage.cleaner.job import CleanJob
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.files import RealFiles
@@ -115,8 +115,8 @@ def _sealed(directory: Path, log: CompactedLog) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in paths}
 
 
-def _batches(log: bytes) -> list[tuple[BatchHeader, bytes | list[Record]]]:
-    found: list[tuple[BatchHeader, bytes | list[Record]]] = []
+def _batches(log: bytes) -> list[tuple[BatchHeader, bytes | list[BatchRecord]]]:
+    found: list[tuple[BatchHeader, bytes | list[BatchRecord]]] = []
     for position, header in iter_batches(log):
         batch = log[position : position + header.size_in_bytes]
         assert verify_crc(batch)

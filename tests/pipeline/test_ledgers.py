@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from pipeline.ledgers import BatchSum, LedgerRow, ReadLedger, check_ledger, read_ledger
+from pipeline.ledgers import BatchSum, LedgerContents, LedgerRow, check_ledger, read_ledger
 from pipeline.verdict import Verdict
 from pyspark_barnabas.commit.identity import RunToken, rescue_run_id
 from pyspark_barnabas.commit.ledger import Decided, LedgerRecord, Run, Settled, SourceOffset, encode_value
@@ -27,7 +27,7 @@ def decided(batch_id: int, *, query_id: str = "q") -> Decided:
     )
 
 
-def ledger(*records: LedgerRecord) -> ReadLedger:
+def ledger(*records: LedgerRecord) -> LedgerContents:
     return read_ledger(TOPIC, [LedgerRow(2 * at, encode_value(each)) for at, each in enumerate(records)])
 
 
@@ -35,7 +35,7 @@ def sums(*batches: int) -> dict[int, BatchSum]:
     return {batch: BatchSum(10 + batch, 100 + batch) for batch in batches}
 
 
-def kinds(read: ReadLedger, found: dict[int, BatchSum], end: int | None) -> dict[str, int]:
+def kinds(read: LedgerContents, found: dict[int, BatchSum], end: int | None) -> dict[str, int]:
     check = check_ledger(TOPIC, read, found, None if end is None else {("orders", 0): end})
     assert (check.verdict is Verdict.RIGHT) == (not check.found)
     return dict(check.found)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from barnabas.broker.api.in_hand import keep_in_hand
-from barnabas.broker.metadata.catalogue import Catalogue, NewPartitions, Topic
+from barnabas.broker.metadata.catalogue import Catalogue, NewPartitions, TopicImage
 from barnabas.broker.metadata.changes import CHANGES, in_changes
 from barnabas.broker.metadata.image.topics import Admit, check_request_size, duplicates
 from barnabas.broker.runtime.refusals import without_time
@@ -81,7 +81,7 @@ def _create(
         return [failure.as_value()] * len(wishes)
 
 
-def _added(topic: CreatePartitionsTopic, there: Mapping[str, Topic]) -> int:
+def _added(topic: CreatePartitionsTopic, there: Mapping[str, TopicImage]) -> int:
     """Return how many partitions the topic gains, if the request is granted."""
     found = there.get(topic.name)
     return 0 if found is None else max(0, topic.count - len(found.partitions))

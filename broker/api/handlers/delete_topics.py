@@ -14,7 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 from barnabas.broker.api.in_hand import keep_in_hand
-from barnabas.broker.metadata.catalogue import Catalogue, Topic
+from barnabas.broker.metadata.catalogue import Catalogue, TopicImage
 from barnabas.broker.metadata.changes import CHANGES, in_changes
 from barnabas.broker.metadata.image.topics import Admit, duplicates
 from barnabas.broker.runtime.refusals import without_time
@@ -32,7 +32,7 @@ class _Target(NamedTuple):
     topic_id: bytes = ZERO_UUID
 
 
-_Doomed = tuple[_Target, Topic]
+_Doomed = tuple[_Target, TopicImage]
 _Answers = list[DeletableTopicResult]
 _KNOWS_QUOTAS_SINCE = 5
 
@@ -111,7 +111,7 @@ def _is_looked_up(target: _Target, twice: set[_Target]) -> bool:
     return (target.name is None) is not (target.topic_id == ZERO_UUID) and target not in twice
 
 
-def _resolve(target: _Target, twice: set[_Target], targets: Container[_Target], catalogue: Catalogue) -> Topic:
+def _resolve(target: _Target, twice: set[_Target], targets: Container[_Target], catalogue: Catalogue) -> TopicImage:
     """Return the topic to delete. Raise KafkaError when it does not exist, or the target is ambiguous."""
     by_id = target.topic_id != ZERO_UUID
     if target.name is not None and by_id:

@@ -12,7 +12,7 @@ from asyncio import Future
 from bisect import bisect_left
 
 from barnabas.broker.api.guards.authorized_operations import NOT_ASKED, TOPIC_OPERATIONS
-from barnabas.broker.metadata.catalogue import Topic
+from barnabas.broker.metadata.catalogue import TopicImage
 from barnabas.broker.metadata.cluster.node_view import NodeView
 from barnabas.broker.metadata.image.topics import check_name
 from barnabas.broker.runtime.scheduler import WorkClass
@@ -94,7 +94,7 @@ def _page(
 
 
 def _describe(
-    topic: Topic, first: int, limit: int, operations: int, services: Services
+    topic: TopicImage, first: int, limit: int, operations: int, services: Services
 ) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
         error_code=ErrorCode.NONE,
@@ -109,7 +109,7 @@ def _describe(
     )
 
 
-def _describe_partition(topic: Topic, number: int, cluster: NodeView) -> DescribeTopicPartitionsResponsePartition:
+def _describe_partition(topic: TopicImage, number: int, cluster: NodeView) -> DescribeTopicPartitionsResponsePartition:
     placement = cluster.placement_of(topic.name, number)
     return DescribeTopicPartitionsResponsePartition(
         error_code=ErrorCode.NONE,  # also where there is no leader, unlike in Metadata

@@ -8,7 +8,7 @@ from __future__ import annotations
 from asyncio import Future
 
 from barnabas.broker.coordinator.runtime.waiting import once_synced
-from barnabas.broker.coordinator.transaction.decisions.model import Transaction
+from barnabas.broker.coordinator.transaction.decisions.model import TransactionMetadata
 from barnabas.broker.runtime.replies import reply_to
 from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
@@ -60,7 +60,7 @@ def _describe(transactional_id: str, context: RequestContext) -> TransactionStat
     )
 
 
-def _topics(txn: Transaction) -> list[TopicData]:
+def _topics(txn: TransactionMetadata) -> list[TopicData]:
     topics: dict[str, list[int]] = {}
     for topic, partition in sorted(txn.partitions):
         topics.setdefault(topic, []).append(partition)

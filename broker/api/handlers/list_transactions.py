@@ -12,7 +12,7 @@ from __future__ import annotations
 from asyncio import Future
 
 from barnabas.broker.coordinator.runtime.waiting import once_synced
-from barnabas.broker.coordinator.transaction.decisions.model import Transaction
+from barnabas.broker.coordinator.transaction.decisions.model import TransactionMetadata
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.broker.runtime.patterns import InvalidPattern, Pattern, compile_pattern
 from barnabas.broker.runtime.replies import reply_to
@@ -70,7 +70,7 @@ def _pattern(text: str | None) -> Pattern | None:
         ) from invalid
 
 
-def _is_wanted(txn: Transaction, request: ListTransactionsRequest, now_ms: int) -> bool:
+def _is_wanted(txn: TransactionMetadata, request: ListTransactionsRequest, now_ms: int) -> bool:
     return (
         (not request.state_filters or txn.state.value in request.state_filters)
         and (not request.producer_id_filters or txn.producer_id in request.producer_id_filters)

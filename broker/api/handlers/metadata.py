@@ -14,7 +14,7 @@ from functools import partial
 
 from barnabas.broker.api.guards.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from barnabas.broker.api.in_hand import keep_in_hand
-from barnabas.broker.metadata.catalogue import NewTopic, Topic
+from barnabas.broker.metadata.catalogue import NewTopic, TopicImage
 from barnabas.broker.metadata.changes import CHANGES, in_changes
 from barnabas.broker.metadata.cluster.node_view import NodeView
 from barnabas.broker.metadata.image.image import INTERNAL_TOPICS, NO_LEADER, Partition
@@ -206,7 +206,7 @@ def _create_new(names: list[str], services: Services) -> Refusals:
     return {name: _UNKNOWN if code is throttled else code for name, code in refused.items()}
 
 
-def _describe(topic: Topic, operations: int, context: RequestContext) -> MetadataResponseTopic:
+def _describe(topic: TopicImage, operations: int, context: RequestContext) -> MetadataResponseTopic:
     cluster, describe = context.services.cluster, _describe_partition if context.api_version else _describe_running
     return MetadataResponseTopic(
         error_code=ErrorCode.NONE,

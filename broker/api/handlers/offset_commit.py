@@ -30,7 +30,7 @@ from barnabas.protocol.messages.offset_commit import (
 from barnabas.storage.steps import Pauses, Steps
 
 if TYPE_CHECKING:
-    from barnabas.broker.metadata.catalogue import Topic
+    from barnabas.broker.metadata.catalogue import TopicImage
 
 Codes = tuple[ErrorCode, ...]
 Validated = tuple[OffsetCommitResponse, list[OffsetToCommit], list[OffsetCommitResponsePartition]]
@@ -112,14 +112,14 @@ def _validate(request: OffsetCommitRequest, context: RequestContext) -> Steps[Va
     return OffsetCommitResponse(topics=topics), wanted, awaited
 
 
-def _topic(asked: OffsetCommitRequestTopic, context: RequestContext) -> Topic | None:
+def _topic(asked: OffsetCommitRequestTopic, context: RequestContext) -> TopicImage | None:
     catalogue = context.services.catalogue
     if context.api_version >= _TOPIC_IDS_SINCE:
         return catalogue.topics_by_id.get(asked.topic_id)
     return catalogue.topics.get(asked.name)
 
 
-def _wanted(topic: Topic, partition: OffsetCommitRequestPartition, expires_ms: int) -> OffsetToCommit:
+def _wanted(topic: TopicImage, partition: OffsetCommitRequestPartition, expires_ms: int) -> OffsetToCommit:
     return OffsetToCommit(
         topic.name,
         topic.topic_id,

@@ -43,7 +43,7 @@ from barnabas.protocol.messages.txn_offset_commit import (
 from barnabas.storage.steps import AT_ONCE, Pauses, Steps
 
 if TYPE_CHECKING:
-    from barnabas.broker.metadata.catalogue import Topic
+    from barnabas.broker.metadata.catalogue import TopicImage
 
 Codes = tuple[ErrorCode, ...]
 
@@ -196,7 +196,7 @@ def _validate(request: TxnOffsetCommitRequest, context: RequestContext) -> Steps
     return _Asked(request, context, TxnOffsetCommitResponse(topics=topics), wanted, awaited)
 
 
-def _topic(asked: TxnOffsetCommitRequestTopic, context: RequestContext) -> Topic | None:
+def _topic(asked: TxnOffsetCommitRequestTopic, context: RequestContext) -> TopicImage | None:
     catalogue = context.services.catalogue
     if context.api_version >= _TOPIC_IDS_SINCE:
         return catalogue.topics_by_id.get(asked.topic_id)

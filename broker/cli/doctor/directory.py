@@ -15,7 +15,7 @@ from barnabas.broker.cli.doctor.processes import named
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.control.time_control import clock_offset_file
 from barnabas.broker.metadata.image.identity import NodeIdentity
-from barnabas.broker.metadata.image.image import Image, Topic
+from barnabas.broker.metadata.image.image import Image, TopicImage
 from barnabas.broker.metadata.log.metadata_log import CatalogueError, MetadataLog
 from barnabas.broker.metadata.log.quorum import Quorum
 from barnabas.broker.metadata.log.replaying import Replaying
@@ -55,7 +55,7 @@ def _examine(path: Path, config: BrokerConfig) -> list[CheckResult]:
     return [*_examine_used(root, config, entries), _room(path)]
 
 
-def topics_of(root: Directory, meta: MetaProperties) -> dict[str, Topic]:
+def topics_of(root: Directory, meta: MetaProperties) -> dict[str, TopicImage]:
     """Return the topics of the catalogue in the directory; empty if it is missing or unreadable."""
     image = _catalogue_in(root, meta)
     return {} if image is None else dict(image.topics)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from barnabas.broker.cli.doctor.finding import CheckResult, problem
 from barnabas.broker.cli.doctor.look_only import LookOnlyFiles
-from barnabas.broker.metadata.image.image import Image, Topic
+from barnabas.broker.metadata.image.image import Image, TopicImage
 from barnabas.protocol.files import names
 from barnabas.protocol.files.meta_properties import MetaProperties
 from barnabas.storage.config import LogConfig
@@ -78,7 +78,7 @@ def examine(path: str, inventory: Inventory, image: Image, meta: MetaProperties)
 
 
 def missing(
-    synced: Iterable[TopicPartition], inventory: Inventory, topics: Mapping[str, Topic], meta: MetaProperties
+    synced: Iterable[TopicPartition], inventory: Inventory, topics: Mapping[str, TopicImage], meta: MetaProperties
 ) -> list[TopicPartition]:
     """Return keys of `synced` that the catalogue places here, but without a directory, even of a deletion or a move."""
     there = inventory.live.union(key for key, _ in (*inventory.given_up, *inventory.futures))

@@ -20,7 +20,7 @@ _OWN_PREFIX = "barnabas."
 _CARRIED = (("user", "SCRAM credential"), ("rule", "ACL"), ("token", "delegation token"))
 
 
-class Report(NamedTuple):
+class HandoverReport(NamedTuple):
     """The findings for a release, and the contents; the catalogue's figures are None if it cannot be read."""
 
     release: str
@@ -33,11 +33,11 @@ class Report(NamedTuple):
         return not any(each.level is Level.PROBLEM for each in self.findings)
 
 
-def check(paths: Sequence[str], metadata_dir: str, release: str) -> Report:
+def check(paths: Sequence[str], metadata_dir: str, release: str) -> HandoverReport:
     """Check all directories of a node. release: one of `RELEASES`."""
     stopped, findings = open_stopped(paths, metadata_dir)
     if stopped is None:
-        return Report(release, findings, {})
+        return HandoverReport(release, findings, {})
     findings = [
         _levels(stopped, release),
         *findings,
@@ -48,7 +48,7 @@ def check(paths: Sequence[str], metadata_dir: str, release: str) -> Report:
         *_carried(stopped),
         *_nodes(stopped),
     ]
-    return Report(release, findings, _facts(stopped))
+    return HandoverReport(release, findings, _facts(stopped))
 
 
 def _facts(stopped: Stopped) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from barnabas.broker.cli.terminal.output import counted, print_json
 
 if TYPE_CHECKING:
     from barnabas.broker.cli.doctor.finding import CheckResult
-    from barnabas.broker.cli.handover.check import Report
+    from barnabas.broker.cli.handover.check import HandoverReport
     from barnabas.broker.config import LoadedConfig
 
 _PORT_MAX = 65_535
@@ -107,7 +107,7 @@ def _print_properties(loaded: LoadedConfig, metadata_dir: str, options: argparse
     return 0
 
 
-def _print(report: Report) -> None:
+def _print(report: HandoverReport) -> None:
     width = max(len(each.check) for each in report.findings)
     for each in report.findings:
         print(_line(each, width))
@@ -124,6 +124,6 @@ def _line(finding: CheckResult, width: int) -> str:
     return f"{finding.level:8} {finding.check:{width}}  {finding.says}{advice}"
 
 
-def _print_json(report: Report) -> None:
+def _print_json(report: HandoverReport) -> None:
     findings = [each._asdict() for each in report.findings]
     print_json({"ready": report.is_ready, "to": report.release, **report.facts, "findings": findings})

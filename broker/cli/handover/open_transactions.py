@@ -9,7 +9,7 @@ from __future__ import annotations
 from barnabas.broker.cli.doctor.finding import CheckResult, note, warning
 from barnabas.broker.cli.handover.releases import KEEPS_PREPARED
 from barnabas.broker.cli.handover.stopped import Stopped
-from barnabas.broker.coordinator.transaction.decisions.model import NO_TIMEOUT_MS, Transaction
+from barnabas.broker.coordinator.transaction.decisions.model import NO_TIMEOUT_MS, TransactionMetadata
 from barnabas.broker.coordinator.transaction.decisions.records import decode
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.logfiles.data_directory import PartitionFiles, read_layout
@@ -25,7 +25,7 @@ _PREPARED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT, Tr
 
 def examine(stopped: Stopped, release: str) -> list[CheckResult]:
     """Return a finding for each transaction that has not ended."""
-    found: dict[str, Transaction] = {}
+    found: dict[str, TransactionMetadata] = {}
     try:
         for root in stopped.roots:
             for files in read_layout(root.directory.path, lambda topic, _: topic == TRANSACTION_STATE_TOPIC):
@@ -35,7 +35,7 @@ def examine(stopped: Stopped, release: str) -> list[CheckResult]:
     return [_tell(txn, release) for _, txn in sorted(found.items())]
 
 
-def _read(files: PartitionFiles, found: dict[str, Transaction]) -> None:
+def _read(files: PartitionFiles, found: dict[str, TransactionMetadata]) -> None:
     for number, segment in enumerate(files.segments):
         bounds = Bounds(segment.base_offset, files.limit(number))
         with LogFile(files.log_path(number), segment.size) as log:
@@ -47,7 +47,7 @@ def _read(files: PartitionFiles, found: dict[str, Transaction]) -> None:
                         _replay(decode(record.key, record.value), found)
 
 
-def _replay(stored: object, found: dict[str, Transaction]) -> None:
+def _replay(stored: object, found: dict[str, TransactionMetadata]) -> None:
     if not isinstance(stored, tuple):
         return
     transactional_id, txn = stored
@@ -57,7 +57,7 @@ def _replay(stored: object, found: dict[str, Transaction]) -> None:
         found.pop(transactional_id, None)
 
 
-def _tell(txn: Transaction, release: str) -> CheckResult:
+def _tell(txn: TransactionMetadata, release: str) -> CheckResult:
     who = f"{txn.transactional_id} (producer {txn.producer_id}, epoch {txn.producer_epoch})"
     if txn.state in _PREPARED:
         return note(_CHECK, f"{who}: its end is decided, and Apache Kafka writes what is left of it")

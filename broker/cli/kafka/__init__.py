@@ -75,11 +75,11 @@ def main(arguments: Sequence[str]) -> int:
 
 def _status(tool: Callable[[list[str]], int], given: list[str]) -> int:
     """Return a tool's exit status; a refusal is a line on stderr, and status 1 as from Kafka's tools."""
-    from barnabas.broker.cli.kafka.flags import Refusal
+    from barnabas.broker.cli.kafka.flags import CommandRefused
     from barnabas.broker.cli.terminal.failures import FAILURE, UsageError
 
     try:
         return tool(given)
-    except (Refusal, UsageError) as error:
+    except (CommandRefused, UsageError) as error:
         print(error, file=sys.stderr)
         return FAILURE

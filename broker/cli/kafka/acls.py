@@ -16,7 +16,7 @@ from barnabas.broker.cli.acl.acl_words import (
     looked_for,
 )
 from barnabas.broker.cli.acl.acls import authorizer_named
-from barnabas.broker.cli.kafka.flags import ALONE, VALUE, Options, Refusal, cluster, read, said_by, says_version
+from barnabas.broker.cli.kafka.flags import ALONE, VALUE, CommandRefused, Options, cluster, read, said_by, says_version
 from barnabas.broker.security.acl.acl import PatternType, Permission
 from barnabas.broker.security.session.operations import SUPPORTED, Operation, Resource
 from barnabas.client.admin.acls import AclBinding, AclBindingFilter, create_acls, delete_acls, describe_acls
@@ -49,7 +49,7 @@ def kafka_acls(arguments: Sequence[str]) -> int:
         with cluster(options) as client, authorizer_named():
             _DO[action](client, options, wish)
     except WishError as error:
-        raise Refusal(str(error)) from error
+        raise CommandRefused(str(error)) from error
     except (ArgumentTypeError, KafkaError) as error:
         print(f"Error while executing ACL command: {said_by(error)}")
         return 1
@@ -60,18 +60,18 @@ def _checked(options: Options) -> str:
     """Return the action. Refusal if flags do not go together."""
     if not options.has("bootstrap-server"):
         if options.has("bootstrap-controller"):
-            raise Refusal("There is no listener of a controller here: name a broker with --bootstrap-server.")
-        raise Refusal("One of --bootstrap-server or --bootstrap-controller must be specified")
+            raise CommandRefused("There is no listener of a controller here: name a broker with --bootstrap-server.")
+        raise CommandRefused("One of --bootstrap-server or --bootstrap-controller must be specified")
     actions = [action for action in _ACTIONS if options.has(action)]
     if len(actions) != 1:
-        raise Refusal("Command must include exactly one action: --list, --add, --remove.")
+        raise CommandRefused("Command must include exactly one action: --list, --add, --remove.")
     (action,) = actions
     if action != "list" and not any(map(options.has, ("cluster", *RESOURCE_OPTIONS.values()))):
-        raise Refusal(_NO_RESOURCE)
+        raise CommandRefused(_NO_RESOURCE)
     if action == "add" and not any(map(options.has, _PRINCIPALS)):
-        raise Refusal("You must specify one of: --allow-principal, --deny-principal when trying to add ACLs.")
+        raise CommandRefused("You must specify one of: --allow-principal, --deny-principal when trying to add ACLs.")
     if action == "remove" and not options.has("force"):
-        raise Refusal("kafka-acls: --remove needs --force, since nobody is asked here")
+        raise CommandRefused("kafka-acls: --remove needs --force, since nobody is asked here")
     return action
 
 
@@ -83,7 +83,7 @@ def _wish(options: Options) -> Wish:
     ]
     pattern = (options.value(_PATTERN) or "literal").lower()
     if pattern not in PATTERN_TYPES:
-        raise Refusal(f"Cannot parse argument '{pattern}' of option {_PATTERN}")
+        raise CommandRefused(f"Cannot parse argument '{pattern}' of option {_PATTERN}")
     kinds = [resource for resource, _ in names] + [Resource.CLUSTER] * options.has("cluster")
     operations = [_operation(text, kinds) for text in options.values("operation")]
     allowed, denied = (tuple(map(_principal, options.values(flag))) for flag in _PRINCIPALS)
@@ -121,7 +121,7 @@ def _operation(text: str, kinds: Sequence[Resource]) -> Operation:
         known = [Operation.ALL, *SUPPORTED[kind]]
         if found not in known:
             shown = ", ".join(each.name for each in known)
-            raise Refusal(f"ResourceType {kind.name} only supports operations [{shown}]")
+            raise CommandRefused(f"ResourceType {kind.name} only supports operations [{shown}]")
     return found or Operation.ALL
 
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from barnabas.broker.cli.kafka.flags import ALONE, VALUE, Options, Refusal, cluster, need, read, said_by, says_version
+from barnabas.broker.cli.kafka.flags import (
+    ALONE,
+    VALUE,
+    CommandRefused,
+    Options,
+    cluster,
+    need,
+    read,
+    said_by,
+    says_version,
+)
 from barnabas.client.admin.quorum import describe_quorum
 from barnabas.client.client import Client
 from barnabas.protocol.errors import KafkaError
@@ -45,10 +55,10 @@ def kafka_broker_api_versions(arguments: Sequence[str]) -> int:
 def kafka_cluster(arguments: Sequence[str]) -> int:
     """Print the cluster id."""
     if "cluster-id" not in arguments:
-        raise Refusal("kafka-cluster: only `kafka-cluster cluster-id` is here")
+        raise CommandRefused("kafka-cluster: only `kafka-cluster cluster-id` is here")
     options = read({"config": VALUE, "bootstrap-controller": VALUE}, arguments)
     if not options.has("bootstrap-server"):
-        raise Refusal("You must specify either --bootstrap-controller or --bootstrap-server.")
+        raise CommandRefused("You must specify either --bootstrap-controller or --bootstrap-server.")
     with cluster(options, "config" if options.has("config") else "command-config") as client:
         print(f"Cluster ID: {client.refresh([], client.deadline()).cluster_id}")
     return 0
@@ -60,19 +70,19 @@ def kafka_cluster(arguments: Sequence[str]) -> int:
 def kafka_metadata_quorum(arguments: Sequence[str]) -> int:
     """Print the leader of the metadata quorum, and the lag of the other replicas: health checks use it."""
     if "describe" not in arguments:
-        raise Refusal("kafka-metadata-quorum: only `describe` is here: the quorum has one voter, which stays")
+        raise CommandRefused("kafka-metadata-quorum: only `describe` is here: the quorum has one voter, which stays")
     options = read(_QUORUM_FLAGS, arguments)
     if options.has("bootstrap-controller") or not options.has("bootstrap-server"):
-        raise Refusal("There is no listener of a controller here: name a broker with --bootstrap-server.")
+        raise CommandRefused("There is no listener of a controller here: name a broker with --bootstrap-server.")
     if options.has("status") == (options.has("replication") or options.has("re")):
         if options.has("status"):
-            raise Refusal("Only one of --status or --replication should be specified with describe sub-command")
-        raise Refusal("One of --status or --replication must be specified with describe sub-command")
+            raise CommandRefused("Only one of --status or --replication should be specified with describe sub-command")
+        raise CommandRefused("One of --status or --replication must be specified with describe sub-command")
     try:
         with cluster(options) as client:
             _print_status(client) if options.has("status") else _print_replication(client, options)
     except KafkaError as error:
-        raise Refusal(f"Error occurred: {said_by(error)}") from error
+        raise CommandRefused(f"Error occurred: {said_by(error)}") from error
     return 0
 
 

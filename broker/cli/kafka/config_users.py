@@ -8,7 +8,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
-from barnabas.broker.cli.kafka.flags import Refusal
+from barnabas.broker.cli.kafka.flags import CommandRefused
 from barnabas.client.admin.quotas import Entity, alter_quotas, describe_quotas
 from barnabas.client.admin.scram import BY_NAME, NewPassword, alter_credentials, describe_credentials
 from barnabas.client.client import Client
@@ -30,7 +30,7 @@ def check_address(name: str) -> None:
         socket.getaddrinfo(name, None)
     except (OSError, UnicodeError):
         what = f"The entity name for ips must be a valid IP or resolvable host, but it is: {name}"
-        raise Refusal(what) from None
+        raise CommandRefused(what) from None
 
 
 # --- altering ---
@@ -45,14 +45,14 @@ def alter_users(
     keys = [*added, *deleted]
     has_passwords = any(key in BY_NAME for key in keys)
     if has_passwords and "" in names:
-        raise Refusal(
+        raise CommandRefused(
             f"The use of --entity-default or --user-defaults is not allowed with User SCRAM Credentials {_VIA}."
         )
     if not has_passwords:
         _alter_quotas(client, types, names, added, deleted)
         return
     if any(key not in BY_NAME for key in keys):
-        raise Refusal(f"Cannot alter both quota and SCRAM credential configs simultaneously for 'users' {_VIA}.")
+        raise CommandRefused(f"Cannot alter both quota and SCRAM credential configs simultaneously for 'users' {_VIA}.")
     passwords = {BY_NAME[key]: _password(key, value) for key, value in added.items()}
     alter_credentials(client, names[0], passwords, [BY_NAME[key] for key in deleted])
 
@@ -70,18 +70,20 @@ def _check_keys(types: Sequence[str], names: Sequence[str], keys: Sequence[str],
         what, shown = "quota and SCRAM credential", f"Set({', '.join(unknown)})"
     if unknown:
         whose = CLIENTS if CLIENTS in types else types[0]
-        raise Refusal(f"Only {what} configs can be {done} for '{whose}' {_VIA}. Unexpected config names: {shown}")
+        raise CommandRefused(
+            f"Only {what} configs can be {done} for '{whose}' {_VIA}. Unexpected config names: {shown}"
+        )
 
 
 def _password(mechanism: str, text: str) -> NewPassword:
     """Parse `[iterations=N,]password=…`. Refusal, without the password in it."""
     match = _CREDENTIAL.fullmatch(text)
     if match is None or match[1] == "":
-        raise Refusal(f"Invalid credential property {mechanism}")
+        raise CommandRefused(f"Invalid credential property {mechanism}")
     iterations = ITERATIONS_MIN if match[1] in (None, "-1") else int(match[1])
     if iterations < ITERATIONS_MIN:
         least = f"the minimum {ITERATIONS_MIN} required for {mechanism}"
-        raise Refusal(f"Iterations {iterations} is less than {least}")
+        raise CommandRefused(f"Iterations {iterations} is less than {least}")
     return NewPassword(iterations, match[2], os.urandom(_SALT_BYTES))
 
 
@@ -92,13 +94,13 @@ def _alter_quotas(
     there = next((each.quotas for each in describe_quotas(client) if dict(each.entity) == entity), {})
     missing = [key for key in deleted if key not in there]
     if missing:
-        raise Refusal(f"Invalid config(s): {','.join(missing)}")
+        raise CommandRefused(f"Invalid config(s): {','.join(missing)}")
     changes: dict[str, float | None] = dict.fromkeys(deleted)
     for key, value in added.items():
         try:
             changes[key] = float(value)
         except ValueError:
-            raise Refusal(f"Cannot parse quota configuration value for {key}") from None
+            raise CommandRefused(f"Cannot parse quota configuration value for {key}") from None
     alter_quotas(client, entity, changes)
 
 
@@ -108,7 +110,7 @@ def _alter_quotas(
 def describe_users(client: Client, types: Sequence[str], names: Sequence[str]) -> None:
     """Print the quotas of entities of exactly these types, and the SCRAM mechanisms of users."""
     if len(names) > len(types):
-        raise Refusal("More entity names specified than entity types")
+        raise CommandRefused("More entity names specified than entity types")
     wanted = {_KINDS[kind]: name or None for kind, name in zip(types, names, strict=False)}
     kinds = {_KINDS[kind] for kind in types}
     for each in describe_quotas(client):

@@ -21,8 +21,8 @@ from barnabas.broker.cli.kafka.config_users import (
 from barnabas.broker.cli.kafka.flags import (
     ALONE,
     VALUE,
+    CommandRefused,
     Options,
-    Refusal,
     check_together,
     cluster,
     read,
@@ -115,7 +115,7 @@ def kafka_configs(arguments: Sequence[str]) -> int:
             else:
                 _describe(client, entities, with_all=options.has("all"))
     except KafkaError as error:
-        raise Refusal(f"Error while executing config command\n{said_by(error)}") from error
+        raise CommandRefused(f"Error while executing config command\n{said_by(error)}") from error
     return 0
 
 
@@ -124,17 +124,19 @@ def kafka_configs(arguments: Sequence[str]) -> int:
 
 def _checked(options: Options) -> _Entities:
     if options.has("alter") == options.has("describe"):
-        raise Refusal("Command must include exactly one action: --describe, --alter")
+        raise CommandRefused("Command must include exactly one action: --describe, --alter")
     check_together(options, "describe", ["add-config", "delete-config"])
     if not options.has("bootstrap-server"):
         if options.has("bootstrap-controller"):
-            raise Refusal("There is no listener of a controller here: name a broker with --bootstrap-server.")
-        raise Refusal("Either --bootstrap-server or --bootstrap-controller must be specified.")
+            raise CommandRefused("There is no listener of a controller here: name a broker with --bootstrap-server.")
+        raise CommandRefused("Either --bootstrap-server or --bootstrap-controller must be specified.")
     entities = _entities(options)
     _check_types(entities.types)
     by_flag = [flag for flag in (*_NAMED_BY, *_DEFAULTS) if options.has(flag)]
     if by_flag and any(options.has(f"entity-{part}") for part in ("type", "name", "default")):
-        raise Refusal("--entity-{type,name,default} should not be used in conjunction with specific entity flags")
+        raise CommandRefused(
+            "--entity-{type,name,default} should not be used in conjunction with specific entity flags"
+        )
     for name in filter(None, entities.names):
         _check_name(entities.types[0], name)
     _check_alter(options, entities) if options.has("alter") else _check_describe(options, entities)
@@ -157,21 +159,21 @@ def _entities(options: Options) -> _Entities:
 
 def _check_types(types: Sequence[str]) -> None:
     if twice := sorted({kind for kind in types if types.count(kind) > 1}):
-        raise Refusal(f"Duplicate entity type(s) specified: {','.join(twice)}")
+        raise CommandRefused(f"Duplicate entity type(s) specified: {','.join(twice)}")
     for kind in types:
         if kind not in _TYPES:
             known = ", ".join(_TYPES)
             where = "with a --bootstrap-server or --bootstrap-controller argument"
-            raise Refusal(f"Invalid entity type {kind}, the entity type must be one of {known} {where}")
+            raise CommandRefused(f"Invalid entity type {kind}, the entity type must be one of {known} {where}")
     if not types:
-        raise Refusal("At least one entity type must be specified")
+        raise CommandRefused("At least one entity type must be specified")
     if len(types) > 1 and set(types) != {USERS, CLIENTS}:
-        raise Refusal("Only 'users' and 'clients' entity types may be specified together")
+        raise CommandRefused("Only 'users' and 'clients' entity types may be specified together")
 
 
 def _check_name(kind: str, name: str) -> None:
     if kind in (_BROKERS, _LOGGERS) and not re.fullmatch(r"[-+]?\d{1,10}", name, re.ASCII):
-        raise Refusal(f"The entity name for {kind} must be a valid integer broker id, but it is: {name}")
+        raise CommandRefused(f"The entity name for {kind} must be a valid integer broker id, but it is: {name}")
     if kind == IPS:
         check_address(name)
 
@@ -179,25 +181,25 @@ def _check_name(kind: str, name: str) -> None:
 def _check_describe(options: Options, entities: _Entities) -> None:
     kinds = ",".join(entities.types)
     if options.has("entity-default") and not set(entities.types) & set(_HAVE_DEFAULTS):
-        raise Refusal(f"--entity-default must not be specified with --describe of {kinds}")
+        raise CommandRefused(f"--entity-default must not be specified with --describe of {kinds}")
     if _LOGGERS in entities.types and not any(entities.names):
-        raise Refusal(f"An entity name must be specified with --describe of {kinds}")
+        raise CommandRefused(f"An entity name must be specified with --describe of {kinds}")
 
 
 def _check_alter(options: Options, entities: _Entities) -> None:
     if set(entities.types) & set(_HAVE_DEFAULTS):
         if not entities.names:
             what = "An entity-name or default entity must be specified with --alter of users, clients, brokers or ips"
-            raise Refusal(what)
+            raise CommandRefused(what)
     elif not any(entities.names):
-        raise Refusal(f"An entity name must be specified with --alter of {','.join(entities.types)}")
+        raise CommandRefused(f"An entity name must be specified with --alter of {','.join(entities.types)}")
     if options.has("add-config") and options.has("add-config-file"):
-        raise Refusal("Only one of --add-config or --add-config-file must be specified")
+        raise CommandRefused("Only one of --add-config or --add-config-file must be specified")
     if not any(map(options.has, ("add-config", "add-config-file", "delete-config"))):
         what = "At least one of --add-config, --add-config-file, or --delete-config must be specified with --alter"
-        raise Refusal(what)
+        raise CommandRefused(what)
     if len(entities.types) != len(entities.names):
-        raise Refusal("An entity name must be specified for every entity type")
+        raise CommandRefused("An entity name must be specified for every entity type")
 
 
 # --- changes ---
@@ -210,7 +212,7 @@ def _added(options: Options) -> dict[str, str]:
     try:
         return read_properties(path)
     except ValueError as error:
-        raise Refusal(f"Error while executing config command\n{error}") from error
+        raise CommandRefused(f"Error while executing config command\n{error}") from error
 
 
 def assignments(text: str) -> dict[str, str]:
@@ -219,7 +221,7 @@ def assignments(text: str) -> dict[str, str]:
     for word in re.split(f",{_OUTSIDE_BRACKETS}", text) if text else ():
         parts = re.split(rf"\s*=\s*{_OUTSIDE_BRACKETS}", word)
         if len(parts) != 2:
-            raise Refusal(_NOT_PAIRS)
+            raise CommandRefused(_NOT_PAIRS)
         found[parts[0].strip()] = re.sub(r"[\[\]]", "", parts[1]).strip()
     return found
 

@@ -9,8 +9,8 @@ from contextlib import ExitStack
 from barnabas.broker.cli.kafka.flags import (
     ALONE,
     VALUE,
+    CommandRefused,
     Options,
-    Refusal,
     client_properties,
     cluster,
     need,
@@ -61,7 +61,7 @@ def kafka_console_consumer(arguments: Sequence[str]) -> int:
     formatter = formatter_of(options)
     isolation = options.value("isolation-level") or settings.get("isolation.level", "read_uncommitted").lower()
     if isolation not in ISOLATION:
-        raise Refusal(f"Invalid value {isolation} for configuration isolation.level")
+        raise CommandRefused(f"Invalid value {isolation} for configuration isolation.level")
     try:
         with ExitStack() as stack:
             client = stack.enter_context(cluster(options, file_flag, also_known=_SETTINGS))
@@ -86,7 +86,7 @@ def kafka_console_consumer(arguments: Sequence[str]) -> int:
                 source = stack.enter_context(member)
             _print_records(client, source, options, formatter)
     except KafkaError as error:
-        raise Refusal(said_by(error)) from error
+        raise CommandRefused(said_by(error)) from error
     return 0
 
 
@@ -96,14 +96,14 @@ def kafka_console_consumer(arguments: Sequence[str]) -> int:
 def _checked(options: Options) -> int | None:
     """Return the offset to begin at, if a number was given. Refusal if flags do not go together."""
     if options.has("topic") == options.has("include"):
-        raise Refusal("Exactly one of the following arguments is required: [topic], [include]")
+        raise CommandRefused("Exactly one of the following arguments is required: [topic], [include]")
     if options.has("partition"):
         if not options.has("topic"):
-            raise Refusal("The topic is required when partition is specified.")
+            raise CommandRefused("The topic is required when partition is specified.")
         if options.has("from-beginning") and options.has("offset"):
-            raise Refusal("Options from-beginning and offset cannot be specified together.")
+            raise CommandRefused("Options from-beginning and offset cannot be specified together.")
     elif options.has("offset"):
-        raise Refusal("The partition is required when offset is specified.")
+        raise CommandRefused("The partition is required when offset is specified.")
     need(options, "bootstrap-server")
     text = options.value("offset") or "latest"
     if text.lower() in ("earliest", "latest"):
@@ -111,7 +111,7 @@ def _checked(options: Options) -> int | None:
     wrong = f"The provided offset value '{text}' is incorrect. Valid values are 'earliest', 'latest', or a "
     offset = whole_number(text, f"{wrong}non-negative long.")
     if offset < 0:
-        raise Refusal(f"{wrong}non-negative long.")
+        raise CommandRefused(f"{wrong}non-negative long.")
     return offset
 
 
@@ -119,12 +119,12 @@ def _group(options: Options, settings: dict[str, str]) -> str | None:
     said = {options.value("group"), settings.get("group.id")} - {None}
     if len(said) > 1:
         shown = ", ".join(f"'{group}'" for group in sorted(map(str, said)))
-        raise Refusal(
+        raise CommandRefused(
             "The group ids provided in different places (directly using '--group', via '--command-property', "
             f"or via '--command-config') do not match. Detected group ids: {shown}"
         )
     if said and options.has("partition"):
-        raise Refusal("Options group and partition cannot be specified together.")
+        raise CommandRefused("Options group and partition cannot be specified together.")
     return said.pop() if said else None
 
 
@@ -133,7 +133,7 @@ def _reset(options: Options, settings: dict[str, str]) -> str:
     said = settings.get("auto.offset.reset")
     if said is not None and options.has("from-beginning") and said != "earliest":
         what = f"Can't simultaneously specify --from-beginning and 'auto.offset.reset={said}'"
-        raise Refusal(f"{what}, please remove one option")
+        raise CommandRefused(f"{what}, please remove one option")
     if options.has("from-beginning") or (options.value("offset") or "").lower() == "earliest":
         return "earliest"
     return said if said in ("earliest", "none") else "latest"
@@ -167,7 +167,7 @@ def _positions(
     wanted = options.number("partition")
     chosen = [place for place in places if wanted is None or place[1] == wanted]
     if wanted is not None and not chosen:
-        raise Refusal(f"topic {topics[0]} has no partition {wanted}")
+        raise CommandRefused(f"topic {topics[0]} has no partition {wanted}")
     return dict.fromkeys(chosen, start)
 
 

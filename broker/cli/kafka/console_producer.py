@@ -11,8 +11,8 @@ from barnabas.broker.cli.kafka.flags import (
     ALONE,
     MAYBE_VALUE,
     VALUE,
+    CommandRefused,
     Options,
-    Refusal,
     client_properties,
     cluster,
     need,
@@ -93,17 +93,17 @@ class LineReader:
             return before, after
         if self._is_lenient:
             return None, text
-        raise Refusal(f"No {name} found on line number {number}: '{line}'")
+        raise CommandRefused(f"No {name} found on line number {number}: '{line}'")
 
     def _pair(self, text: str, number: int) -> tuple[str, bytes | None]:
         key, found, value = text.partition(self._header_key)
         if not found:
             if self._is_lenient:
                 return text, None
-            raise Refusal(f"No header key separator found in pair '{text}' on line number {number}")
+            raise CommandRefused(f"No header key separator found in pair '{text}' on line number {number}")
         if key == self._null:
             what = f"Header keys should not be equal to the null marker '{self._null}' as they can't be null"
-            raise Refusal(what)
+            raise CommandRefused(what)
         return key, self._bytes(value)
 
     def _bytes(self, text: str) -> bytes | None:
@@ -119,9 +119,9 @@ def _check_apart(marks: dict[str, str | None]) -> None:
         *(("null.marker", name) for name in _SEPARATORS),
     ):
         if marks[one] is not None and marks[one] == marks[other]:
-            raise Refusal(f"{one} and {other} may not be equal")
+            raise CommandRefused(f"{one} and {other} may not be equal")
     if empty := [name for name in _SEPARATORS if not marks[name]]:
-        raise Refusal(f"{empty[0]} is empty")
+        raise CommandRefused(f"{empty[0]} is empty")
 
 
 def kafka_console_producer(arguments: Sequence[str]) -> int:
@@ -131,16 +131,16 @@ def kafka_console_producer(arguments: Sequence[str]) -> int:
         return 0
     need(options, "topic")
     if not options.has("bootstrap-server"):
-        raise Refusal("Error while validating the bootstrap address")
+        raise CommandRefused("Error while validating the bootstrap address")
     for flag in _TUNING:
         options.number(flag)
     if options.value("line-reader") not in (None, _READER):
-        raise Refusal(f"{options.value('line-reader')}: only Kafka's own line reader is here")
+        raise CommandRefused(f"{options.value('line-reader')}: only Kafka's own line reader is here")
     reader = LineReader(_reader_properties(options))
     try:
         return _produce(options, reader)
     except KafkaError as error:
-        raise Refusal(said_by(error)) from error
+        raise CommandRefused(said_by(error)) from error
 
 
 def _reader_properties(options: Options) -> dict[str, str]:
@@ -193,5 +193,5 @@ def _compression(options: Options, settings: dict[str, str]) -> str:
 
 def _one_of(known: dict[str, int], word: str) -> str:
     if word not in known:
-        raise Refusal(f"{word} is none of {', '.join(known)}")
+        raise CommandRefused(f"{word} is none of {', '.join(known)}")
     return word

@@ -46,11 +46,11 @@ _WORDS = {
 """The messages of Java's client for error codes without a message."""
 
 
-class Refusal(Exception):
+class CommandRefused(Exception):
     """An unsupported or wrong request, in Kafka's words: a line on stderr, and status 1."""
 
 
-class WrongOption(Refusal):
+class WrongOption(CommandRefused):
     """A flag that is unknown, or lacks its value, or has too many."""
 
 
@@ -117,7 +117,7 @@ def says_version(options: Options, arguments: Sequence[str], purpose: str, flags
     if not arguments or options.has("help"):
         shown = {**flags, **COMMON}
         lines = (f"--{name}{'' if shown[name] is ALONE else ' <String>'}" for name in sorted(shown))
-        raise Refusal("\n".join([purpose, *lines]))
+        raise CommandRefused("\n".join([purpose, *lines]))
     if options.has("version"):
         from importlib.metadata import version
 
@@ -130,14 +130,14 @@ def need(options: Options, *flags: str) -> None:
     """Raise Refusal in Kafka's words if a flag is missing."""
     for flag in flags:
         if not options.has(flag):
-            raise Refusal(f'Missing required argument "[{flag}]"')
+            raise CommandRefused(f'Missing required argument "[{flag}]"')
 
 
 def check_together(options: Options, used: str, others: Iterable[str]) -> None:
     """Raise Refusal if one of the others was given, too."""
     for other in others if options.has(used) else ():
         if options.has(other):
-            raise Refusal(f'Option "[{used}]" can\'t be used with option "[{other}]"')
+            raise CommandRefused(f'Option "[{used}]" can\'t be used with option "[{other}]"')
 
 
 def said_by(error: Exception) -> str:
@@ -170,7 +170,7 @@ def cluster(
         try:
             yield client
         except EncodeError as error:
-            raise Refusal(f"no request can carry what was given: {error}") from error
+            raise CommandRefused(f"no request can carry what was given: {error}") from error
 
 
 def _ms(settings: Mapping[str, str], key: str, default: int) -> int:
@@ -201,14 +201,14 @@ def client_properties(options: Options, flags: Sequence[str], file_flag: str, pr
     try:
         return settings if path is None else {**read_properties(path), **settings}
     except ValueError as error:
-        raise Refusal(str(error)) from error
+        raise CommandRefused(str(error)) from error
 
 
 def refuse_security(settings: Mapping[str, str], prog: str) -> None:
     """Raise Refusal for security settings on the command line, where every process of the machine could read them."""
     for key, value in settings.items():
         if key.startswith(_SECURITY) and (key, value) != ("security.protocol", "PLAINTEXT"):
-            raise Refusal(f"{prog}: put {key} into a file, and name it with --command-config")
+            raise CommandRefused(f"{prog}: put {key} into a file, and name it with --command-config")
 
 
 def pairs(words: Iterable[str]) -> dict[str, str]:

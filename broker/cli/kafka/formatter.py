@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from uuid import UUID
 
-from barnabas.broker.cli.kafka.flags import Options, Refusal, pairs
+from barnabas.broker.cli.kafka.flags import CommandRefused, Options, pairs
 from barnabas.client.consume.consumer import ConsumedRecord
 from barnabas.client.security.client_properties import read_properties
 
@@ -25,7 +25,7 @@ def _number(layout: str) -> Deserializer:
 
     def text(data: bytes) -> str:
         if len(data) != size:
-            raise Refusal(f"Size of data received by {name}Deserializer is not {size}")
+            raise CommandRefused(f"Size of data received by {name}Deserializer is not {size}")
         return str(struct.unpack(f">{layout}", data)[0])
 
     return text
@@ -33,7 +33,7 @@ def _number(layout: str) -> Deserializer:
 
 def _boolean(data: bytes) -> str:
     if data not in (b"\x00", b"\x01"):
-        raise Refusal("Unexpected byte received by BooleanDeserializer")
+        raise CommandRefused("Unexpected byte received by BooleanDeserializer")
     return "true" if data == b"\x01" else "false"
 
 
@@ -41,7 +41,7 @@ def _uuid(data: bytes) -> str:
     try:
         return str(UUID(data.decode()))
     except ValueError:
-        raise Refusal("Error parsing data into UUID") from None
+        raise CommandRefused("Error parsing data into UUID") from None
 
 
 def _bytes(data: bytes) -> str:
@@ -94,7 +94,7 @@ class Formatter:
             return None
         try:
             return self._separator.join(self._part(part, consumed) for part in self._printed) + self._end
-        except Refusal as error:
+        except CommandRefused as error:
             if not self._skips_errors:
                 raise
             print(f"Error processing message, skipping this message: {error}", file=sys.stderr)
@@ -138,7 +138,7 @@ def formatter_of(options: Options) -> Formatter:
     name = options.value("formatter") or _PACKAGES[0] + _DEFAULT
     plain = next((name.removeprefix(package) for package in _PACKAGES if name.startswith(package)), "")
     if plain not in (_DEFAULT, _NO_OP, _LOGGING):
-        raise Refusal(f"the formatter {name} is not here")
+        raise CommandRefused(f"the formatter {name} is not here")
     skips_errors = options.has("skip-message-on-error")
     return Formatter(properties, is_silent=plain == _NO_OP, skips_errors=skips_errors)
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 
 from barnabas.broker.cli.group.group_offsets import time_ms
-from barnabas.broker.cli.kafka.flags import Options, Refusal, said_by, whole_number
+from barnabas.broker.cli.kafka.flags import CommandRefused, Options, said_by, whole_number
 from barnabas.client.admin import groups
 from barnabas.client.admin.topics import describe_topics
 from barnabas.client.client import Client
@@ -90,7 +90,7 @@ def _goals(client: Client, options: Options, committed: Goals) -> Goals:
     elif options.has("topic"):
         places = _partitions(client, options.values("topic"))
     else:
-        raise Refusal("One of the reset scopes should be defined: --all-topics, --topic.")
+        raise CommandRefused("One of the reset scopes should be defined: --all-topics, --topic.")
     if options.has("to-offset"):
         return _within(client, dict.fromkeys(places, options.number("to-offset") or 0))
     if options.has("shift-by"):
@@ -105,7 +105,7 @@ def _goals(client: Client, options: Options, committed: Goals) -> Goals:
         return _since(client, places, _datetime_ms(options.value("to-datetime") or ""))
     if options.has("by-duration"):
         return _since(client, places, client.clock.now_ms() - _duration_ms(options.value("by-duration") or ""))
-    raise Refusal(f"Option '[reset-offsets]' requires one of the following scenarios: [{_GOALS}]")
+    raise CommandRefused(f"Option '[reset-offsets]' requires one of the following scenarios: [{_GOALS}]")
 
 
 def _partitions(client: Client, words: Collection[str]) -> list[TopicPartition]:
@@ -117,7 +117,7 @@ def _partitions(client: Client, words: Collection[str]) -> list[TopicPartition]:
             places += [(topic, number) for number in describe_topics(client, [topic])[0].partitions]
             continue
         if not numbers or ":" in numbers:
-            raise Refusal(f"Invalid topic arg '{word}', expected topic name and partitions")
+            raise CommandRefused(f"Invalid topic arg '{word}', expected topic name and partitions")
         for number in numbers.split(","):
             wrong = f"Invalid partition '{number}' specified in topic arg '{word}''"
             places.append((topic, whole_number(number, wrong)))
@@ -134,7 +134,9 @@ def _shifted(places: Iterable[TopicPartition], committed: Goals, by: int) -> Goa
     for place in places:
         if place not in committed:
             where = f"{place[0]}-{place[1]}"
-            raise Refusal(f"Cannot shift offset for partition {where} since there is no current committed offset")
+            raise CommandRefused(
+                f"Cannot shift offset for partition {where} since there is no current committed offset"
+            )
         goals[place] = committed[place] + by
     return goals
 
@@ -165,7 +167,7 @@ def _datetime_ms(text: str) -> int:
     try:
         return time_ms(text)
     except ArgumentTypeError as error:
-        raise Refusal(str(error)) from error
+        raise CommandRefused(str(error)) from error
 
 
 def _duration_ms(text: str) -> int:
@@ -189,7 +191,7 @@ def _plan(options: Options) -> dict[str, Goals]:
                 continue
             wrong = f"line {number} of the file is not group, topic, partition, offset"
             if len(row) != 4:
-                raise Refusal(wrong)
+                raise CommandRefused(wrong)
             place = row[1].strip(), whole_number(row[2].strip(), wrong)
             plan.setdefault(row[0].strip(), {})[place] = whole_number(row[3].strip(), wrong)
     return plan

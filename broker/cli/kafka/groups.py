@@ -10,8 +10,8 @@ from barnabas.broker.cli.kafka.flags import (
     ALONE,
     MAYBE_VALUE,
     VALUE,
+    CommandRefused,
     Options,
-    Refusal,
     check_together,
     cluster,
     need,
@@ -81,11 +81,11 @@ def _checked(options: Options) -> str:
     which = [options.has("group"), options.has("all-groups")]
     if options.has("delete"):
         if not any(which):
-            raise Refusal("Option [delete] takes one of these options: [all-groups], [group]")
+            raise CommandRefused("Option [delete] takes one of these options: [all-groups], [group]")
         if options.has("topic"):
-            raise Refusal("The consumer does not support topic-specific offset deletion from a consumer group.")
+            raise CommandRefused("The consumer does not support topic-specific offset deletion from a consumer group.")
     if options.has("delete-offsets") and not (options.has("group") and options.has("topic")):
-        raise Refusal("Option [delete-offsets] takes the following options: [topic], [group]")
+        raise CommandRefused("Option [delete-offsets] takes the following options: [topic], [group]")
     if options.has("reset-offsets"):
         _check_reset(options, any(which))
     check_together(options, "group", ["all-groups", "list"])
@@ -94,31 +94,31 @@ def _checked(options: Options) -> str:
     check_together(options, "topic", ["list", "describe"])
     actions = [action for action in _ACTIONS if options.has(action)]
     if len(actions) != 1:
-        raise Refusal(f"Command must include exactly one action: {', '.join(f'--{each}' for each in _ACTIONS)}")
+        raise CommandRefused(f"Command must include exactly one action: {', '.join(f'--{each}' for each in _ACTIONS)}")
     return actions[0]
 
 
 def _check_describe(options: Options) -> None:
     for flag, actions in (("members", ["describe"]), ("verbose", ["describe"]), ("offsets", ["describe"])):
         if options.has(flag) and not any(map(options.has, actions)):
-            raise Refusal(f"Option(s) [{flag}] are unavailable given other options on the command line")
+            raise CommandRefused(f"Option(s) [{flag}] are unavailable given other options on the command line")
     if not options.has("describe"):
         return
     if not (options.has("group") or options.has("all-groups")):
-        raise Refusal("Option [describe] takes one of these options: [all-groups], [group]")
+        raise CommandRefused("Option [describe] takes one of these options: [all-groups], [group]")
     if sum(map(options.has, ("members", "offsets", "state"))) > 1:
-        raise Refusal("Option [describe] takes at most one of these options: [members], [offsets], [state]")
+        raise CommandRefused("Option [describe] takes at most one of these options: [members], [offsets], [state]")
     if options.values("state"):
-        raise Refusal("Option [describe] does not take a value for [state]")
+        raise CommandRefused("Option [describe] does not take a value for [state]")
 
 
 def _check_reset(options: Options, has_group: bool) -> None:
     if options.has("dry-run") and options.has("execute"):
-        raise Refusal("Option [reset-offsets] only accepts one of [execute] and [dry-run]")
+        raise CommandRefused("Option [reset-offsets] only accepts one of [execute] and [dry-run]")
     if not (options.has("dry-run") or options.has("execute")):
         print(_NO_EXECUTE, file=sys.stderr)
     if not has_group:
-        raise Refusal("Option [reset-offsets] takes one of these options: [all-groups], [group]")
+        raise CommandRefused("Option [reset-offsets] takes one of these options: [all-groups], [group]")
 
 
 # --- listing ---
@@ -145,7 +145,7 @@ def _filter(options: Options, flag: str, known: Sequence[str], otherwise: str) -
     by_name = {each.lower(): each for each in known}
     words = [word.strip().lower().replace("_", "") for word in text.split(",")] if text else []
     if not all(word in by_name for word in words):
-        raise Refusal(otherwise.format(text, ", ".join(known)))
+        raise CommandRefused(otherwise.format(text, ", ".join(known)))
     return [by_name[word] for word in words]
 
 
@@ -305,12 +305,12 @@ def kafka_groups(arguments: Sequence[str]) -> int:
     if says_version(options, arguments, "This tool helps to list groups of all types.", flags):
         return 0
     if not options.has("bootstrap-server"):
-        raise Refusal("Missing required option(s) [bootstrap-server]")
+        raise CommandRefused("Missing required option(s) [bootstrap-server]")
     if not options.has("list"):
-        raise Refusal("Command must include exactly one action: --list.")
+        raise CommandRefused("Command must include exactly one action: --list.")
     kind, protocol = (options.value("group-type") or "").lower(), options.value("protocol")
     if kind and kind not in groups.TYPES:
-        raise Refusal("--group-type must be a valid group type.")
+        raise CommandRefused("--group-type must be a valid group type.")
     try:
         with cluster(options) as client:
             if options.has("consumer"):
@@ -319,7 +319,7 @@ def kafka_groups(arguments: Sequence[str]) -> int:
                 wanted = [kind] if kind else [each for each in ("share", "streams") if options.has(each)]
                 found = groups.list_groups(client, (), wanted)
     except KafkaError as error:
-        raise Refusal(said_by(error)) from error
+        raise CommandRefused(said_by(error)) from error
     shown = [each for each in found if protocol is None or each.protocol_type == protocol]
     width = max([20, *(len(each.group_id) for each in shown)])
     print(f"{'GROUP':{width}} {'TYPE':20} {'PROTOCOL':20}")

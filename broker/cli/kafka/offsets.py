@@ -11,8 +11,8 @@ from pathlib import Path
 from barnabas.broker.cli.kafka.flags import (
     ALONE,
     VALUE,
+    CommandRefused,
     Options,
-    Refusal,
     WrongOption,
     cluster,
     need,
@@ -54,16 +54,16 @@ def kafka_get_offsets(arguments: Sequence[str]) -> int:
     try:
         options = read(_FLAGS, arguments)
     except WrongOption as error:
-        raise Refusal(f"{_FAILED}{error}") from error
+        raise CommandRefused(f"{_FAILED}{error}") from error
     if says_version(options, arguments, _PURPOSE, _FLAGS):
         return 0
     need(options, "bootstrap-server")
     try:
         if options.has("topic-partitions") and (options.has("topic") or options.has("partitions")):
-            raise Refusal("--topic-partitions cannot be used with --topic or --partitions")
+            raise CommandRefused("--topic-partitions cannot be used with --topic or --partitions")
         return _print_offsets(options, _time(options.value("time") or "latest"), _fits(options))
-    except (KafkaError, Refusal) as error:
-        raise Refusal(f"{_FAILED}{said_by(error)}") from error
+    except (KafkaError, CommandRefused) as error:
+        raise CommandRefused(f"{_FAILED}{said_by(error)}") from error
 
 
 def _print_offsets(options: Options, which: int, fits: Fits) -> int:
@@ -71,7 +71,7 @@ def _print_offsets(options: Options, which: int, fits: Fits) -> int:
         topics = chosen_topics(client, None, exclude_internal=options.has("exclude-internal-topics"))
         places = [(topic.name, number) for topic in topics for number in topic.partitions if fits((topic.name, number))]
         if not places:
-            raise Refusal("Could not match any topic-partitions with the specified filters")
+            raise CommandRefused("Could not match any topic-partitions with the specified filters")
         wanted = dict.fromkeys(places, which)
         found, failures = ask_offsets(client, wanted, READ_UNCOMMITTED, client.deadline())
         if any(failure.code.retriable for failure in failures.values()):
@@ -95,7 +95,7 @@ def _time(text: str) -> int:
     try:
         return whole_number(text, "")
     except WrongOption:
-        raise Refusal(
+        raise CommandRefused(
             f"Malformed time argument {text}. Please use -1 or latest / -2 or earliest / -3 or max-timestamp / "
             "-4 or earliest-local / -5 or latest-tiered / -6 or earliest-pending-upload, "
             "or a specified long format timestamp"
@@ -117,14 +117,14 @@ def _numbers(text: str) -> set[int]:
     try:
         return {whole_number(word, said) for word in text.split(",")} if text else set()
     except WrongOption as error:
-        raise Refusal(str(error)) from None
+        raise CommandRefused(str(error)) from None
 
 
 def _rule(text: str) -> Fits:
     """Parse `TOPIC`, `TOPIC:N`, or `TOPIC:FROM-TO` without TO itself; each part may be omitted."""
     match = _RULE.fullmatch(text)
     if match is None:
-        raise Refusal(f"Invalid rule specification: {text}")
+        raise CommandRefused(f"Invalid rule specification: {text}")
     topic, one, first, after = match.groups()
     allows = is_allowed(topic or ".*")
     if one:
@@ -164,17 +164,17 @@ def _named_in(path: str) -> dict[TopicPartition, int]:
     try:
         text = Path(path).read_bytes()
     except OSError as error:
-        raise Refusal(f"Unable to read file {path}") from error
+        raise CommandRefused(f"Unable to read file {path}") from error
     try:
         said = json.loads(text)
         named = [(str(each["topic"]), int(each["partition"]), int(each["offset"])) for each in said["partitions"]]
     except ValueError as error:
-        raise Refusal("The input string is not a valid JSON") from error
+        raise CommandRefused("The input string is not a valid JSON") from error
     except (KeyError, TypeError) as error:
-        raise Refusal(
+        raise CommandRefused(
             '{"partitions": [{"topic": …, "partition": …, "offset": …}, …], "version": 1} is wanted'
         ) from error
     places = [(topic, partition) for topic, partition, _ in named]
     if twice := sorted({place for place in places if places.count(place) > 1}):
-        raise Refusal(f"Offset json file contains duplicate topic partitions: {','.join(map(_name, twice))}")
+        raise CommandRefused(f"Offset json file contains duplicate topic partitions: {','.join(map(_name, twice))}")
     return {(topic, partition): offset for topic, partition, offset in named}

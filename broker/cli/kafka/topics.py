@@ -9,8 +9,8 @@ from typing import NamedTuple
 from barnabas.broker.cli.kafka.flags import (
     ALONE,
     VALUE,
+    CommandRefused,
     Options,
-    Refusal,
     WrongOption,
     check_together,
     cluster,
@@ -69,7 +69,7 @@ def kafka_topics(arguments: Sequence[str]) -> int:
     try:
         with cluster(options) as client:
             _DO[action](client, options)
-    except (KafkaError, WrongOption, Refusal) as error:
+    except (KafkaError, WrongOption, CommandRefused) as error:
         print(f"Error while executing topic command : {said_by(error)}")
         return 1
     return 0
@@ -79,18 +79,20 @@ def _checked(options: Options) -> str:
     """Return the action. Refusal if there is none, or flags do not go together."""
     actions = [action for action in _ACTIONS if options.has(action)]
     if len(actions) != 1:
-        raise Refusal("Command must include exactly one action: --list, --describe, --create, --alter or --delete")
+        raise CommandRefused(
+            "Command must include exactly one action: --list, --describe, --create, --alter or --delete"
+        )
     if not options.has("bootstrap-server"):
-        raise Refusal("--bootstrap-server must be specified")
+        raise CommandRefused("--bootstrap-server must be specified")
     (action,) = actions
     if action == "describe" and options.has("if-exists") and not (options.has("topic") or options.has("topic-id")):
-        raise Refusal("--topic or --topic-id is required to describe a topic")
+        raise CommandRefused("--topic or --topic-id is required to describe a topic")
     if action not in ("list", "describe"):
         need(options, "topic")
     if action == "alter":
         if options.has("config"):
             where = '"[[config], [bootstrap-server]]" can\'t be used with option "[alter]"'
-            raise Refusal(
+            raise CommandRefused(
                 f"Option combination {where} (To alter topic configurations, the kafka-configs tool can be used.)"
             )
         need(options, "partitions")
@@ -112,7 +114,7 @@ def is_allowed(pattern: str) -> Callable[[str], bool]:
     try:
         compiled = re.compile(text, re.ASCII)
     except re.error:
-        raise Refusal(f"{text} is an invalid regex.") from None
+        raise CommandRefused(f"{text} is an invalid regex.") from None
     return lambda name: compiled.fullmatch(name) is not None
 
 
@@ -126,7 +128,7 @@ def _chosen(client: Client, options: Options) -> list[TopicInfo]:
     pattern = options.value("topic")
     found = chosen_topics(client, pattern, exclude_internal=options.has("exclude-internal"))
     if pattern and not found and not options.has("if-exists") and not options.has("list"):
-        raise Refusal(f"Topic '{pattern}' does not exist as expected")
+        raise CommandRefused(f"Topic '{pattern}' does not exist as expected")
     return found
 
 
@@ -150,9 +152,9 @@ def _create(client: Client, options: Options) -> None:
     if "." in name or "_" in name:
         print(_COLLISION)
     if replication is not None and not 1 <= replication <= _REPLICATION_MAX:
-        raise Refusal(f"The replication factor must be between 1 and {_REPLICATION_MAX} inclusive")
+        raise CommandRefused(f"The replication factor must be between 1 and {_REPLICATION_MAX} inclusive")
     if partitions is not None and partitions < 1:
-        raise Refusal("The partitions must be greater than 0")
+        raise CommandRefused("The partitions must be greater than 0")
     try:
         create_topic(
             client,
@@ -172,7 +174,7 @@ def _create(client: Client, options: Options) -> None:
 def _config(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not value.strip() or "=" in value:
-        raise Refusal(
+        raise CommandRefused(
             'requirement failed: Invalid topic config: all configs to be added must be in the format "key=val".'
         )
     return key.strip(), value.strip()
@@ -186,14 +188,14 @@ def _assignment(options: Options) -> list[list[int]]:
         try:
             nodes = [int(word) for word in words.split(":")]
         except ValueError:
-            raise Refusal(f'For input string: "{words}"') from None
+            raise CommandRefused(f'For input string: "{words}"') from None
         twice = sorted({node for node in nodes if nodes.count(node) > 1})
         if twice:
             shown = ",".join(map(str, twice))
-            raise Refusal(f"Partition replica lists may not contain duplicate entries: {shown}")
+            raise CommandRefused(f"Partition replica lists may not contain duplicate entries: {shown}")
         found.append(nodes)
         if len(nodes) != len(found[0]):
-            raise Refusal(f"Partition {number} has different replication factor: {nodes}")
+            raise CommandRefused(f"Partition {number} has different replication factor: {nodes}")
     return found
 
 
@@ -237,7 +239,7 @@ def _with_id(client: Client, options: Options) -> list[TopicInfo]:
     wanted = options.value("topic-id") or ""
     found = [topic for topic in list_topics(client) if uuid_text(topic.topic_id) == wanted]
     if not found and not options.has("if-exists"):
-        raise Refusal(f"TopicId '{wanted}' does not exist as expected")
+        raise CommandRefused(f"TopicId '{wanted}' does not exist as expected")
     return found
 
 

@@ -18,7 +18,7 @@ from barnabas.broker.cli.doctor.partitions import missing
 from barnabas.broker.cli.log.repair_plan import Loss, Planner, RepairPlan, orphans
 from barnabas.broker.cli.log.repair_work import carry_out, open_and_close
 from barnabas.broker.cli.terminal.failures import FAILURE, UsageError
-from barnabas.broker.metadata.image.image import Topic
+from barnabas.broker.metadata.image.image import TopicImage
 from barnabas.client.clock import SystemClientClock
 from barnabas.client.near_names import did_you_mean
 from barnabas.logfiles.data_directory import NoDataDirectory, PartitionFiles, read_layout
@@ -55,7 +55,7 @@ class _Known(NamedTuple):
     rows: dict[str, dict[TopicPartition, int]]
     unreadable: dict[str, str]
     """Unreadable checkpoints: the reasons, by name."""
-    topics: dict[str, Topic]
+    topics: dict[str, TopicImage]
     """By name; empty if the catalogue is unreadable."""
     missing: list[TopicPartition]
     """Partitions of existing topics with synced records, but without a directory."""

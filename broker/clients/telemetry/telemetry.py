@@ -16,7 +16,7 @@ from barnabas.broker.clients.telemetry.otlp import read_metrics
 from barnabas.broker.clients.telemetry.series import SERIES_OF_CLIENT_MAX, PushedSeries, TelemetryClient
 from barnabas.broker.config.resources.client_metrics import Subscription, subscription
 from barnabas.broker.metadata.catalogue import Catalogue
-from barnabas.broker.metadata.image.image import CLIENT_METRICS_RESOURCE, Topic
+from barnabas.broker.metadata.image.image import CLIENT_METRICS_RESOURCE, TopicImage
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.security.session.session import Session
 from barnabas.protocol.errors import KafkaError
@@ -168,11 +168,11 @@ class _Follower:
     def __init__(self, subscribe: Callable[[], None]) -> None:
         self._subscribe = subscribe
 
-    def on_topic_created(self, topic: Topic) -> None: ...
+    def on_topic_created(self, topic: TopicImage) -> None: ...
 
-    def on_topic_deleted(self, topic: Topic) -> None: ...
+    def on_topic_deleted(self, topic: TopicImage) -> None: ...
 
-    def on_partitions_added(self, topic: Topic, first_new: int) -> None: ...
+    def on_partitions_added(self, topic: TopicImage, first_new: int) -> None: ...
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
         if resource_type == CLIENT_METRICS_RESOURCE:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from barnabas.broker.coordinator.transaction.decisions.model import Transaction
+from barnabas.broker.coordinator.transaction.decisions.model import TransactionMetadata
 from barnabas.broker.runtime.events.cause import Cause, RequestCause
 from barnabas.protocol.errors import ErrorCode
 
 
-def why_refused(error: ErrorCode, txn: Transaction | None, cause: Cause | None) -> str:
+def why_refused(error: ErrorCode, txn: TransactionMetadata | None, cause: Cause | None) -> str:
     """Return the reason. txn: its state at that time. cause: the request, if it is known."""
     asked = cause.asked if isinstance(cause, RequestCause) else {}
     given_id, given_epoch = asked.get("producer_id"), asked.get("producer_epoch")

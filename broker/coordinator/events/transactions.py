@@ -17,7 +17,7 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     NO_PRODUCER_ID,
     EndReply,
     InitReply,
-    Transaction,
+    TransactionMetadata,
     TransactionOutcome,
     TransactionStored,
 )
@@ -39,7 +39,7 @@ class TransactionTeller:
         self._machine = machine
         self._events = events
 
-    def seen(self, entity_id: str, outcome: TransactionOutcome) -> Transaction | None:
+    def seen(self, entity_id: str, outcome: TransactionOutcome) -> TransactionMetadata | None:
         """Implement `Teller.seen`."""
         return self._machine.transaction(entity_id)
 
@@ -54,7 +54,7 @@ class TransactionTeller:
             where = {"partition": partition, "offset": offset + position}
             self._events.tell(kinds.TRANSACTION_WRITTEN, {**_stored(record), **where})
 
-    def happened(self, entity_id: str, seen: Transaction | None, outcome: TransactionOutcome) -> None:
+    def happened(self, entity_id: str, seen: TransactionMetadata | None, outcome: TransactionOutcome) -> None:
         """Implement `Teller.happened`."""
         self._tell_refusal(entity_id, seen, outcome)
         for _, after in outcome.records:
@@ -63,7 +63,7 @@ class TransactionTeller:
             elif seen is not None:
                 self._events.tell(kinds.TRANSACTIONAL_ID_EXPIRED, _whose(seen))
 
-    def _tell_refusal(self, entity_id: str, seen: Transaction | None, outcome: TransactionOutcome) -> None:
+    def _tell_refusal(self, entity_id: str, seen: TransactionMetadata | None, outcome: TransactionOutcome) -> None:
         reply = outcome.reply
         error = reply.error if isinstance(reply, (InitReply, EndReply)) else reply
         if not isinstance(error, ErrorCode) or error is ErrorCode.NONE:
@@ -79,7 +79,7 @@ class TransactionTeller:
         }
         self._events.tell(kinds.TRANSACTION_REFUSED, facts)
 
-    def _tell_move(self, before: Transaction | None, after: Transaction, reply: Any) -> None:
+    def _tell_move(self, before: TransactionMetadata | None, after: TransactionMetadata, reply: Any) -> None:
         if isinstance(reply, InitReply) and reply.error is ErrorCode.NONE:
             self._tell_given(before, after, reply)
         elif before is not None and after.state is TransactionState.PREPARE_ABORT and not isinstance(reply, EndReply):
@@ -95,7 +95,7 @@ class TransactionTeller:
             is_commit = after.state is TransactionState.COMPLETE_COMMIT
             self._events.tell(kinds.TRANSACTION_COMPLETED, {**_whose(after), "is_commit": is_commit})
 
-    def _tell_given(self, before: Transaction | None, after: Transaction, reply: InitReply) -> None:
+    def _tell_given(self, before: TransactionMetadata | None, after: TransactionMetadata, reply: InitReply) -> None:
         previous_id, previous_epoch = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH) if before is None else before.holder
         facts = {
             "transactional_id": after.transactional_id,
@@ -110,7 +110,7 @@ class TransactionTeller:
         if before is not None and not is_same_producer:
             self._tell_fenced(before, after, "another producer begins")
 
-    def _tell_fenced(self, before: Transaction, after: Transaction, why: str) -> None:
+    def _tell_fenced(self, before: TransactionMetadata, after: TransactionMetadata, why: str) -> None:
         producer_id, producer_epoch = before.holder
         facts = {
             "transactional_id": before.transactional_id,
@@ -121,7 +121,7 @@ class TransactionTeller:
         }
         self._events.tell(kinds.PRODUCER_FENCED, facts)
 
-    def _tell_added(self, before: Transaction | None, after: Transaction) -> None:
+    def _tell_added(self, before: TransactionMetadata | None, after: TransactionMetadata) -> None:
         is_new = before is None or before.state is not TransactionState.ONGOING
         if is_new:
             self._events.tell(kinds.TRANSACTION_BEGUN, {**_whose(after), "timeout_ms": after.timeout_ms})
@@ -137,7 +137,7 @@ class TransactionTeller:
             self._events.tell(kinds.TRANSACTION_PARTITIONS_ADDED, {**_whose(after), **facts})
 
 
-def _whose(txn: Transaction) -> dict[str, Any]:
+def _whose(txn: TransactionMetadata) -> dict[str, Any]:
     return {
         "transactional_id": txn.transactional_id,
         "producer_id": txn.producer_id,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import topic_hash
 
 if TYPE_CHECKING:
-    from barnabas.broker.metadata.catalogue import Catalogue, Topic
+    from barnabas.broker.metadata.catalogue import Catalogue, TopicImage
 
 
 Racks = Callable[[str, int], Iterable[str]]
@@ -68,25 +68,25 @@ class CatalogueTopics:
 
     # The catalogue's listener
 
-    def on_topic_created(self, topic: Topic) -> None:
+    def on_topic_created(self, topic: TopicImage) -> None:
         self._changed(topic)
         self.newest_topic_version = self.version
         self._ids[topic.name] = topic.topic_id
         self._counts[topic.topic_id] = len(topic.partitions)
 
-    def on_topic_deleted(self, topic: Topic) -> None:
+    def on_topic_deleted(self, topic: TopicImage) -> None:
         self._changed(topic)
         if self._ids.get(topic.name) == topic.topic_id:
             del self._ids[topic.name]
         self._counts.pop(topic.topic_id, None)
 
-    def on_partitions_added(self, topic: Topic, first_new: int) -> None:
+    def on_partitions_added(self, topic: TopicImage, first_new: int) -> None:
         self._changed(topic)
         self._counts[topic.topic_id] = len(topic.partitions)
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
         """Do nothing: settings do not matter here."""
 
-    def _changed(self, topic: Topic) -> None:
+    def _changed(self, topic: TopicImage) -> None:
         self.version = self._catalogue.features_epoch
         self._hashes.pop(topic.name, None)

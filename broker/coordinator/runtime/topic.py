@@ -22,7 +22,7 @@ from barnabas.storage.errors import StorageError
 from barnabas.storage.log.append import AppendOrigin
 
 if TYPE_CHECKING:
-    from barnabas.broker.metadata.catalogue import Catalogue, Topic
+    from barnabas.broker.metadata.catalogue import Catalogue, TopicImage
     from barnabas.broker.partitions.partitions import Partitions
 
 
@@ -137,14 +137,14 @@ class TopicDeletions:
     def __init__(self, forget: Callable[[str], None]) -> None:
         self._forget = forget
 
-    def on_topic_deleted(self, topic: Topic) -> None:
+    def on_topic_deleted(self, topic: TopicImage) -> None:
         """Forget the deleted topic."""
         self._forget(topic.name)
 
-    def on_topic_created(self, topic: Topic) -> None:
+    def on_topic_created(self, topic: TopicImage) -> None:
         """Do nothing: a new topic has no offsets yet."""
 
-    def on_partitions_added(self, topic: Topic, first_new: int) -> None:
+    def on_partitions_added(self, topic: TopicImage, first_new: int) -> None:
         """Do nothing: new partitions have no offsets yet."""
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:

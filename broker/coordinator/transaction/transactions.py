@@ -33,8 +33,8 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     InitReply,
     InitRequest,
     TopicPartition,
-    Transaction,
     TransactionConfig,
+    TransactionMetadata,
     TransactionOutcome,
     TransactionStored,
 )
@@ -217,12 +217,12 @@ class TransactionCoordinator:
 
     # Reads
 
-    def describe(self, transactional_id: str) -> Transaction | None:
+    def describe(self, transactional_id: str) -> TransactionMetadata | None:
         """Return the current state of one transaction, or None. Raises KafkaError."""
         check_transactional_id(transactional_id)
         return self._partitions.of(transactional_id).machine.transaction(transactional_id)
 
-    def transactions(self) -> list[Transaction]:
+    def transactions(self) -> list[TransactionMetadata]:
         """Return all transactions. Raises KafkaError while a partition loads."""
         return [txn for partition in self._partitions.every() for txn in partition.machine.transactions.values()]
 

@@ -1,7 +1,7 @@
 """The transactions, and how many ended.
 
-A `Transaction` is the coordinator's own object, which readers must not change. Without `__transaction_state` there
-are no transactions, and the coordinator is not built to find that out.
+A `TransactionMetadata` is the coordinator's own object, which readers must not change. Without `__transaction_state`
+there are no transactions, and the coordinator is not built to find that out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
-    from barnabas.broker.coordinator.transaction.decisions.model import TopicPartition, Transaction
+    from barnabas.broker.coordinator.transaction.decisions.model import TopicPartition, TransactionMetadata
     from barnabas.broker.services import Services
 
 _SLICE = 1_000  # transactions examined in a step
@@ -44,12 +44,12 @@ class Unwritten(NamedTuple):
     """The step at which a fault stops it."""
 
 
-def every_transaction(services: Services) -> list[Transaction]:
+def every_transaction(services: Services) -> list[TransactionMetadata]:
     """Return every transactional id with its present or last transaction. Raise KafkaError while a partition loads."""
     return services.transactions.transactions() if _has_transactions(services) else []
 
 
-def loaded_transactions(services: Services) -> Iterator[Transaction]:
+def loaded_transactions(services: Services) -> Iterator[TransactionMetadata]:
     """Yield the transactions of the loaded partitions of `__transaction_state`."""
     if _has_transactions(services):
         for node in services.every_node:
@@ -57,7 +57,7 @@ def loaded_transactions(services: Services) -> Iterator[Transaction]:
                 yield from list(partition.machine.transactions.values())
 
 
-def transaction_of(services: Services, transactional_id: str) -> Transaction | None:
+def transaction_of(services: Services, transactional_id: str) -> TransactionMetadata | None:
     """Return the present or last transaction of an id; None for an unknown id.
 
     Raises KafkaError while its partition loads, and while no node leads it.
@@ -71,7 +71,7 @@ def transaction_of(services: Services, transactional_id: str) -> Transaction | N
     return services.transactions_of(transactional_id).describe(transactional_id)
 
 
-def transaction_of_producer(services: Services, producer_id: int) -> Steps[Transaction | None]:
+def transaction_of_producer(services: Services, producer_id: int) -> Steps[TransactionMetadata | None]:
     """Return the transaction of this producer id among the loaded ones, in steps; None if there is none.
 
     Starts to load the partitions that are not loaded.
@@ -115,12 +115,12 @@ def ended(services: Services) -> Ended:
     )
 
 
-def is_open(txn: Transaction) -> bool:
+def is_open(txn: TransactionMetadata) -> bool:
     """Return whether it is open, or ended but not complete: read_committed consumers may be waiting for it."""
     return txn.state.is_open
 
 
-def started_ms(txn: Transaction) -> int | None:
+def started_ms(txn: TransactionMetadata) -> int | None:
     """Return when its first partition was added; None for an id that had no transaction yet."""
     return txn.start_timestamp_ms if txn.start_timestamp_ms >= 0 else None
 

@@ -15,7 +15,7 @@ from barnabas.broker.insight.why.groups import clients_of, group_facts
 from barnabas.broker.insight.why.held import comes_from, held_requests
 from barnabas.broker.insight.why.partitions import leaderless, missing, opened
 from barnabas.broker.insight.why.positions import Budget, contents
-from barnabas.broker.insight.why.reading import Reading, Where
+from barnabas.broker.insight.why.reading import GroupTopics, Where
 from barnabas.broker.insight.why.reading import reading as reading_of
 from barnabas.broker.insight.why.rules.consumer import SHOWN_MAX, ConsumerFacts, PartitionFacts
 from barnabas.broker.insight.why.sources.kept_out import Client, kept_out, of_group
@@ -93,7 +93,7 @@ def _held(known: WhySources, group_id: str, topic: str | None, clients: set[Clie
 
 
 def _chosen(
-    services: Services, found: FoundGroup, reading: Reading, topic: str | None
+    services: Services, found: FoundGroup, reading: GroupTopics, topic: str | None
 ) -> Steps[tuple[list[Where], int]]:
     """Return the partitions to examine, the most relevant ones, sorted; and how many more the group reads."""
     ranks: list[tuple[int, int, Where]] = []
@@ -108,7 +108,7 @@ def _chosen(
     return chosen, count - len(chosen)
 
 
-def _read(services: Services, found: FoundGroup, reading: Reading, topic: str | None) -> Iterator[Where]:
+def _read(services: Services, found: FoundGroup, reading: GroupTopics, topic: str | None) -> Iterator[Where]:
     """Yield every partition that the group reads, as far as known, each once; or all partitions of one topic."""
     topics = services.catalogue.topics
     if topic is not None:
@@ -141,7 +141,7 @@ def _in_passing(services: Services, found: FoundGroup, where: Where) -> tuple[in
 def _partition(
     known: WhySources,
     found: FoundGroup,
-    reading: Reading,
+    reading: GroupTopics,
     where: Where,
     holders: Holders,
     budget: Budget,

@@ -30,7 +30,7 @@ _A_STEP = 50
 Where = tuple[str, int]
 
 
-class Reading(NamedTuple):
+class GroupTopics(NamedTuple):
     """The topics and partitions of a group."""
 
     subscribed: frozenset[str] | None
@@ -48,7 +48,7 @@ class HeldBack(NamedTuple):
     producer_id: int
 
 
-def reading(services: Services, group: AnyGroup | None) -> Steps[Reading]:
+def reading(services: Services, group: AnyGroup | None) -> Steps[GroupTopics]:
     """Return, in steps, the assignment and the subscription of a group's members."""
     assigned: dict[Where, str] = {}
     if isinstance(group, ConsumerGroup):
@@ -60,9 +60,9 @@ def reading(services: Services, group: AnyGroup | None) -> Steps[Reading]:
                     assigned |= {(name, each): member.member_id for each in numbers}
             if number % _A_STEP == _A_STEP - 1:
                 yield
-        return Reading(subscribed, assigned)
+        return GroupTopics(subscribed, assigned)
     if not isinstance(group, Group):
-        return Reading(None, assigned)
+        return GroupTopics(None, assigned)
     known = subscribed_topics(group) if group.members else None
     is_whole = True
     for number, classic in enumerate(list(group.members.values())):
@@ -72,7 +72,7 @@ def reading(services: Services, group: AnyGroup | None) -> Steps[Reading]:
             is_whole = False
         if number % _A_STEP == _A_STEP - 1:
             yield
-    return Reading(known, assigned, is_whole)
+    return GroupTopics(known, assigned, is_whole)
 
 
 def _assigned(assignment: bytes) -> list[Where]:

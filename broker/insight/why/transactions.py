@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from barnabas.broker.coordinator.transaction.decisions.model import NO_TIMEOUT_MS, Transaction
+from barnabas.broker.coordinator.transaction.decisions.model import NO_TIMEOUT_MS, TransactionMetadata
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.broker.insight.inspection.transactions import are_loaded, started_ms, transaction_of_producer, unwritten
 from barnabas.broker.insight.why.held import held_step
@@ -30,9 +30,9 @@ class Holders:
 
     def __init__(self, known: WhySources) -> None:
         self._known = known
-        self._found: dict[int, Transaction | None] = {}
+        self._found: dict[int, TransactionMetadata | None] = {}
 
-    def transaction(self, producer_id: int) -> Steps[Transaction | None]:
+    def transaction(self, producer_id: int) -> Steps[TransactionMetadata | None]:
         """Return the transaction of the transactional id that has, or had, this producer id."""
         if producer_id not in self._found:
             self._found[producer_id] = yield from transaction_of_producer(self._known.services, producer_id)
@@ -51,7 +51,7 @@ class Holders:
         return open_facts(known, txn)._replace(where=place, start_offset=start_offset)
 
 
-def open_facts(known: WhySources, txn: Transaction) -> TransactionFacts:
+def open_facts(known: WhySources, txn: TransactionMetadata) -> TransactionFacts:
     """Return the facts of a transaction that is open, or being ended."""
     services = known.services
     began_ms, now_ms = started_ms(txn), services.clock.now_ms()

@@ -4,7 +4,7 @@ from barnabas.broker.metadata.catalogue.alterations import Alteration, AlterConf
 from barnabas.broker.metadata.catalogue.catalogue import Catalogue
 from barnabas.broker.metadata.catalogue.listener import CatalogueListener
 from barnabas.broker.metadata.image.features import FeatureUpdate, UpgradeType
-from barnabas.broker.metadata.image.image import Partition, Topic
+from barnabas.broker.metadata.image.image import Partition, TopicImage
 from barnabas.broker.metadata.image.topics import CreatedTopic, NewPartitions, NewTopic
 from barnabas.broker.metadata.log.metadata_log import CatalogueError
 
@@ -19,6 +19,6 @@ __all__ = [
     "NewPartitions",
     "NewTopic",
     "Partition",
-    "Topic",
+    "TopicImage",
     "UpgradeType",
 ]

@@ -23,7 +23,7 @@ from barnabas.broker.metadata.image.client_quotas import ClientQuotas
 from barnabas.broker.metadata.image.features import FeatureUpdate, update_features, updates_to
 from barnabas.broker.metadata.image.framing import Change, Versioned
 from barnabas.broker.metadata.image.identity import NodeIdentity
-from barnabas.broker.metadata.image.image import BROKER_RESOURCE, RESOURCES, Partition, Topic
+from barnabas.broker.metadata.image.image import BROKER_RESOURCE, RESOURCES, Partition, TopicImage
 from barnabas.broker.metadata.image.places import Places
 from barnabas.broker.metadata.image.registration import fenced, registered_with
 from barnabas.broker.metadata.image.topics import (
@@ -75,8 +75,8 @@ class Catalogue:
         self._listeners: list[CatalogueListener] = []
         self._deleted_names: dict[str, None] = {}  # deleted in this run and not created again; the latest last
         self.carried = journal.carried  # the records that the image does not contain
-        self.topics: Mapping[str, Topic] = self._image.topics
-        self.topics_by_id: Mapping[bytes, Topic] = self._image.topics_by_id
+        self.topics: Mapping[str, TopicImage] = self._image.topics
+        self.topics_by_id: Mapping[bytes, TopicImage] = self._image.topics_by_id
         self._follow_broker_configs()
 
     @classmethod
@@ -234,21 +234,21 @@ class Catalogue:
 
     def create_topic(
         self, name: str, num_partitions: int = -1, configs: Mapping[str, str | None] | None = None, factor: int = -1
-    ) -> Topic:
+    ) -> TopicImage:
         """Create one topic. Raise KafkaError if it is not allowed."""
         (result,) = self.create_topics([NewTopic(name, num_partitions, factor, configs=configs or {})])
         if isinstance(result, KafkaError):
             raise result
         return self.topics[name]
 
-    def create_internal_topic(self, name: str) -> Topic:
+    def create_internal_topic(self, name: str) -> TopicImage:
         """Return a coordinator's internal topic; create it as Kafka does if it does not exist."""
         if name in self.topics:
             return self.topics[name]
         factor = -1 if self._placing is None else self._placing.factor(name)
         return self.create_topic(name, *internal_topic(name, self._config.integer), factor)
 
-    def _created(self, topic: Topic) -> None:
+    def _created(self, topic: TopicImage) -> None:
         self._deleted_names.pop(topic.name, None)
         _log.info(line("topic created", topic=topic.name, partitions=len(topic.partitions)))
         for listener in self._listeners:
@@ -261,7 +261,7 @@ class Catalogue:
         for topic in topics:
             self._deleted(topic)
 
-    def _deleted(self, topic: Topic) -> None:
+    def _deleted(self, topic: TopicImage) -> None:
         self._deleted_names[topic.name] = None
         if len(self._deleted_names) > _DELETED_NAMES_MAX:
             del self._deleted_names[next(iter(self._deleted_names))]

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from barnabas.broker.metadata.image.image import Topic
+    from barnabas.broker.metadata.image.image import TopicImage
     from barnabas.broker.metadata.image.topics import CreatedTopic, NewPartitions
 
 
@@ -35,12 +35,12 @@ class Placing(Protocol):
 class CatalogueListener(Protocol):
     """Called after a change is durable and replayed, and before its request is answered. Must not raise."""
 
-    def on_topic_created(self, topic: Topic) -> None: ...
+    def on_topic_created(self, topic: TopicImage) -> None: ...
 
-    def on_topic_deleted(self, topic: Topic) -> None:
+    def on_topic_deleted(self, topic: TopicImage) -> None:
         """Handle the deletion of a topic. `topic` is its last state; the catalogue no longer has it."""
 
-    def on_partitions_added(self, topic: Topic, first_new: int) -> None:
+    def on_partitions_added(self, topic: TopicImage, first_new: int) -> None:
         """Handle new partitions: those from number `first_new` on."""
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from barnabas.broker.metadata.image.image import Topic
+from barnabas.broker.metadata.image.image import TopicImage
 from barnabas.broker.metadata.image.topics import CreatedTopic
 from barnabas.broker.runtime.events.events import Events
 from barnabas.broker.runtime.events.kind import EventKind
@@ -26,20 +26,20 @@ class TopicTelling:
     def __init__(self, events: Events) -> None:
         self._events = events
 
-    def on_topic_created(self, topic: Topic) -> None:
+    def on_topic_created(self, topic: TopicImage) -> None:
         """Emit the event of a topic that is in the catalogue now."""
         self._tell(TOPIC_CREATED, topic)
 
-    def on_topic_deleted(self, topic: Topic) -> None:
+    def on_topic_deleted(self, topic: TopicImage) -> None:
         """Emit the event of a topic that was deleted."""
         self._tell(TOPIC_DELETED, topic)
 
-    def on_partitions_added(self, topic: Topic, first_new: int) -> None:
+    def on_partitions_added(self, topic: TopicImage, first_new: int) -> None:
         """Do nothing: there is no event for new partitions."""
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
         """Do nothing: there is no event for changed settings."""
 
-    def _tell(self, kind: EventKind, topic: Topic) -> None:
+    def _tell(self, kind: EventKind, topic: TopicImage) -> None:
         if self._events.is_on:
             self._events.tell(kind, {"topic": topic.name, "partitions_count": len(topic.partitions)})

@@ -21,7 +21,7 @@ from barnabas.broker.metadata.image.image import NO_LEADER
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.broker.metadata.catalogue import Catalogue, Topic
+    from barnabas.broker.metadata.catalogue import Catalogue, TopicImage
     from barnabas.broker.metadata.cluster.topology import ClusterTopology
 
 
@@ -100,12 +100,12 @@ class NodeView:
         """Return the replicas on nodes that are not running."""
         return []
 
-    def led(self, topic: Topic) -> Sequence[int]:
+    def led(self, topic: TopicImage) -> Sequence[int]:
         """Return the numbers of the topic's partitions that this node leads."""
         numbers = range(len(topic.partitions))
         return [number for number in numbers if self.leads(topic.name, number)] if self._others else numbers
 
-    def hosted(self, topic: Topic) -> Sequence[int]:
+    def hosted(self, topic: TopicImage) -> Sequence[int]:
         """Return the numbers of the topic's partitions that this node has a replica of."""
         return self.led(topic)
 

@@ -17,7 +17,7 @@ from barnabas.broker.metadata.image.image import NO_LEADER
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.broker.metadata.catalogue import Catalogue, Topic
+    from barnabas.broker.metadata.catalogue import Catalogue, TopicImage
     from barnabas.broker.metadata.cluster.topology import ClusterTopology
 
 Ports = Mapping[int, int]
@@ -87,11 +87,11 @@ class PeerNodeView(NodeView):
                 ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{partition} has no replica in sync on this node"
             )
 
-    def led(self, topic: Topic) -> Sequence[int]:
+    def led(self, topic: TopicImage) -> Sequence[int]:
         """Return the numbers of the partitions that this node leads, like `NodeView.led`."""
         return self._nodes.led_by(self.node_id, topic.name)
 
-    def hosted(self, topic: Topic) -> Sequence[int]:
+    def hosted(self, topic: TopicImage) -> Sequence[int]:
         """Return the numbers of the partitions that this node has a replica of, like `NodeView.hosted`."""
         return self._nodes.hosted_by(self.node_id, topic.name)
 
@@ -108,6 +108,6 @@ class AllNodesView(PeerNodeView):
         if not self.leads(topic, partition):
             raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"nobody leads {topic}-{partition}")
 
-    def led(self, topic: Topic) -> Sequence[int]:
+    def led(self, topic: TopicImage) -> Sequence[int]:
         """Return the numbers of the partitions that any node leads, like `NodeView.led`."""
         return [number for number in range(len(topic.partitions)) if self.leads(topic.name, number)]

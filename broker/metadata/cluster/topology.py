@@ -33,7 +33,7 @@ from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
-    from barnabas.broker.metadata.catalogue import Catalogue, Topic
+    from barnabas.broker.metadata.catalogue import Catalogue, TopicImage
     from barnabas.broker.metadata.image.topics import CreatedTopic, NewPartitions
     from barnabas.storage.disk.directory import Directory
 
@@ -207,7 +207,7 @@ class ClusterTopology:
         topic_id = self._catalogue.topics[name].topic_id
         return PlacedTopic(topic_id, name, self._placements[name] if placements is None else placements)
 
-    def _place_again(self, topic: Topic, before: Sequence[Placement]) -> None:
+    def _place_again(self, topic: TopicImage, before: Sequence[Placement]) -> None:
         """Place a topic as in the file, as far as its nodes exist; place partitions anew that are not in the file."""
         running = self.running
         fresh = placement.spread(topic.name, range(len(topic.partitions)), 1, running)
@@ -221,16 +221,16 @@ class ClusterTopology:
                 placements.append(placement.placed(left or replicas, running))
         self._placements[topic.name] = placements
 
-    def on_topic_created(self, topic: Topic) -> None:
+    def on_topic_created(self, topic: TopicImage) -> None:
         """Do nothing: the topic was placed before listeners were notified."""
 
-    def on_partitions_added(self, topic: Topic, first_new: int) -> None:
+    def on_partitions_added(self, topic: TopicImage, first_new: int) -> None:
         """Do nothing: the partitions were placed before listeners were notified."""
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
         """Do nothing: no setting moves a partition."""
 
-    def on_topic_deleted(self, topic: Topic) -> None:
+    def on_topic_deleted(self, topic: TopicImage) -> None:
         """Forget the topic. The file need not be written: a new topic of this name gets another id."""
         self._placements.pop(topic.name, None)
         self._file.forget(topic.topic_id)

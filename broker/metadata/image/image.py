@@ -82,7 +82,7 @@ class Partition:
         self.elected_in = elected_in
 
 
-class Topic:
+class TopicImage:
     """A topic: its id (16 bytes), its partitions in order, and its own settings, as text."""
 
     __slots__ = ("configs", "name", "partitions", "topic_id")
@@ -119,8 +119,8 @@ class Image:
 
     def __init__(self, node_id: int) -> None:
         self.node_id = node_id
-        self.topics: dict[str, Topic] = {}
-        self.topics_by_id: dict[bytes, Topic] = {}
+        self.topics: dict[str, TopicImage] = {}
+        self.topics_by_id: dict[bytes, TopicImage] = {}
         self.folded: dict[str, list[str]] = {}
         """The topics whose names have a `.` or a `_` in them, by the name with `_` alone."""
         self.configs: dict[tuple[int, str], dict[str, str]] = {}
@@ -162,7 +162,7 @@ class Image:
         if record.name in self.topics or record.topic_id in self.topics_by_id:
             raise ReplayError(f"TopicRecord: topic {record.name} (or its id) exists already")
         configs = self.configs.setdefault((TOPIC_RESOURCE, record.name), {})
-        topic = Topic(record.name, record.topic_id, configs)
+        topic = TopicImage(record.name, record.topic_id, configs)
         self.topics[topic.name] = topic
         self.topics_by_id[topic.topic_id] = topic
         if (folded := folded_name(topic.name)) is not None:
@@ -221,14 +221,14 @@ class Image:
         named = directories[0] if directories else b""
         return b"" if is_reserved_directory_id(named) else self._directory_ids.setdefault(named, named)
 
-    def _check_replicas(self, topic: Topic, replicas: list[int] | None, *moving: list[int] | None) -> None:
+    def _check_replicas(self, topic: TopicImage, replicas: list[int] | None, *moving: list[int] | None) -> None:
         if (replicas is not None and replicas != [self.node_id]) or any(moving):
             raise ReplayError(
                 f"topic {topic.name} has replicas {replicas} (moving: {[m for m in moving if m]}): "
                 f"only directories of the single node {self.node_id} can be opened"
             )
 
-    def _find(self, what: str, topic_id: bytes) -> Topic:
+    def _find(self, what: str, topic_id: bytes) -> TopicImage:
         topic = self.topics_by_id.get(topic_id)
         if topic is None:
             raise ReplayError(f"{what}: there is no topic with id {topic_id.hex()}")

@@ -13,7 +13,7 @@ from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.resources.topic_configs import CREATED_PARTITIONS_MAX, validate
 from barnabas.broker.metadata.image.framing import Versioned
 from barnabas.broker.metadata.image.identity import NodeIdentity
-from barnabas.broker.metadata.image.image import NO_LEADER, TOPIC_RESOURCE, Image, Topic, folded_name
+from barnabas.broker.metadata.image.image import NO_LEADER, TOPIC_RESOURCE, Image, TopicImage, folded_name
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import (
     CLUSTER_METADATA_TOPIC,
@@ -328,7 +328,7 @@ def new_topic_id(image: Image, random_bytes: Callable[[int], bytes]) -> bytes:
             return topic_id
 
 
-def additional(wish: NewPartitions, topics: Mapping[str, Topic]) -> int:
+def additional(wish: NewPartitions, topics: Mapping[str, TopicImage]) -> int:
     """Return the number of partitions that the request adds, if it is allowed."""
     topic = topics.get(wish.name)
     return 0 if topic is None else max(0, wish.total - len(topic.partitions))
@@ -363,7 +363,7 @@ def create_partitions(wish: NewPartitions, writer: Writer, factor: int = 1) -> l
     return [writer.partition(topic.topic_id, number) for number in range(have, wish.total)]
 
 
-def delete_topic(topic: Topic) -> list[Versioned]:
+def delete_topic(topic: TopicImage) -> list[Versioned]:
     """Return the record that removes a topic with its partitions and settings."""
     return [Versioned(RemoveTopicRecord(topic_id=topic.topic_id))]
 

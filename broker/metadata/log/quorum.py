@@ -29,7 +29,7 @@ from barnabas.protocol.log_records.control import (
 )
 from barnabas.protocol.primitives import ZERO_UUID, uuid_text
 from barnabas.protocol.records.control import ControlRecordType, parse_control_key
-from barnabas.protocol.records.record import Record
+from barnabas.protocol.records.record import BatchRecord
 from barnabas.storage.disk.directory import Directory
 
 KRAFT_VERSION = 1  # voters by directory id, in the log (KIP-853)
@@ -60,7 +60,7 @@ class Quorum:
         self._leaders_voters: list[int] = []
         self.has_voters = False
 
-    def observe(self, record: Record) -> None:
+    def observe(self, record: BatchRecord) -> None:
         """Read one control record. Its voters are valid until the next record that names voters."""
         kind = parse_control_key(record.key)
         if kind is ControlRecordType.KRAFT_VOTERS:
@@ -94,7 +94,7 @@ class Quorum:
         return [(ControlRecordType.SNAPSHOT_HEADER, codec(SnapshotHeaderRecord, 0).encode(header)), *voters]
 
 
-def _value(record: Record) -> bytes:
+def _value(record: BatchRecord) -> bytes:
     if record.value is None:
         raise DecodeError("a control record of the quorum without a value")
     return record.value

@@ -21,7 +21,7 @@ from barnabas.protocol.log_records.catalogue import (
     EndTransactionRecord,
 )
 from barnabas.protocol.records.batch import iter_batches
-from barnabas.protocol.records.record import Record, iter_records
+from barnabas.protocol.records.record import BatchRecord, iter_records
 
 
 class _Found(NamedTuple):
@@ -103,7 +103,7 @@ class Replaying:
         self.carried.replay(found.record, found.value)
 
 
-def _decode(record: Record, where: str) -> Stored:
+def _decode(record: BatchRecord, where: str) -> Stored:
     if record.key is not None or record.headers:
         raise CatalogueError(f"catalogue: {where}: a record with a key or headers")
     try:

@@ -14,7 +14,7 @@ from copy import copy
 from itertools import islice
 
 from barnabas.broker.metadata.image.framing import Versioned, encode_record
-from barnabas.broker.metadata.image.image import METADATA_VERSION, NO_LEADER, Image, Topic
+from barnabas.broker.metadata.image.image import METADATA_VERSION, NO_LEADER, Image, TopicImage
 from barnabas.broker.metadata.image.topics import Writer
 from barnabas.broker.metadata.log.quorum import Quorum, snapshot_footer
 from barnabas.protocol.log_records.catalogue import (
@@ -91,7 +91,7 @@ def _features(image: Image) -> Iterator[Versioned]:
         yield Versioned(FeatureLevelRecord(name=name, feature_level=image.features[name]))
 
 
-def _topic(topic: Topic, writer: Writer) -> Iterator[Versioned]:
+def _topic(topic: TopicImage, writer: Writer) -> Iterator[Versioned]:
     yield Versioned(TopicRecord(name=topic.name, topic_id=topic.topic_id))
     for number, partition in enumerate(topic.partitions):
         record, version = writer.partition(topic.topic_id, number, partition.directory_id)

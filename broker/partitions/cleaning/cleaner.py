@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from barnabas.broker.partitions.cleaning.backoff import PutOff
 from barnabas.broker.partitions.cleaning.choice import Candidate, filthiest_first
-from barnabas.broker.partitions.cleaning.round import CleanerContext, Discarded, Round
+from barnabas.broker.partitions.cleaning.round import CleanerContext, CleaningRound, Discarded
 from barnabas.broker.partitions.cleaning.stats import Cleaned, CleanerFigures, SetAside
 from barnabas.broker.partitions.cleaning.unopened_logs import Sleeping
 from barnabas.broker.runtime.events.kinds import LOG_CLEANED
@@ -56,7 +56,7 @@ class Cleaner:
 
     def __init__(self, around: CleanerContext) -> None:
         self.figures = CleanerFigures()
-        self.rounds: dict[PartitionKey, Round] = {}
+        self.rounds: dict[PartitionKey, CleaningRound] = {}
         """The cleanings that are in progress. Not to be changed from outside."""
         self._around = around
         self._sleeping = Sleeping(around)
@@ -198,7 +198,7 @@ class Cleaner:
         return future
 
     def _begin(self, key: PartitionKey, cleanable: Cleanable) -> None:
-        cleaning = self.rounds[key] = Round(self._around, key, cleanable)
+        cleaning = self.rounds[key] = CleaningRound(self._around, key, cleanable)
         ending = self._around.upkeep.in_slices(partial(self._outcome, cleaning), _CLEANING)
         if isinstance(ending, Future):
             self._under_way[key] = ending
@@ -206,7 +206,7 @@ class Cleaner:
         else:
             self._ended(key, ending)
 
-    def _outcome(self, cleaning: Round) -> Work[Outcome]:
+    def _outcome(self, cleaning: CleaningRound) -> Work[Outcome]:
         try:
             return (yield from cleaning.work())
         except CancelledError:

@@ -81,7 +81,7 @@ class CleanerContext(NamedTuple):
         return running
 
 
-class Round:
+class CleaningRound:
     """A cleaning that is in progress."""
 
     def __init__(self, around: CleanerContext, key: PartitionKey, cleanable: Cleanable) -> None:

@@ -28,7 +28,7 @@ from barnabas.storage.errors import StorageError
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
-    from barnabas.broker.metadata.image.image import Topic
+    from barnabas.broker.metadata.image.image import TopicImage
     from barnabas.broker.runtime.clock import Clock, Timer
     from barnabas.storage.directories.log_directories import LogDirectories
     from barnabas.storage.directories.log_directory import LogDirectory
@@ -246,15 +246,15 @@ class DiskSpaceWatch:
 
     # --- called by the catalogue -----------------------------------------------------------------------------------
 
-    def on_topic_created(self, topic: Topic) -> None:
+    def on_topic_created(self, topic: TopicImage) -> None:
         """Do nothing: a new topic uses no space yet."""
 
-    def on_topic_deleted(self, topic: Topic) -> None:
+    def on_topic_deleted(self, topic: TopicImage) -> None:
         """Check soon, if space is needed: the topic's files can be removed."""
         if self.full_reasons:
             self._look_soon()
 
-    def on_partitions_added(self, topic: Topic, first_new: int) -> None:
+    def on_partitions_added(self, topic: TopicImage, first_new: int) -> None:
         """Do nothing: new partitions use no space yet."""
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:

@@ -16,7 +16,7 @@ from barnabas.storage.recovery.opening import PIECE_BYTES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from barnabas.broker.metadata.image.image import Topic
+    from barnabas.broker.metadata.image.image import TopicImage
     from barnabas.broker.partitions.purgatory import PartitionKey
     from barnabas.storage.config import LogConfig
     from barnabas.storage.directories.log_directories import LogDirectories
@@ -33,7 +33,7 @@ class PartitionOpening:
     def __init__(
         self,
         directories: LogDirectories,
-        topic: Topic,
+        topic: TopicImage,
         partition: int,
         config: LogConfig,
         now_ms: Callable[[], int],

@@ -13,7 +13,7 @@ from barnabas.client.clock import Deadline
 from barnabas.client.consume.consumer import Consumer
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import EARLIEST, LATEST, READ_COMMITTED, READ_UNCOMMITTED, list_offsets
-from barnabas.protocol.records.record import Record
+from barnabas.protocol.records.record import BatchRecord
 from pyspark_barnabas.commit.ledger import Ledger, LedgerRecord, decode_value
 from pyspark_barnabas.sink.failure import SinkFailed
 
@@ -83,14 +83,14 @@ class LedgerReader:
             )
 
 
-def read_between(client: Client, where: TopicPartition, start: int, end: int, deadline: Deadline) -> list[Record]:
+def read_between(client: Client, where: TopicPartition, start: int, end: int, deadline: Deadline) -> list[BatchRecord]:
     """Return the committed records of a ledger's partition; raise SinkFailed if a transaction there stays open."""
     return list(iter_between(client, where, start, end, deadline))
 
 
 def iter_between(
     client: Client, where: TopicPartition, start: int, end: int, deadline: Deadline | None = None
-) -> Iterator[Record]:
+) -> Iterator[BatchRecord]:
     """Yield the same one by one, for many. Without a deadline, read while records come within the client's timeout."""
     consumer = Consumer(client, isolation=READ_COMMITTED, auto_offset_reset="none", partition_bytes=_PARTITION_BYTES)
     consumer.assign({where: start})

@@ -23,7 +23,7 @@ from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import Buffer
 from barnabas.protocol.records.batch import CREATE_TIME, HEADER_SIZE, BatchHeader
 from barnabas.protocol.records.compression import NONE, decompress_chunks
-from barnabas.protocol.records.record import Record, iter_records
+from barnabas.protocol.records.record import BatchRecord, iter_records
 from pyspark_barnabas.source.decoding.record_layout import Pieces, RecordLayout, find_layout
 from pyspark_barnabas.source.decoding.varints import Array, Unusual
 
@@ -194,7 +194,7 @@ def _text(keys: pa.Array) -> pa.Array:
 
 def _one_by_one(number: int, batch: memoryview, with_headers: bool) -> Iterator[Columns]:
     """Read one batch record by record, the exact way."""
-    records: list[Record] = []
+    records: list[BatchRecord] = []
     size = 0
     for record in iter_records(batch):
         records.append(record)
@@ -206,7 +206,7 @@ def _one_by_one(number: int, batch: memoryview, with_headers: bool) -> Iterator[
         yield _columns_of(number, records, with_headers)
 
 
-def _columns_of(number: int, records: Sequence[Record], with_headers: bool) -> Columns:
+def _columns_of(number: int, records: Sequence[BatchRecord], with_headers: bool) -> Columns:
     if any(abs(record.timestamp) > _TIMESTAMP_MAX for record in records):
         raise DecodeError("the timestamp of a record does not fit into microseconds")
     return Columns(
@@ -219,7 +219,7 @@ def _columns_of(number: int, records: Sequence[Record], with_headers: bool) -> C
     )
 
 
-def _header_rows(record: Record) -> list[dict[str, str | bytes | None]] | None:
+def _header_rows(record: BatchRecord) -> list[dict[str, str | bytes | None]] | None:
     rows: list[dict[str, str | bytes | None]] = [
         {"key": key.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), "value": value}
         for key, value in record.headers

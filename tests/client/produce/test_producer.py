@@ -16,7 +16,7 @@ from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, I
 from barnabas.protocol.messages.metadata import MetadataResponse, MetadataResponseBroker, MetadataResponseTopic
 from barnabas.protocol.messages.produce import BatchIndexAndErrorMessage, ProduceRequest, ProduceResponse
 from barnabas.protocol.records.batch import BatchHeader, parse_header
-from barnabas.protocol.records.record import Record, iter_records
+from barnabas.protocol.records.record import BatchRecord, iter_records
 from barnabas.protocol.registry import ApiKey
 from tests.support.client_clock import StandingClock
 from tests.support.scripted.answers import accepted
@@ -45,7 +45,7 @@ class Broker(ScriptedBroker):
         """(producer id, first sequence number) of every batch."""
         return [(header.producer_id, header.base_sequence) for *_, header, _ in self.batches()]
 
-    def batches(self) -> Iterator[tuple[str, int, BatchHeader, list[Record]]]:
+    def batches(self) -> Iterator[tuple[str, int, BatchHeader, list[BatchRecord]]]:
         """(topic, partition, header, records) of every batch that came."""
         for request in self.of(ProduceRequest):
             for topic in request.topic_data:

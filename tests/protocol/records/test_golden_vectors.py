@@ -6,7 +6,7 @@ from barnabas.protocol.records.batch import compute_crc, encode_batch, parse_hea
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.control import EndTxnMarker, end_txn_marker, read_marker
 from barnabas.protocol.records.crc32c import crc32c, load_extension, load_package, load_plain
-from barnabas.protocol.records.record import Record, iter_records
+from barnabas.protocol.records.record import BatchRecord, iter_records
 
 T = 1700000000000  # ms
 
@@ -62,8 +62,8 @@ def test_the_header_of_the_stored_batch_reads_as_written() -> None:
 
 def test_the_records_of_the_stored_batch_read_as_written() -> None:
     assert list(iter_records(DATA_STORED)) == [
-        Record(100, T, b"k1", b"v1", [("h", b"x")]),
-        Record(101, T + 5, None, None, []),
+        BatchRecord(100, T, b"k1", b"v1", [("h", b"x")]),
+        BatchRecord(101, T + 5, None, None, []),
     ]
 
 

@@ -11,7 +11,7 @@ from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import LOG_APPEND_TIME, BatchHeader, encode_batch, parse_header, verify_crc
 from barnabas.protocol.records.builder import NewRecord, build_batch, rebuild_batch
 from barnabas.protocol.records.compression import COMPRESSION_NAMES
-from barnabas.protocol.records.record import Record, iter_records, iter_records_with_pauses
+from barnabas.protocol.records.record import BatchRecord, iter_records, iter_records_with_pauses
 from tests.support.records.random_records import batches_of_records
 
 CODECS = sorted(COMPRESSION_NAMES)
@@ -25,7 +25,7 @@ def test_what_is_built_reads_back_equal(records: list[NewRecord], compression: i
     assert (header.compression, header.records_count) == (compression, len(records))
     assert header.size_in_bytes == len(batch)
     assert list(iter_records(batch)) == [
-        Record(base_offset + index, record.timestamp, record.key, record.value, list(record.headers))
+        BatchRecord(base_offset + index, record.timestamp, record.key, record.value, list(record.headers))
         for index, record in enumerate(records)
     ]
 
@@ -108,7 +108,7 @@ def test_a_broken_record_is_named(area: str, reason: str) -> None:
 
 def test_the_smallest_record_has_seven_bytes() -> None:
     batch = encode_batch(header_with(), bytes.fromhex("0c000000010100"))
-    assert list(iter_records(batch)) == [Record(0, 0, None, None, [])]
+    assert list(iter_records(batch)) == [BatchRecord(0, 0, None, None, [])]
 
 
 def test_a_negative_count_and_a_cut_batch_are_refused() -> None:

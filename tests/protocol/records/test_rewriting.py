@@ -8,7 +8,7 @@ from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import LOG_APPEND_TIME, BatchHeader, parse_header, verify_crc
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.compression import compress, decompress, new_compressor
-from barnabas.protocol.records.record import Record, iter_records
+from barnabas.protocol.records.record import BatchRecord, iter_records
 from barnabas.protocol.records.rewriting import NO_HORIZON, Rewriting, delete_horizon_of, empty_batch
 from barnabas.protocol.records.rows import ROWS_MAX, row_pieces
 
@@ -168,6 +168,6 @@ def test_a_record_may_be_larger_than_many_chunks() -> None:
     value = bytes(range(256)) * 2_000
     records = [NewRecord(b"k", value, (), 1), NewRecord(b"l", b"w", (), 2)]
     header, batch = rewritten(batch_with(records, compression=1), {0, 1})
-    assert list(iter_records(batch)) == [Record(1_000, 1, b"k", value, []), Record(1_001, 2, b"l", b"w", [])]
+    assert list(iter_records(batch)) == [BatchRecord(1_000, 1, b"k", value, []), BatchRecord(1_001, 2, b"l", b"w", [])]
     with pytest.raises(DecodeError, match="claims"):
         list(row_pieces(batch, header, max_record_bytes=1_000))

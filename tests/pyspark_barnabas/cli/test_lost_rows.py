@@ -2,7 +2,7 @@
 
 import pytest
 
-from pyspark_barnabas.cli.lost import Found, PartitionRows, Rows, describe, missing, producers_of, why_not
+from pyspark_barnabas.cli.lost import Found, LostRows, PartitionRows, describe, missing, producers_of, why_not
 from pyspark_barnabas.commit.identity import RunToken
 from pyspark_barnabas.commit.ledger import Decided, Ledger, SourceOffset
 from pyspark_barnabas.commit.messages import PreparedTransaction
@@ -22,9 +22,9 @@ BATCH = decided(7, 90)
 def partition(*, is_second_aborted: bool = True) -> PartitionRows:
     """3 rows of the first producer, committed, and 2 of the second one."""
     rows = PartitionRows()
-    rows.data((20, 0), Rows(2, MODULUS - 9, 10, 11))
-    rows.data((21, 3), Rows(2, 7, 12, 13))
-    rows.data((20, 0), Rows(1, 3, 14, 14))
+    rows.data((20, 0), LostRows(2, MODULUS - 9, 10, 11))
+    rows.data((21, 3), LostRows(2, 7, 12, 13))
+    rows.data((20, 0), LostRows(1, 3, 14, 14))
     rows.marker(20, is_commit=True)
     rows.marker(21, is_commit=not is_second_aborted)
     return rows
@@ -32,21 +32,21 @@ def partition(*, is_second_aborted: bool = True) -> PartitionRows:
 
 def test_rows_count_by_the_next_marker_of_their_producer() -> None:
     rows = partition()
-    assert rows.visible == Rows(3, MODULUS - 6, 10, 14)
-    assert rows.aborted == Rows(2, 7, 12, 13)
+    assert rows.visible == LostRows(3, MODULUS - 6, 10, 14)
+    assert rows.aborted == LostRows(2, 7, 12, 13)
     assert (rows.aborted_producers, rows.unended) == ({(21, 3)}, {})
     rows.marker(99, is_commit=False)  # another's
-    rows.data((20, 0), Rows(1, 1, 20, 20))
-    assert rows.unended == {(20, 0): Rows(1, 1, 20, 20)}
+    rows.data((20, 0), LostRows(1, 1, 20, 20))
+    assert rows.unended == {(20, 0): LostRows(1, 1, 20, 20)}
 
 
 def test_what_is_missing_begins_with_its_first_row_whichever_marker_comes_first() -> None:
     rows = PartitionRows()
-    rows.data((20, 0), Rows(2, 1, 10, 11))
-    rows.data((21, 3), Rows(2, 7, 12, 13))
+    rows.data((20, 0), LostRows(2, 1, 10, 11))
+    rows.data((21, 3), LostRows(2, 7, 12, 13))
     rows.marker(21, is_commit=False)
     rows.marker(20, is_commit=False)
-    assert rows.aborted == Rows(4, 8, 10, 13)
+    assert rows.aborted == LostRows(4, 8, 10, 13)
 
 
 @pytest.mark.parametrize("is_second_aborted", [True, False])
@@ -64,7 +64,7 @@ def test_what_is_not_the_ledgers_batch_is_refused_with_a_reason() -> None:
     assert "have 5 of its 6 rows: name all topics" in why_not(decided(7, 90, rows=6), found)
     assert "their digest is not the ledger's" in why_not(decided(7, 90, digest=2), found)
     found["orders.valid", 1] = PartitionRows()
-    found["orders.valid", 1].data((21, 3), Rows(1, 1, 5, 5))
+    found["orders.valid", 1].data((21, 3), LostRows(1, 1, 5, 5))
     assert "not ended in every partition" in why_not(BATCH, found)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from pyspark_barnabas.options import OptionError, sink
 from pyspark_barnabas.sink.failure import SinkFailed
-from pyspark_barnabas.spark_sink.task_context import Run, checkpoint_location, refuse_what_is_weaker, run_of
+from pyspark_barnabas.spark_sink.task_context import BatchRun, checkpoint_location, refuse_what_is_weaker, run_of
 
 RUN_ID = "0e87e07f-ba86-4b04-9b17-9ea4d031fc01"
 PROPERTIES = {
@@ -13,7 +13,7 @@ PROPERTIES = {
     "streaming.sql.batchId": "7",
     "__is_continuous_processing": "false",
 }
-RUN = Run("query", RUN_ID, 7, is_stream=True)
+RUN = BatchRun("query", RUN_ID, 7, is_stream=True)
 OPTIONS = {"kafka.bootstrap.servers": "a:1", "topic": "orders"}
 
 

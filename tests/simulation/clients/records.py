@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tests.simulation.world.world import BEGINNING_MS
 
 if TYPE_CHECKING:
-    from barnabas.protocol.records.record import Record
+    from barnabas.protocol.records.record import BatchRecord
     from tests.simulation.history.history import Send
 
 Stored = tuple[bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...], int]
@@ -25,7 +25,7 @@ def stored(send: Send) -> Stored:
     return send.key, send.value, (), timestamp_ms
 
 
-def value_of(record: Record) -> bytes:
+def value_of(record: BatchRecord) -> bytes:
     """By what it is found again."""
     if record.value is not None:
         return bytes(record.value)

@@ -29,7 +29,7 @@ BUGS = (
         "aborts behind what is compacted forgotten",
         "A transaction whose marker lies in a later segment counts as committed.",
         seeds=300,
-    ).at("Round._job", "tuple(aborted)", "()"),
+    ).at("CleaningRound._job", "tuple(aborted)", "()"),
     Bug("open transactions compacted", "What is not decided yet takes the place of what was committed.", seeds=300).at(
         "dirtiness", "watermarks.last_stable_offset", "watermarks.high_watermark"
     ),
@@ -58,7 +58,7 @@ BUGS = (
     Bug(
         "a first dirty offset that runs ahead", "The next round begins behind what nobody has looked at yet.", seeds=300
     ).at(
-        "Round._put_in_place",
+        "CleaningRound._put_in_place",
         "home.checkpoints.note_cleaned(self.key, end_offset)",
         "home.checkpoints.note_cleaned(self.key, log.log_end_offset)",
     ),

@@ -13,7 +13,7 @@ from pyspark.sql.streaming import DataStreamWriter
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.transactions.producer import TransactionalProducer
-from barnabas.protocol.records.record import Record
+from barnabas.protocol.records.record import BatchRecord
 from pipeline.auditing import Audit, AuditConfig
 from pipeline.demo.orders import OrderStream
 from pipeline.jobs.aggregate import AggregateConfig
@@ -111,7 +111,7 @@ def tampered(world: World, path: Path) -> AuditConfig:
         return [*(each[1] for each in batches), *again]
 
     def a_wrong_sum(batches: list[Batch]) -> list[bytes]:
-        def more(records: list[Record]) -> list[Record]:
+        def more(records: list[BatchRecord]) -> list[BatchRecord]:
             value = re.sub(rb'"amount":(\d+)', rb'"amount":1\1', records[0].value or b"")
             return [records[0]._replace(value=value), *records[1:]]
 

@@ -19,7 +19,7 @@ from barnabas.protocol.records.batch import (
 )
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.control import end_txn_marker
-from barnabas.protocol.records.record import Record, iter_records
+from barnabas.protocol.records.record import BatchRecord, iter_records
 from barnabas.storage.config import LogConfig
 from barnabas.storage.log.validate import (
     COUNTED_AT_ONCE_MAX,
@@ -327,4 +327,4 @@ def test_compressed_records_that_number_themselves_oddly_are_numbered_anew() -> 
     batch = encode_batch(header, compression.compress(compression.GZIP, odd))
     assert [record.offset for record in iter_records(batch)] == [0, 5]
     walked = walk(batch, COMPACTED, NOW)
-    assert list(iter_records(walked)) == [Record(0, NOW, b"k", b"a", []), Record(1, NOW, b"k", b"b", [])]
+    assert list(iter_records(walked)) == [BatchRecord(0, NOW, b"k", b"a", []), BatchRecord(1, NOW, b"k", b"b", [])]

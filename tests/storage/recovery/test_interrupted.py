@@ -7,7 +7,7 @@ from barnabas.storage.recovery.interrupted import AT_ONCE_BYTES_MAX, AT_ONCE_MAX
 from barnabas.storage.recovery.listing import Listing
 from barnabas.storage.recovery.missing import check_segments
 from barnabas.storage.recovery.opening import open_at_once
-from barnabas.storage.recovery.report import Report
+from barnabas.storage.recovery.report import RecoveryReport
 from tests.support.files.memory_files import MemoryFiles, PowerCut
 from tests.support.records.batches import batch_of
 
@@ -18,7 +18,7 @@ BEHIND = f"{9:020d}.log"
 
 def finish(files: MemoryFiles) -> list[str]:
     directory = files.directory()
-    open_at_once(Interrupted(directory, LogConfig(), 0, Report()).finish(Listing(directory.names())))
+    open_at_once(Interrupted(directory, LogConfig(), 0, RecoveryReport()).finish(Listing(directory.names())))
     return directory.names()
 
 
@@ -51,7 +51,7 @@ def test_what_is_out_of_use_is_removed_by_a_job_for_a_thread_if_it_takes_long(co
     for name in [*OLD, *deleted]:
         directory.open(name, create=True)
     directory.open(deleted[0]).truncate(size + 1)
-    finishing = Interrupted(directory, LogConfig(), 0, Report()).finish(Listing(directory.names()))
+    finishing = Interrupted(directory, LogConfig(), 0, RecoveryReport()).finish(Listing(directory.names()))
     job = next(finishing)
     assert job is not None
     assert set(deleted) < set(directory.names())

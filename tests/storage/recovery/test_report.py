@@ -1,6 +1,6 @@
 """What an opening says of itself."""
 
-from barnabas.storage.recovery.report import Recovered, Report
+from barnabas.storage.recovery.report import Recovered, RecoveryReport
 
 
 def test_an_opening_without_events_is_not_worth_a_line() -> None:
@@ -9,7 +9,7 @@ def test_an_opening_without_events_is_not_worth_a_line() -> None:
 
 
 def test_a_report_has_each_case_once_in_the_order_of_the_alphabet() -> None:
-    report = Report()
+    report = RecoveryReport()
     report.met("RA")
     report.met("")
     report.met("A")

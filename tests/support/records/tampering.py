@@ -6,7 +6,7 @@ from pathlib import Path
 from barnabas.protocol.records.batch import HEADER_SIZE, BatchHeader, encode_batch, iter_batches
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.control import end_txn_marker, read_marker
-from barnabas.protocol.records.record import Record, iter_records
+from barnabas.protocol.records.record import BatchRecord, iter_records
 
 Batch = tuple[BatchHeader, bytes]
 
@@ -50,7 +50,7 @@ def moved(batch: Batch, base_offset: int) -> bytes:
     return bytes(encode_batch(batch[0]._replace(base_offset=base_offset), batch[1][HEADER_SIZE:]))
 
 
-def changed(batch: Batch, change: Callable[[list[Record]], Sequence[Record]]) -> bytes:
+def changed(batch: Batch, change: Callable[[list[BatchRecord]], Sequence[BatchRecord]]) -> bytes:
     """The same batch with other records."""
     header = batch[0]
     records = [

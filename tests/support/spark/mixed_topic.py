@@ -15,7 +15,7 @@ from barnabas.client.transaction_requests import EXPLICIT, ProducerIdentity
 from barnabas.protocol.files.names import SEGMENT_CHECKSUMS
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.builder import NewRecord, build_batch, rebuild_batch
-from barnabas.protocol.records.record import Record, iter_records
+from barnabas.protocol.records.record import BatchRecord, iter_records
 from tests.support.processes.server import Server
 from tests.support.requests import produce
 
@@ -150,5 +150,5 @@ def _thin_out(log: Path) -> None:
     log.write_bytes(b"".join(kept))
 
 
-def _some(batch: bytes) -> list[Record]:
+def _some(batch: bytes) -> list[BatchRecord]:
     return [record for record in iter_records(batch) if record.offset % 3 != 0]

@@ -26,7 +26,7 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     EndRequest,
     InitRequest,
     TopicPartition,
-    Transaction,
+    TransactionMetadata,
 )
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -174,7 +174,7 @@ class Story:
         start_ms = settings.pop("start", None)
         found: dict[str, Any] = {key: int(value) for key, value in settings.items() if key != "state"}
         partitions = frozenset(map(_partition, names))
-        txn = Transaction(
+        txn = TransactionMetadata(
             **{
                 "transactional_id": _ID,
                 "state": TransactionState(settings.get("state", "Empty")),
@@ -224,7 +224,7 @@ class Story:
             self._lines.append("log: " + ("removed" if record.stored is None else self._shown(record.stored)))
         self._seen_records = len(written)
 
-    def _shown(self, txn: Transaction) -> str:
+    def _shown(self, txn: TransactionMetadata) -> str:
         told = [f"{txn.state.value} {txn.producer_id}/{txn.producer_epoch}"]
         told += sorted(f"{topic}-{partition}" for topic, partition in txn.partitions)
         if txn.previous_producer_id not in (-1, txn.producer_id):

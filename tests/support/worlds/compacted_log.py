@@ -7,7 +7,7 @@ from barnabas.protocol.files.txn_index import AbortedTxn
 from barnabas.protocol.records.batch import BatchHeader, iter_batches, parse_header
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.control import end_txn_marker
-from barnabas.protocol.records.record import Record, iter_records
+from barnabas.protocol.records.record import BatchRecord, iter_records
 from barnabas.storage.cleaner.decisions import LastRecord
 from barnabas.storage.cleaner.job import CleanJob, SourceSegment
 from barnabas.storage.cleaner.results import CleanResult
@@ -210,7 +210,7 @@ class CompactedLog:
             found += [(header, log[at : at + header.size_in_bytes]) for at, header in iter_batches(log)]
         return found
 
-    def records(self) -> list[Record]:
+    def records(self) -> list[BatchRecord]:
         """Every record of data that is sealed."""
         return [record for header, batch in self.batches() if not header.is_control for record in iter_records(batch)]
 

@@ -16,7 +16,7 @@ from barnabas.protocol.files.names import RECOVERY_POINT_CHECKPOINT, first_given
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.control import EndTxnMarker
-from barnabas.protocol.records.record import Record, iter_records
+from barnabas.protocol.records.record import BatchRecord, iter_records
 from barnabas.storage.config import LogConfig
 from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.errors import StorageError
@@ -170,10 +170,12 @@ class LogWorld:
         assert self.directory is not None
         return self.directory
 
-    def records(self, *, committed: bool = False, start: int | None = None, max_bytes: int = 1 << 20) -> list[Record]:
+    def records(
+        self, *, committed: bool = False, start: int | None = None, max_bytes: int = 1 << 20
+    ) -> list[BatchRecord]:
         """Every record a consumer of this isolation level would see, read in pieces."""
         offset = self.log.log_start_offset if start is None else start
-        found: list[Record] = []
+        found: list[BatchRecord] = []
         while True:
             result = self.log.read(offset, max_bytes, committed=committed, force_first_batch=True)
             if not result.size:

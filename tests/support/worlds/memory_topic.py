@@ -9,7 +9,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.batch import BatchHeader, iter_batches, patch_offset_and_epoch
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.control import EndTxnMarker, end_txn_marker
-from barnabas.protocol.records.record import Record, iter_records
+from barnabas.protocol.records.record import BatchRecord, iter_records
 
 
 class MemoryTopic:
@@ -109,7 +109,7 @@ class MemoryTopic:
             chosen += log[position : position + header.size_in_bytes]
         return bytes(chosen)
 
-    def records(self, partition: int) -> list[Record]:
+    def records(self, partition: int) -> list[BatchRecord]:
         """Every record of a partition, in order."""
         return [record for _, batch in self.batches(partition) for record in iter_records(batch)]
 

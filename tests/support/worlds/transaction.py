@@ -24,8 +24,8 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     InitRequest,
     Marker,
     TopicPartition,
-    Transaction,
     TransactionConfig,
+    TransactionMetadata,
     TransactionStored,
 )
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -79,12 +79,12 @@ class TransactionWorld:
         """kill -9, and a start over the same log."""
         self.machine, self.shard = self._load()
 
-    def write(self, txn: Transaction) -> None:
+    def write(self, txn: TransactionMetadata) -> None:
         """A record of somebody else's, as it was found in the log."""
         self.topic.append(PARTITION, [self.machine.encode(TransactionStored(txn.transactional_id, txn))], 0)
         self.crash()
 
-    def transaction(self, transactional_id: str = "x") -> Transaction | None:
+    def transaction(self, transactional_id: str = "x") -> TransactionMetadata | None:
         return self.machine.transaction(transactional_id)
 
     def _now_ms(self) -> int:

@@ -16,7 +16,7 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     InitReply,
     InitRequest,
     TopicPartition,
-    Transaction,
+    TransactionMetadata,
 )
 from barnabas.broker.coordinator.transaction.transactions import TransactionCoordinator
 from barnabas.broker.runtime.clock import Stopwatch
@@ -144,7 +144,7 @@ class TransactionalBroker:
 
     # What can be seen
 
-    def txn(self, transactional_id: str = "tx") -> Transaction:
+    def txn(self, transactional_id: str = "tx") -> TransactionMetadata:
         found = self.coordinator.describe(transactional_id)
         assert found is not None
         return found

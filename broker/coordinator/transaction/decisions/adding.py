@@ -9,7 +9,7 @@ from barnabas.broker.coordinator.runtime.transitions import Say
 from barnabas.broker.coordinator.transaction.decisions.model import (
     AddRequest,
     TopicPartition,
-    Transaction,
+    TransactionMetadata,
     TransactionOutcome,
 )
 from barnabas.broker.coordinator.transaction.decisions.moving import moved, written
@@ -17,7 +17,7 @@ from barnabas.broker.coordinator.transaction.decisions.states import Transaction
 from barnabas.protocol.errors import ErrorCode
 
 
-def add(txn: Transaction | None, request: AddRequest, *, now_ms: int) -> TransactionOutcome:
+def add(txn: TransactionMetadata | None, request: AddRequest, *, now_ms: int) -> TransactionOutcome:
     """Decide whether the partitions become part of the producer's transaction; the reply is an error code."""
     if txn is None:
         return Outcome(reply=ErrorCode.INVALID_PRODUCER_ID_MAPPING)
@@ -42,7 +42,7 @@ def add(txn: Transaction | None, request: AddRequest, *, now_ms: int) -> Transac
 
 
 def verify(
-    txn: Transaction | None, producer_id: int, producer_epoch: int, partitions: Collection[TopicPartition]
+    txn: TransactionMetadata | None, producer_id: int, producer_epoch: int, partitions: Collection[TopicPartition]
 ) -> Mapping[TopicPartition, ErrorCode]:
     """Return for each partition NONE if it is in the producer's transaction, TRANSACTION_ABORTABLE if it is not."""
     error = _verification_error(txn, producer_id, producer_epoch)
@@ -54,7 +54,7 @@ def verify(
     }
 
 
-def _verification_error(txn: Transaction | None, producer_id: int, producer_epoch: int) -> ErrorCode:
+def _verification_error(txn: TransactionMetadata | None, producer_id: int, producer_epoch: int) -> ErrorCode:
     if txn is None:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     error = _holder_error(txn, producer_id, producer_epoch)
@@ -64,7 +64,7 @@ def _verification_error(txn: Transaction | None, producer_id: int, producer_epoc
     return meaning.code if isinstance(meaning, Say) else ErrorCode.NONE
 
 
-def _holder_error(txn: Transaction, producer_id: int, producer_epoch: int) -> ErrorCode:
+def _holder_error(txn: TransactionMetadata, producer_id: int, producer_epoch: int) -> ErrorCode:
     """Return the error of the producer, or NONE. A producer that kept a transaction may end it, not add to it."""
     holder_id, holder_epoch = txn.holder
     if producer_id != holder_id:

@@ -12,8 +12,8 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     NO_PRODUCER_ID,
     NO_TIMEOUT_MS,
     Marker,
-    Transaction,
     TransactionConfig,
+    TransactionMetadata,
     TransactionOutcome,
     TransactionStored,
 )
@@ -21,13 +21,13 @@ from barnabas.broker.coordinator.transaction.decisions.moving import moved, writ
 from barnabas.broker.coordinator.transaction.decisions.states import TABLE, TransactionEvent, TransactionState
 
 
-def marker(txn: Transaction) -> Marker:
+def marker(txn: TransactionMetadata) -> Marker:
     """Return the marker that every partition of a prepared transaction gets."""
     assert txn.state.is_prepared, f"{txn.transactional_id} is {txn.state.value}"
     return Marker(txn.producer_id, txn.producer_epoch, txn.state is TransactionState.PREPARE_COMMIT)
 
 
-def complete(txn: Transaction, *, now_ms: int) -> TransactionOutcome:
+def complete(txn: TransactionMetadata, *, now_ms: int) -> TransactionOutcome:
     """Decide what follows when every partition of a prepared transaction has its marker. The reply is None."""
     producer_id, producer_epoch = txn.successor
     # A kept transaction is ended by another producer than the one that began it: the previous id is the newer one's.
@@ -46,22 +46,22 @@ def complete(txn: Transaction, *, now_ms: int) -> TransactionOutcome:
     return written(completed)
 
 
-def until_timeout_ms(transactions: Iterable[Transaction], now_ms: int, interval_ms: int) -> float:
+def until_timeout_ms(transactions: Iterable[TransactionMetadata], now_ms: int, interval_ms: int) -> float:
     """Return the time in ms, a multiple of the interval, until the first open transaction has timed out."""
     first_ms = min((txn.start_timestamp_ms + txn.timeout_ms for txn in transactions if _may_time_out(txn)), default=inf)
     return inf if first_ms == inf else max(1, (first_ms - now_ms) // interval_ms + 1) * interval_ms
 
 
-def timed_out(txn: Transaction, now_ms: int) -> bool:
+def timed_out(txn: TransactionMetadata, now_ms: int) -> bool:
     """Return whether the transaction is open for longer than its timeout; one of a two-phase commit never times out."""
     return _may_time_out(txn) and txn.start_timestamp_ms + txn.timeout_ms < now_ms
 
 
-def _may_time_out(txn: Transaction) -> bool:
+def _may_time_out(txn: TransactionMetadata) -> bool:
     return txn.state is TransactionState.ONGOING and txn.timeout_ms != NO_TIMEOUT_MS
 
 
-def expired(txn: Transaction, now_ms: int, config: TransactionConfig) -> TransactionOutcome | None:
+def expired(txn: TransactionMetadata, now_ms: int, config: TransactionConfig) -> TransactionOutcome | None:
     """Return the outcome that removes an id unused for the expiration time; None while the id stays."""
     is_idle = isinstance(TABLE[txn.state, TransactionEvent.EXPIRED], Go)
     if not is_idle or txn.last_update_timestamp_ms > now_ms - config.expiration_ms:

@@ -23,7 +23,7 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     NO_PRODUCER_EPOCH,
     EndReply,
     EndRequest,
-    Transaction,
+    TransactionMetadata,
     TransactionOutcome,
     is_exhausted,
 )
@@ -44,7 +44,7 @@ _TV2_EVENTS = {
 
 
 def end(
-    txn: Transaction | None, request: EndRequest, *, now_ms: int, fresh_producer_id: Callable[[], int]
+    txn: TransactionMetadata | None, request: EndRequest, *, now_ms: int, fresh_producer_id: Callable[[], int]
 ) -> TransactionOutcome:
     """Decide an EndTxn.
 
@@ -57,7 +57,7 @@ def end(
     return _end_with_bump(txn, request, now_ms, fresh_producer_id)
 
 
-def _end_in_epoch(txn: Transaction, request: EndRequest, now_ms: int) -> TransactionOutcome:
+def _end_in_epoch(txn: TransactionMetadata, request: EndRequest, now_ms: int) -> TransactionOutcome:
     """Decide under TV1: the epoch stays, and a retry cannot be distinguished from the first request."""
     holder_id, holder_epoch = txn.holder
     if request.producer_id != holder_id:
@@ -76,7 +76,7 @@ def _end_in_epoch(txn: Transaction, request: EndRequest, now_ms: int) -> Transac
 
 
 def _end_with_bump(
-    txn: Transaction, request: EndRequest, now_ms: int, fresh_producer_id: Callable[[], int]
+    txn: TransactionMetadata, request: EndRequest, now_ms: int, fresh_producer_id: Callable[[], int]
 ) -> TransactionOutcome:
     """Decide under TV2: every end raises the epoch, so a retry has the previous epoch."""
     holder_id, holder_epoch = txn.holder
@@ -101,7 +101,7 @@ def _end_with_bump(
 
 
 def abort_for_fencing(
-    txn: Transaction, *, now_ms: int, transaction_version: int, fresh_producer_id: Callable[[], int]
+    txn: TransactionMetadata, *, now_ms: int, transaction_version: int, fresh_producer_id: Callable[[], int]
 ) -> TransactionOutcome:
     """Abort an open transaction that timed out, or whose producer is replaced by another.
 
@@ -121,7 +121,7 @@ def abort_for_fencing(
     return written(fenced)
 
 
-def _bumped(txn: Transaction, now_ms: int, fresh_producer_id: Callable[[], int]) -> dict[str, Any]:
+def _bumped(txn: TransactionMetadata, now_ms: int, fresh_producer_id: Callable[[], int]) -> dict[str, Any]:
     """Return the fields that TV2 changes at the end of a transaction, also if there is none."""
     holder_id, holder_epoch = txn.holder
     changes: dict[str, Any] = {
@@ -140,11 +140,11 @@ def _bumped(txn: Transaction, now_ms: int, fresh_producer_id: Callable[[], int])
     return changes
 
 
-def _next_epoch(txn: Transaction) -> int:
+def _next_epoch(txn: TransactionMetadata) -> int:
     return min(txn.producer_epoch + 1, LAST_PRODUCER_EPOCH)
 
 
-def _ended(txn: Transaction) -> TransactionOutcome:
+def _ended(txn: TransactionMetadata) -> TransactionOutcome:
     return written(txn, EndReply(ErrorCode.NONE, *txn.successor))
 
 

@@ -18,8 +18,8 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     NO_TIMESTAMP,
     InitReply,
     InitRequest,
-    Transaction,
     TransactionConfig,
+    TransactionMetadata,
     TransactionOutcome,
     is_exhausted,
 )
@@ -40,7 +40,7 @@ def refusal(request: InitRequest, *, config: TransactionConfig, transaction_vers
 
 
 def initialise(
-    txn: Transaction | None,
+    txn: TransactionMetadata | None,
     request: InitRequest,
     *,
     now_ms: int,
@@ -74,9 +74,9 @@ def initialise(
     return _begin(txn, request, event, now_ms, fresh_producer_id)
 
 
-def _unborn(request: InitRequest, producer_id: int, now_ms: int) -> Transaction:
+def _unborn(request: InitRequest, producer_id: int, now_ms: int) -> TransactionMetadata:
     """Return the transaction of an id before its first epoch; it is never stored."""
-    return Transaction(
+    return TransactionMetadata(
         transactional_id=request.transactional_id,
         producer_id=producer_id,
         producer_epoch=NO_PRODUCER_EPOCH,
@@ -86,7 +86,7 @@ def _unborn(request: InitRequest, producer_id: int, now_ms: int) -> Transaction:
     )
 
 
-def _may_ask(txn: Transaction, request: InitRequest) -> bool:
+def _may_ask(txn: TransactionMetadata, request: InitRequest) -> bool:
     """Return whether the producer id of the request is one that this transactional id may have."""
     if not request.is_known_producer or txn.producer_epoch == NO_PRODUCER_EPOCH:
         return True
@@ -96,7 +96,11 @@ def _may_ask(txn: Transaction, request: InitRequest) -> bool:
 
 
 def _begin(
-    txn: Transaction, request: InitRequest, event: TransactionEvent, now_ms: int, fresh_producer_id: Callable[[], int]
+    txn: TransactionMetadata,
+    request: InitRequest,
+    event: TransactionEvent,
+    now_ms: int,
+    fresh_producer_id: Callable[[], int],
 ) -> TransactionOutcome:
     """Give the producer the next epoch, or a new id; no transaction is open."""
     stored_epoch = txn.producer_epoch
@@ -122,7 +126,7 @@ def _begin(
 
 
 def _keep(
-    txn: Transaction, request: InitRequest, now_ms: int, fresh_producer_id: Callable[[], int]
+    txn: TransactionMetadata, request: InitRequest, now_ms: int, fresh_producer_id: Callable[[], int]
 ) -> TransactionOutcome:
     """Keep the open transaction: the producer takes it over, with a higher epoch than any before.
 

@@ -14,7 +14,11 @@ from collections.abc import Callable
 
 from barnabas.broker.coordinator.runtime.outcome import TimerKey
 from barnabas.broker.coordinator.transaction.decisions import records
-from barnabas.broker.coordinator.transaction.decisions.model import Transaction, TransactionOutcome, TransactionStored
+from barnabas.broker.coordinator.transaction.decisions.model import (
+    TransactionMetadata,
+    TransactionOutcome,
+    TransactionStored,
+)
 from barnabas.broker.coordinator.transaction.decisions.states import LEGAL_TRANSITIONS, TransactionState
 from barnabas.broker.runtime.log_lines import line, logger
 
@@ -29,12 +33,12 @@ class TransactionMachine:
 
     def __init__(self, transaction_version: Callable[[], int]) -> None:
         """Create an empty machine. `transaction_version` returns the feature level: it sets the version of records."""
-        self.transactions: dict[str, Transaction] = {}
+        self.transactions: dict[str, TransactionMetadata] = {}
         self.oddities_count = 0
         """How many records did not follow from the previous ones."""
         self._transaction_version = transaction_version
 
-    def transaction(self, transactional_id: str) -> Transaction | None:
+    def transaction(self, transactional_id: str) -> TransactionMetadata | None:
         """Return the current transaction, or None for an unused id."""
         return self.transactions.get(transactional_id)
 
@@ -70,7 +74,7 @@ class TransactionMachine:
         """Raise AssertionError: no decision sets a timer. Timeouts and expiration are checked at intervals."""
         raise AssertionError(f"a transaction has no timer {timer.kind}")
 
-    def _notice(self, before: Transaction, after: Transaction | None, record_offset: int) -> None:
+    def _notice(self, before: TransactionMetadata, after: TransactionMetadata | None, record_offset: int) -> None:
         state = TransactionState.DEAD if after is None else after.state
         is_odd = (before.state, state) not in LEGAL_TRANSITIONS
         if after is not None and after.producer_id == before.producer_id:

@@ -1,8 +1,8 @@
 """The values that transactions consist of: stored state, requests and replies.
 
-Plain values with no behaviour beyond reading themselves. A `Transaction` is durable: built by replay, written as a
-record; a decision makes a new one and never changes its input. Nothing here knows the format on disk or on the wire. -1
-stands for "none" wherever Kafka writes it so.
+Plain values with no behaviour beyond reading themselves. A `TransactionMetadata` is durable: built by replay, written
+as a record; a decision makes a new one and never changes its input. Nothing here knows the format on disk or on the
+wire. -1 stands for "none" wherever Kafka writes it so.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class TransactionConfig:
     """add.partitions.to.txn.retry.backoff.max.ms"""
 
 
-class Transaction(NamedTuple):
+class TransactionMetadata(NamedTuple):
     """A transactional id with its producer and the state of its current, or last, transaction.
 
     Invariants: `partitions` is empty unless the state is Ongoing or prepared; the pair of producer id and epoch never
@@ -111,7 +111,7 @@ class TransactionStored(NamedTuple):
     """Record: the transaction's new state; None: the id is removed."""
 
     transactional_id: str
-    stored: Transaction | None
+    stored: TransactionMetadata | None
 
 
 TransactionOutcome = Outcome[TransactionStored, None]

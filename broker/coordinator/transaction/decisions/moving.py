@@ -11,7 +11,7 @@ from barnabas.broker.coordinator.runtime.outcome import Effect, FinishTransactio
 from barnabas.broker.coordinator.runtime.transitions import Go
 from barnabas.broker.coordinator.transaction.decisions.model import (
     TopicPartition,
-    Transaction,
+    TransactionMetadata,
     TransactionOutcome,
     TransactionStored,
 )
@@ -21,7 +21,7 @@ _FINISH: tuple[Effect, ...] = (FinishTransaction(),)
 
 
 def moved(
-    txn: Transaction,
+    txn: TransactionMetadata,
     event: TransactionEvent,
     *,
     now_ms: int,
@@ -35,7 +35,7 @@ def moved(
     partitions: frozenset[TopicPartition] | None = None,
     start_timestamp_ms: int | None = None,
     client_transaction_version: int | None = None,
-) -> Transaction:
+) -> TransactionMetadata:
     """Return the transaction after an event that changes it; None leaves a field unchanged.
 
     As in Kafka every change records the transaction's previous producer id, which nearly always is the current one.
@@ -46,7 +46,7 @@ def moved(
     (transactional_id, old_id, old_epoch, old_timeout, _, _, _, old_next_id, old_next_epoch, old_last_epoch,
      old_partitions, old_start, old_version) = txn
     # fmt: on
-    return Transaction(
+    return TransactionMetadata(
         transactional_id,
         old_id if producer_id is None else producer_id,
         old_epoch if producer_epoch is None else producer_epoch,
@@ -63,7 +63,7 @@ def moved(
     )
 
 
-def written(txn: Transaction, reply: Any = None) -> TransactionOutcome:
+def written(txn: TransactionMetadata, reply: Any = None) -> TransactionOutcome:
     """Return the outcome that stores `txn`, finishes it if it is prepared, and replies `reply`."""
     effects = _FINISH if txn.state.is_prepared else ()
     return Outcome(records=(TransactionStored(txn.transactional_id, txn),), reply=reply, effects=effects)

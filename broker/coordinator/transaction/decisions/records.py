@@ -18,7 +18,7 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     TopicPartition,
-    Transaction,
+    TransactionMetadata,
     TransactionStored,
 )
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
@@ -58,7 +58,7 @@ def _key(transactional_id: str) -> bytes:
     return _KEY_VERSION + nullable_string(transactional_id)
 
 
-def _value_0(txn: Transaction) -> bytes:
+def _value_0(txn: TransactionMetadata) -> bytes:
     value = TransactionLogValue(
         producer_id=txn.producer_id,
         producer_epoch=txn.producer_epoch,
@@ -71,7 +71,7 @@ def _value_0(txn: Transaction) -> bytes:
     return encode_value(value, 0)
 
 
-def _value_1(txn: Transaction) -> bytes:
+def _value_1(txn: TransactionMetadata) -> bytes:
     partitions = txn.partitions
     if not partitions:
         topics = b"\0" if txn.state is TransactionState.EMPTY else b"\1"  # null, or a compact array
@@ -82,7 +82,7 @@ def _value_1(txn: Transaction) -> bytes:
     return _head(1, txn.producer_id, txn.producer_epoch, txn.timeout_ms, txn.state.id) + topics + _tail_1(txn)
 
 
-def _tail_1(txn: Transaction) -> bytes:
+def _tail_1(txn: TransactionMetadata) -> bytes:
     """Return times and tags; most transactions have the same two tags."""
     version, previous_id = txn.client_transaction_version, txn.previous_producer_id
     updated_ms, begun_ms = txn.last_update_timestamp_ms, txn.start_timestamp_ms
@@ -127,14 +127,14 @@ def decode(key: bytes | None, value: bytes | None) -> TransactionStored | None:
     return TransactionStored(transactional_id, None if value is None else _stored(transactional_id, value))
 
 
-def _stored(transactional_id: str, data: bytes) -> Transaction | None:
+def _stored(transactional_id: str, data: bytes) -> TransactionMetadata | None:
     value = decode_value(TransactionLogValue, data)
     state = _STATES.get(value.transaction_status)
     if state is None:
         raise DecodeError(f"{transactional_id!r} has the unknown transaction status {value.transaction_status}")
     if state is TransactionState.DEAD:
         return None
-    return Transaction(
+    return TransactionMetadata(
         transactional_id=transactional_id,
         producer_id=value.producer_id,
         producer_epoch=value.producer_epoch,

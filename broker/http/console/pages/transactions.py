@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncio import Future
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.coordinator.transaction.decisions.model import InitRequest, Transaction
+from barnabas.broker.coordinator.transaction.decisions.model import InitRequest, TransactionMetadata
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.broker.http.console import words
 from barnabas.broker.http.console.console_context import ConsoleContext
@@ -52,7 +52,7 @@ async def _list(observed: ConsoleContext, asked: RequestParams) -> Facts:
     }
 
 
-def _row(services: Services, txn: Transaction, now_ms: int) -> Facts:
+def _row(services: Services, txn: TransactionMetadata, now_ms: int) -> Facts:
     is_open = txn.state.is_open
     holds = list(looking.holds(services, txn, _HOLDS_IN_A_ROW)) if is_open else []
     return _standing(txn, now_ms) | {
@@ -63,7 +63,7 @@ def _row(services: Services, txn: Transaction, now_ms: int) -> Facts:
     }
 
 
-def _standing(txn: Transaction, now_ms: int) -> Facts:
+def _standing(txn: TransactionMetadata, now_ms: int) -> Facts:
     left_ms = looking.until_timeout_ms(txn, now_ms)
     return {
         "txn": txn,
@@ -75,7 +75,7 @@ def _standing(txn: Transaction, now_ms: int) -> Facts:
     }
 
 
-def _kind(txn: Transaction) -> str:
+def _kind(txn: TransactionMetadata) -> str:
     if txn.state.is_prepared:
         return "prepared"
     match txn.state:
@@ -115,7 +115,7 @@ async def _one(observed: ConsoleContext, asked: RequestParams) -> Facts:
     }
 
 
-def _what_abort_does(txn: Transaction, holds: list[HeldPartition], groups: list[str]) -> list[str]:
+def _what_abort_does(txn: TransactionMetadata, holds: list[HeldPartition], groups: list[str]) -> list[str]:
     """Describe the effects of an abort in sentences, before the button is pressed; empty if nothing can be aborted."""
     if txn.state is not TransactionState.ONGOING:
         return []

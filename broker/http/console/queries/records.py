@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from barnabas.logfiles.decoders import decoder_for
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import BatchHeader, iter_batches
-from barnabas.protocol.records.record import Record, iter_records_with_pauses
+from barnabas.protocol.records.record import BatchRecord, iter_records_with_pauses
 from barnabas.storage.log.strip import kind_of
 from barnabas.storage.steps import Steps
 
@@ -33,7 +33,7 @@ _MARKER = "marker"
 class Seen(NamedTuple):
     """A record to show. kind: its outcome, such as aborted. Key and value are truncated; their sizes are complete."""
 
-    record: Record
+    record: BatchRecord
     kind: str
     key_size: int
     value_size: int
@@ -100,7 +100,7 @@ def search(
     return RecordsPage(records, None, looked_at, is_full=False, damage=None)
 
 
-def _records(batch: bytes) -> Iterator[Record | None]:
+def _records(batch: bytes) -> Iterator[BatchRecord | None]:
     return iter_records_with_pauses(batch)
 
 
@@ -113,7 +113,7 @@ def _kind(log: PartitionLog, header: BatchHeader) -> Steps[str]:
     return kind_of(header, log.producers, aborted)
 
 
-def _seen(topic: str, record: Record, header: BatchHeader, kind: str) -> Seen:
+def _seen(topic: str, record: BatchRecord, header: BatchHeader, kind: str) -> Seen:
     cut = record._replace(key=_cut(record.key), value=_cut(record.value))
     return Seen(cut, kind, len(record.key or b""), len(record.value or b""), _decoded(topic, record, header), header)
 
@@ -122,7 +122,7 @@ def _cut(data: bytes | None) -> bytes | None:
     return data if data is None or len(data) <= VALUE_BYTES_MAX else data[:VALUE_BYTES_MAX]
 
 
-def _decoded(topic: str, record: Record, header: BatchHeader) -> str | None:
+def _decoded(topic: str, record: BatchRecord, header: BatchHeader) -> str | None:
     decode = decoder_for(topic, header)
     if decode is None:
         return None
@@ -133,7 +133,7 @@ def _decoded(topic: str, record: Record, header: BatchHeader) -> str | None:
     return json.dumps(found, ensure_ascii=False)
 
 
-def _has(seen: Seen, record: Record, needle: str, wanted: bytes) -> bool:
+def _has(seen: Seen, record: BatchRecord, needle: str, wanted: bytes) -> bool:
     if seen.decoded is not None and needle in seen.decoded:
         return True
     if wanted in (record.key or b"") or wanted in (record.value or b""):

@@ -23,7 +23,7 @@ from barnabas.protocol.records.record import iter_records
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
-    from barnabas.broker.coordinator.transaction.decisions.model import Transaction
+    from barnabas.broker.coordinator.transaction.decisions.model import TransactionMetadata
     from barnabas.broker.services import Services
     from barnabas.storage.log.log import PartitionLog
 
@@ -61,12 +61,12 @@ class TransactionChange(NamedTuple):
 
     offset: int
     timestamp_ms: int
-    txn: Transaction | None
+    txn: TransactionMetadata | None
 
 
-def every_id(services: Services) -> Steps[list[Transaction]]:
+def every_id(services: Services) -> Steps[list[TransactionMetadata]]:
     """Return, in steps, all loaded transactional ids: open ones first, each by the last change."""
-    found: list[Transaction] = []
+    found: list[TransactionMetadata] = []
     for txn in loaded_transactions(services):
         found.append(txn)
         if len(found) % _IDS_IN_A_STEP == 0:
@@ -75,7 +75,7 @@ def every_id(services: Services) -> Steps[list[Transaction]]:
     return found
 
 
-def find(services: Services, transactional_id: str) -> Transaction | None:
+def find(services: Services, transactional_id: str) -> TransactionMetadata | None:
     """Return the present transaction of an id, if its partition is loaded."""
     topic = services.catalogue.topics.get(TRANSACTION_STATE_TOPIC)
     if topic is None:
@@ -88,14 +88,14 @@ def find(services: Services, transactional_id: str) -> Transaction | None:
     return None
 
 
-def until_timeout_ms(txn: Transaction, now_ms: int) -> int | None:
+def until_timeout_ms(txn: TransactionMetadata, now_ms: int) -> int | None:
     """Return the time until it is aborted; None unless it is open and undecided."""
     if txn.state is not TransactionState.ONGOING:
         return None
     return txn.start_timestamp_ms + txn.timeout_ms - now_ms
 
 
-def holds(services: Services, txn: Transaction, partitions_max: int) -> Iterator[HeldPartition]:
+def holds(services: Services, txn: TransactionMetadata, partitions_max: int) -> Iterator[HeldPartition]:
     """Yield where the transaction may hold readers back: its partitions with open logs, without __consumer_offsets."""
     places = sorted(place for place in txn.partitions if place[0] != CONSUMER_OFFSETS_TOPIC)
     for topic, partition in places[:partitions_max]:
@@ -103,7 +103,7 @@ def holds(services: Services, txn: Transaction, partitions_max: int) -> Iterator
             yield _hold(services, services.partitions.get(topic, partition), txn)
 
 
-def _hold(services: Services, log: PartitionLog, txn: Transaction) -> HeldPartition:
+def _hold(services: Services, log: PartitionLog, txn: TransactionMetadata) -> HeldPartition:
     held_back_by = list(log.producers.unstable.items())
     first = next((offset for offset, producer_id in held_back_by if producer_id == txn.producer_id), None)
     is_first = bool(held_back_by) and held_back_by[0][1] == txn.producer_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from barnabas.broker.coordinator.transaction.decisions.model import Transaction
+from barnabas.broker.coordinator.transaction.decisions.model import TransactionMetadata
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.broker.http.console import words
 from barnabas.broker.http.console.queries.transactions import TransactionChange
@@ -85,7 +85,7 @@ def _with_ends(changes: Sequence[TransactionChange], end_ms: int) -> Iterator[tu
     return zip(changes, [*ends, end_ms], strict=True)
 
 
-def _kind(txn: Transaction | None) -> str:
+def _kind(txn: TransactionMetadata | None) -> str:
     if txn is None:
         return "gone"
     return _SPAN_KINDS.get(txn.state) or _MARK_KINDS.get(txn.state) or "empty"
@@ -98,18 +98,18 @@ def _event(before: TransactionChange | None, change: TransactionChange) -> Timel
     return TimelineEvent(change.offset, change.timestamp_ms, kind, _sentence(was, txn), producer)
 
 
-def _fences(before: Transaction | None, txn: Transaction | None) -> bool:
+def _fences(before: TransactionMetadata | None, txn: TransactionMetadata | None) -> bool:
     return before is not None and txn is not None and txn.state is TransactionState.EMPTY
 
 
-def _is_timeout(before: Transaction | None, txn: Transaction | None) -> bool:
+def _is_timeout(before: TransactionMetadata | None, txn: TransactionMetadata | None) -> bool:
     if before is None or txn is None or txn.state is not TransactionState.PREPARE_ABORT:
         return False
     lasted_ms = txn.last_update_timestamp_ms - txn.start_timestamp_ms
     return before.state is TransactionState.ONGOING and lasted_ms >= txn.timeout_ms
 
 
-def _sentence(before: Transaction | None, txn: Transaction | None) -> str:
+def _sentence(before: TransactionMetadata | None, txn: TransactionMetadata | None) -> str:
     """Describe a change, as far as its record and the one before it show."""
     if txn is None:
         return "The id expired: it was not used for transactional.id.expiration.ms."
@@ -132,7 +132,7 @@ def _sentence(before: Transaction | None, txn: Transaction | None) -> str:
     return str(txn.state.value)
 
 
-def _initialised(before: Transaction | None, txn: Transaction) -> str:
+def _initialised(before: TransactionMetadata | None, txn: TransactionMetadata) -> str:
     if before is None:
         return f"A producer began (InitProducerId): it is {txn.producer_id}, epoch {txn.producer_epoch}."
     return (
@@ -141,7 +141,7 @@ def _initialised(before: Transaction | None, txn: Transaction) -> str:
     )
 
 
-def _why_aborted(before: Transaction | None, txn: Transaction) -> str:
+def _why_aborted(before: TransactionMetadata | None, txn: TransactionMetadata) -> str:
     if _is_timeout(before, txn):
         return f"The abort was decided: its timeout of {words.duration(txn.timeout_ms)} was over."
     return "The abort was decided."

@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.cli.doctor.finding import Level
-from barnabas.broker.cli.handover.check import Report, check
-from barnabas.broker.coordinator.transaction.decisions.model import NO_TIMEOUT_MS, Transaction, TransactionStored
+from barnabas.broker.cli.handover.check import HandoverReport, check
+from barnabas.broker.coordinator.transaction.decisions.model import (
+    NO_TIMEOUT_MS,
+    TransactionMetadata,
+    TransactionStored,
+)
 from barnabas.broker.coordinator.transaction.decisions.records import encode
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.broker.metadata.catalogue import Catalogue
@@ -48,7 +52,7 @@ class Left:
             (self.path / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":1}')
         return self
 
-    def checked(self, release: str = "4.4", *others: Path) -> Report:
+    def checked(self, release: str = "4.4", *others: Path) -> HandoverReport:
         before = snapshot(self.path)
         report = check([str(self.path), *map(str, others)], str(self.path), release)
         assert snapshot(self.path) == before
@@ -62,7 +66,7 @@ class Left:
         return found.says
 
 
-def said(report: Report, of: str) -> list[str]:
+def said(report: HandoverReport, of: str) -> list[str]:
     return [each.says for each in report.findings if each.check == of]
 
 
@@ -229,8 +233,8 @@ def test_what_only_several_nodes_know_is_told(left: Left) -> None:
 
 
 def test_transactions_that_are_not_ended_are_told_with_what_becomes_of_them(left: Left) -> None:
-    def txn(name: str, state: TransactionState, timeout_ms: int = 60_000) -> Transaction:
-        return Transaction(name, 7, 1, timeout_ms, state, last_update_timestamp_ms=1)
+    def txn(name: str, state: TransactionState, timeout_ms: int = 60_000) -> TransactionMetadata:
+        return TransactionMetadata(name, 7, 1, timeout_ms, state, last_update_timestamp_ms=1)
 
     ongoing = TransactionState.ONGOING
     states = [

@@ -15,7 +15,7 @@ from barnabas.broker.coordinator.group.decisions.machine import GroupMachine
 from barnabas.broker.coordinator.group.decisions.records import encode
 from barnabas.broker.coordinator.runtime.loading import Loader
 from barnabas.broker.coordinator.transaction.decisions.machine import TransactionMachine
-from barnabas.broker.coordinator.transaction.decisions.model import Transaction, TransactionStored
+from barnabas.broker.coordinator.transaction.decisions.model import TransactionMetadata, TransactionStored
 from barnabas.broker.coordinator.transaction.decisions.records import encode as encode_transaction
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.protocol.records.batch import iter_batches
@@ -112,7 +112,7 @@ def test_a_log_whose_end_was_cleaned_away_is_loaded_to_its_end(batches: list[byt
 
 def test_transactions_load_to_the_same_from_a_log_with_gaps_and_empty_batches() -> None:
     def state(name: str, epoch: int) -> NewRecord:
-        txn = Transaction(
+        txn = TransactionMetadata(
             transactional_id=name,
             producer_id=4000,
             producer_epoch=epoch,

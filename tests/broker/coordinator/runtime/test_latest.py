@@ -8,7 +8,7 @@ from barnabas.broker.coordinator.runtime import loading
 from barnabas.broker.coordinator.runtime.latest import Latest, keep_latest
 from barnabas.broker.coordinator.runtime.loading import Loader
 from barnabas.broker.coordinator.transaction.decisions.machine import TransactionMachine
-from barnabas.broker.coordinator.transaction.decisions.model import Transaction, TransactionStored
+from barnabas.broker.coordinator.transaction.decisions.model import TransactionMetadata, TransactionStored
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import iter_batches, patch_offset_and_epoch
@@ -17,7 +17,7 @@ from barnabas.protocol.records.control import end_txn_marker
 from barnabas.protocol.records.record import iter_records
 from tests.support.worlds.memory_topic import MemoryTopic
 
-_EMPTY = Transaction(
+_EMPTY = TransactionMetadata(
     transactional_id="x",
     producer_id=4000,
     producer_epoch=3,
@@ -105,7 +105,7 @@ def _loaded(*records: tuple[bytes, bytes | None]) -> tuple[TransactionMachine, i
     return machine, steps
 
 
-def _record(txn: Transaction | None, transactional_id: str = "x") -> tuple[bytes, bytes | None]:
+def _record(txn: TransactionMetadata | None, transactional_id: str = "x") -> tuple[bytes, bytes | None]:
     return TransactionMachine(lambda: 2).encode(TransactionStored(transactional_id, txn))
 
 

@@ -21,8 +21,8 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     EndRequest,
     InitReply,
     InitRequest,
-    Transaction,
     TransactionConfig,
+    TransactionMetadata,
 )
 from barnabas.broker.coordinator.transaction.decisions.states import LEGAL_TRANSITIONS, TransactionState
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -44,7 +44,7 @@ class _Life:
         self.seen_records = 0
         if first_epoch >= 0:
             world.write(
-                Transaction(
+                TransactionMetadata(
                     transactional_id="x",
                     producer_id=1,
                     producer_epoch=first_epoch,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.coordinator.transaction.decisions.model import Transaction
+from barnabas.broker.coordinator.transaction.decisions.model import TransactionMetadata
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.broker.http.console.queries.transactions import TransactionChange
 from barnabas.broker.http.console.svg.timeline import WIDTH, timeline
@@ -110,7 +110,7 @@ async def test_what_is_not_there_and_what_is_not_understood_is_one_sentence(cons
 
 
 def test_a_timeline_is_drawn_in_time() -> None:
-    txn = Transaction("t", 7, 0, 60_000, TransactionState.EMPTY, 0)
+    txn = TransactionMetadata("t", 7, 0, 60_000, TransactionState.EMPTY, 0)
     begun = txn._replace(state=TransactionState.ONGOING, start_timestamp_ms=100, partitions=frozenset([("a", 0)]))
     prepared = begun._replace(state=TransactionState.PREPARE_COMMIT, last_update_timestamp_ms=300)
     done = prepared._replace(state=TransactionState.COMPLETE_COMMIT)

@@ -7,7 +7,7 @@ import pytest
 
 from barnabas.broker.config.resources.log_configs import log_config
 from barnabas.broker.coordinator.transaction.producer_ids import ProducerIds
-from barnabas.broker.metadata.catalogue import Alteration, CatalogueError, NewPartitions, NewTopic, Topic
+from barnabas.broker.metadata.catalogue import Alteration, CatalogueError, NewPartitions, NewTopic, TopicImage
 from barnabas.broker.metadata.image.framing import Versioned
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.log_records.catalogue import FeatureLevelRecord
@@ -26,13 +26,13 @@ class Heard:
     def __init__(self) -> None:
         self.events: list[tuple[object, ...]] = []
 
-    def on_topic_created(self, topic: Topic) -> None:
+    def on_topic_created(self, topic: TopicImage) -> None:
         self.events.append(("created", topic.name, len(topic.partitions)))
 
-    def on_topic_deleted(self, topic: Topic) -> None:
+    def on_topic_deleted(self, topic: TopicImage) -> None:
         self.events.append(("deleted", topic.name, len(topic.partitions)))
 
-    def on_partitions_added(self, topic: Topic, first_new: int) -> None:
+    def on_partitions_added(self, topic: TopicImage, first_new: int) -> None:
         self.events.append(("added", topic.name, first_new))
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:

@@ -5,10 +5,10 @@ import logging
 import pytest
 
 from barnabas.broker.coordinator.transaction.decisions.machine import TransactionMachine
-from barnabas.broker.coordinator.transaction.decisions.model import Transaction, TransactionStored
+from barnabas.broker.coordinator.transaction.decisions.model import TransactionMetadata, TransactionStored
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 
-_COMMITTING = Transaction(
+_COMMITTING = TransactionMetadata(
     transactional_id="x",
     producer_id=4000,
     producer_epoch=3,
@@ -20,7 +20,7 @@ _COMMITTING = Transaction(
 )
 
 
-def _loaded(*states: Transaction | None) -> TransactionMachine:
+def _loaded(*states: TransactionMetadata | None) -> TransactionMachine:
     machine = TransactionMachine(lambda: 2)
     for offset, stored in enumerate(states):
         machine.replay(TransactionStored("x", stored), offset)
@@ -59,7 +59,9 @@ def test_a_tombstone_removes_the_id() -> None:
     ],
     ids=["decided anew", "reopened", "an older epoch", "removed"],
 )
-def test_what_does_not_follow_is_told_and_taken(after: Transaction | None, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_does_not_follow_is_told_and_taken(
+    after: TransactionMetadata | None, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.WARNING):
         machine = _loaded(_COMMITTING, after)
     assert machine.oddities_count == 1

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.coordinator.runtime.placement import partition_for
-from barnabas.broker.coordinator.transaction.decisions.model import Transaction, TransactionStored
+from barnabas.broker.coordinator.transaction.decisions.model import TransactionMetadata, TransactionStored
 from barnabas.broker.coordinator.transaction.decisions.records import decode, encode
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.protocol.errors import DecodeError, EncodeError
@@ -23,10 +23,10 @@ _NAMES = st.text(max_size=20)
 
 
 @st.composite
-def _stored(draw: st.DrawFn) -> Transaction:
+def _stored(draw: st.DrawFn) -> TransactionMetadata:
     state = draw(st.sampled_from(_DURABLE))
     partitions = st.frozensets(st.tuples(_NAMES, st.integers(0, 2**31 - 1)), max_size=6)
-    return Transaction(
+    return TransactionMetadata(
         transactional_id=draw(_NAMES),
         producer_id=draw(_INT64),
         producer_epoch=draw(_INT16),
@@ -43,24 +43,24 @@ def _stored(draw: st.DrawFn) -> Transaction:
 
 
 @given(_stored(), st.integers(1, 2))
-def test_a_record_comes_back_as_it_was(txn: Transaction, transaction_version: int) -> None:
+def test_a_record_comes_back_as_it_was(txn: TransactionMetadata, transaction_version: int) -> None:
     record = TransactionStored(txn.transactional_id, txn)
     assert decode(*encode(record, transaction_version)) == record
 
 
 @given(_stored())
-def test_version_0_keeps_all_but_what_came_later(txn: Transaction) -> None:
+def test_version_0_keeps_all_but_what_came_later(txn: TransactionMetadata) -> None:
     record = decode(*encode(TransactionStored(txn.transactional_id, txn), 0))
     assert record is not None
     assert record.stored is not None
     later = ("previous_producer_id", "next_producer_id", "next_producer_epoch")
     assert all(getattr(record.stored, name) == -1 for name in later)
-    for name in set(Transaction._fields) - {*later, "client_transaction_version"}:
+    for name in set(TransactionMetadata._fields) - {*later, "client_transaction_version"}:
         assert getattr(record.stored, name) == getattr(txn, name)
 
 
 @given(_stored())
-def test_version_1_is_what_its_schema_makes_of_it(txn: Transaction) -> None:
+def test_version_1_is_what_its_schema_makes_of_it(txn: TransactionMetadata) -> None:
     by_topic: dict[str, list[int]] = {}
     for topic, partition in sorted(txn.partitions):
         by_topic.setdefault(topic, []).append(partition)
@@ -119,7 +119,7 @@ def _meant(state: TransactionState, epoch: int = 1, **fields: object) -> Transac
     values = {"producer_id": 7, "timeout_ms": 60_000, **started, **fields}
     return TransactionStored(
         "t",
-        Transaction(
+        TransactionMetadata(
             transactional_id="t",
             producer_epoch=epoch,
             state=state,
