@@ -39,7 +39,7 @@ class NoDataDirectory(ValueError):
     """A path is neither a data directory nor a partition's directory. The message is a sentence for the user."""
 
 
-class Segment(NamedTuple):
+class ListedSegment(NamedTuple):
     """A `.log` file: its base offset, and its size in bytes when the directory was listed."""
 
     base_offset: int
@@ -59,7 +59,7 @@ class PartitionFiles(NamedTuple):
     topic: str
     partition: int
     directory: str
-    segments: tuple[Segment, ...]
+    segments: tuple[ListedSegment, ...]
     log_start_offset: int = 0
     cleaned_to: int | None = None
     snapshots: tuple[int, ...] = ()
@@ -200,11 +200,11 @@ def _read_partition(topic: str, partition: int, directory: str, known: _Checkpoi
     )
 
 
-def live_files(sizes: Mapping[str, int]) -> tuple[tuple[Segment, ...], tuple[int, ...]]:
+def live_files(sizes: Mapping[str, int]) -> tuple[tuple[ListedSegment, ...], tuple[int, ...]]:
     """Return the live segments and the snapshots, by offset, among the files of a partition; sizes by name."""
     files = [(file, size) for name, size in sizes.items() if (file := parse_segment_file(name)) is not None]
     live = sorted((file.base_offset, file.kind.value, size) for file, size in files if file.state is FileState.LIVE)
-    segments = tuple(Segment(offset, size) for offset, kind, size in live if kind == FileKind.LOG.value)
+    segments = tuple(ListedSegment(offset, size) for offset, kind, size in live if kind == FileKind.LOG.value)
     return segments, tuple(offset for offset, kind, _ in live if kind == FileKind.PRODUCER_SNAPSHOT.value)
 
 

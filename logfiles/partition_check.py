@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from barnabas.logfiles.data_directory import PartitionFiles
 from barnabas.logfiles.findings import Finding
 from barnabas.logfiles.reading import DISK, Reading
-from barnabas.logfiles.segment_check import Tally, check_beside, check_segment
+from barnabas.logfiles.segment_check import CheckTally, check_beside, check_segment
 
 
 def _nobody() -> None:
@@ -18,11 +18,11 @@ def check_partition(
     files: PartitionFiles,
     *,
     reading: Reading = DISK,
-    tally: Tally | None = None,
+    tally: CheckTally | None = None,
     segment_done: Callable[[], None] = _nobody,
 ) -> Iterator[Finding]:
     """Yield the findings of a partition. A segment that disappears meanwhile was deleted by its broker: no finding."""
-    tally = tally or Tally()
+    tally = tally or CheckTally()
     tally.partitions += 1
     if not files.segments:
         yield from check_beside(files, 0, reading=reading)

@@ -45,7 +45,7 @@ Decoded = TypeVar("Decoded")
 _LEFT_BY_A_KILL = (Damage.TORN, Damage.ZEROS)
 
 
-class Tally:
+class CheckTally:
     """How much was read. `batches` counts those with a readable header, damaged or not."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ def check_segment(
     *,
     with_records: bool = True,
     reading: Reading = DISK,
-    tally: Tally | None = None,
+    tally: CheckTally | None = None,
 ) -> Iterator[Finding]:
     """Return the findings of a segment, by its number in `files.segments`, in the order of its log, then those beside
     it.
@@ -69,7 +69,7 @@ def check_segment(
     """
     if not files.segments:
         return check_beside(files, number, reading=reading)
-    return _SegmentCheck(files, number, reading, tally or Tally(), with_records=with_records).findings()
+    return _SegmentCheck(files, number, reading, tally or CheckTally(), with_records=with_records).findings()
 
 
 def check_beside(files: PartitionFiles, number: int, *, reading: Reading = DISK) -> Iterator[Finding]:
@@ -98,7 +98,7 @@ class _SegmentCheck:
     """One pass over a segment."""
 
     def __init__(
-        self, files: PartitionFiles, number: int, reading: Reading, tally: Tally, *, with_records: bool
+        self, files: PartitionFiles, number: int, reading: Reading, tally: CheckTally, *, with_records: bool
     ) -> None:
         self._files = files
         self._number = number

@@ -34,7 +34,7 @@ Grants: TypeAlias = Mapping[str, str | Iterable[str]]
 """Users with their permissions, each in the words of `barnabas acls add`: "--operation Read --topic orders"."""
 
 
-class Settings(NamedTuple):
+class BrokerSettings(NamedTuple):
     """Checked settings. topics: name, partitions, config; config: broker keys; data_dir: None for a temporary one."""
 
     topics: tuple[tuple[str, int, dict[str, str]], ...]
@@ -70,7 +70,7 @@ def checked(
     secure: bool = False,
     users: Mapping[str, str] | None = None,
     grants: Grants | None = None,
-) -> Settings:
+) -> BrokerSettings:
     """Check the settings; raise ValueError or TypeError for an invalid one. The broker checks the rest."""
     for key, place in _PLACES.items():
         if key in (config or {}):
@@ -85,7 +85,7 @@ def checked(
         raise ValueError(f"brokers {brokers!r} is not a number from 1 to {BROKERS_MAX}")
     if (users or grants) and not secure:
         raise ValueError(f"{'users' if users else 'grants'}: only a broker with secure=True has users")
-    return Settings(
+    return BrokerSettings(
         topics=tuple(_topics(topics or {})),
         config=texts(config or {}),
         features={name: int(level) for name, level in (features or {}).items()},

@@ -32,7 +32,7 @@ class ConfigError(ValueError):
         self.key = key
 
 
-class Source(IntEnum):
+class ValueSource(IntEnum):
     """The source of a value, with its number in DescribeConfigs."""
 
     TOPIC = 1
@@ -50,7 +50,7 @@ class Synonym(NamedTuple):
 
     name: str
     value: str | None
-    source: Source
+    source: ValueSource
 
 
 # Keys that are alternatives for each other; the first that is set wins. Each name lists the whole chain, as Kafka does.
@@ -142,12 +142,12 @@ class BrokerConfig:
         for followed in self.when_followed:
             followed()
 
-    def layers(self) -> tuple[tuple[Source, Mapping[str, str]], ...]:
+    def layers(self) -> tuple[tuple[ValueSource, Mapping[str, str]], ...]:
         """Return the layers above the defaults, the strongest first."""
         return (
-            (Source.DYNAMIC_BROKER, self.per_broker),
-            (Source.DYNAMIC_DEFAULT_BROKER, self.cluster_wide),
-            (Source.STATIC_BROKER, self.static),
+            (ValueSource.DYNAMIC_BROKER, self.per_broker),
+            (ValueSource.DYNAMIC_DEFAULT_BROKER, self.cluster_wide),
+            (ValueSource.STATIC_BROKER, self.static),
         )
 
     def is_set(self, name: str) -> bool:
@@ -196,7 +196,7 @@ class BrokerConfig:
         for key in chain:
             default = _key(key).default
             if default is not None:
-                found.append(Synonym(key, default, Source.DEFAULT))
+                found.append(Synonym(key, default, ValueSource.DEFAULT))
         return found
 
     # --- values made of more than one key ---

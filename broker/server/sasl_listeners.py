@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from barnabas.broker.api.authentication.sasl_listener import SaslListener
     from barnabas.broker.config.sasl.oauthbearer_settings import SignedTokens
-    from barnabas.broker.config.sasl.sasl_settings import SaslSettings
+    from barnabas.broker.config.sasl.sasl_settings import ListenerSaslSettings
     from barnabas.broker.runtime.clock import Clock
     from barnabas.broker.security.oauth_keys.keeping import KeysOfFile, KeysOfServer
     from barnabas.broker.security.sasl.mechanism import Exchange
@@ -52,7 +52,7 @@ def _door(
 
 def _beginning(
     mechanism: str,
-    settings: SaslSettings,
+    settings: ListenerSaslSettings,
     services: Services,
     random_bytes: Callable[[int], bytes],
     keys: KeysOfFile | KeysOfServer | None,

@@ -16,7 +16,7 @@ from barnabas.broker.config.sasl.listener_settings import ListenerSettings
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.security.tls.endpoint import TlsContext, TlsEndpoint, make, state_of_files
 from barnabas.broker.security.tls.replacing import check_replacement
-from barnabas.broker.security.tls.settings import TlsSettings, read_settings
+from barnabas.broker.security.tls.settings import ListenerTlsSettings, read_settings
 from barnabas.protocol.security.listener_protocols import SASL_SSL
 from barnabas.protocol.security.stores.identity import StoreError
 
@@ -136,7 +136,7 @@ class Tls:
         _log.info(line("TLS stores loaded", listener=name))
 
 
-def _replacement(old: TlsContext, settings: TlsSettings) -> TlsContext:
+def _replacement(old: TlsContext, settings: ListenerTlsSettings) -> TlsContext:
     """Make the stores for other settings or files. Raise StoreError if they are invalid or may not replace the old."""
     made = make(settings)
     check_replacement(settings, made.stores, old.stores)

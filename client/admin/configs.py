@@ -50,7 +50,7 @@ class ConfigSource(IntEnum):
     GROUP = 8
 
 
-class Synonym(NamedTuple):
+class ConfigSynonym(NamedTuple):
     """Another source of a config's value, used if no source before it has one."""
 
     name: str
@@ -66,7 +66,7 @@ class ConfigValue(NamedTuple):
     source: int
     is_read_only: bool
     is_sensitive: bool
-    synonyms: tuple[Synonym, ...] = ()
+    synonyms: tuple[ConfigSynonym, ...] = ()
 
 
 class ConfigOperation(IntEnum):
@@ -156,5 +156,5 @@ def _ask_owner(
 
 
 def _read_config(result: DescribeConfigsResourceResult) -> ConfigValue:
-    synonyms = tuple(Synonym(each.name, each.value, each.source) for each in result.synonyms)
+    synonyms = tuple(ConfigSynonym(each.name, each.value, each.source) for each in result.synonyms)
     return ConfigValue(result.name, result.value, result.config_source, result.read_only, result.is_sensitive, synonyms)

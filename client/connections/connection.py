@@ -17,7 +17,7 @@ from typing import Any
 
 from barnabas.client.addresses import Address
 from barnabas.client.clock import ClientClock, Deadline, SystemClientClock
-from barnabas.client.connections.versions import VersionRange, choose_version
+from barnabas.client.connections.versions import ApiVersionRange, choose_version
 from barnabas.client.errors import AuthenticationFailed, ConnectionFailed, raise_for
 from barnabas.client.network import ClientNetwork, Socket, SystemNetwork
 from barnabas.protocol.codec.schema import Request
@@ -56,7 +56,7 @@ class BrokerConnection:
         self._asked: deque[ApiKey] = deque()
         self._answers: deque[Any] = deque()
         self.is_open = True
-        self.versions: dict[int, VersionRange] = {}
+        self.versions: dict[int, ApiVersionRange] = {}
         self.features: dict[str, int] = {}
         """The finalized levels of features, as in the broker's response when the connection was opened."""
         self._log_in = log_in
@@ -143,7 +143,7 @@ class BrokerConnection:
             raise
         self._session_used_at = deadline.after(lifetime_ms * _SESSION_USED) if lifetime_ms > 0 else None
 
-    def _negotiate(self, deadline: Deadline) -> dict[int, VersionRange]:
+    def _negotiate(self, deadline: Deadline) -> dict[int, ApiVersionRange]:
         request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=SOFTWARE_VERSION)
         version = ApiKey.API_VERSIONS.max_version
         self._put(request, version, deadline)
@@ -155,7 +155,7 @@ class BrokerConnection:
         raise_for(response.error_code, None, f"{self.address}: ApiVersions")
         if response.finalized_features_epoch >= 0:
             self.features = {each.name: each.max_version_level for each in response.finalized_features}
-        return {each.api_key: VersionRange(each.min_version, each.max_version) for each in response.api_keys}
+        return {each.api_key: ApiVersionRange(each.min_version, each.max_version) for each in response.api_keys}
 
     def _put(self, request: Request, version: int, deadline: Deadline, *, answered: bool = True) -> None:
         if not self.is_open:

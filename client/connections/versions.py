@@ -9,7 +9,7 @@ from barnabas.client.errors import UnsupportedByBroker
 from barnabas.protocol.registry import ApiKey
 
 
-class VersionRange(NamedTuple):
+class ApiVersionRange(NamedTuple):
     """The versions that a broker offers of one API, both ends included."""
 
     low: int
@@ -28,7 +28,7 @@ VERSION_CAPS: dict[ApiKey, int] = {
 }
 
 
-def choose_version(api: ApiKey, offered: Mapping[int, VersionRange], highest: int | None = None) -> int:
+def choose_version(api: ApiKey, offered: Mapping[int, ApiVersionRange], highest: int | None = None) -> int:
     """Return the version for a broker that offers `offered`, not above `highest`; UnsupportedByBroker if none fits."""
     theirs = offered.get(api)
     if theirs is None:

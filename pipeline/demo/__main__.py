@@ -24,18 +24,18 @@ from pipeline.demo.notes import Notes
 from pipeline.demo.processes import Supervised, broker_command, environment, kill_workers, port_of
 from pipeline.demo.screen import Screen
 from pipeline.demo.shop import Shop
-from pipeline.demo.watching import Stage, Watcher
+from pipeline.demo.watching import WatchedJob, Watcher
 
 TOPICS = {"orders.raw": 6, "orders.valid": 4, "orders.rejected": 2, "revenue.1m": 2}
 STAGES = (
-    Stage("validate", "orders.raw", TOPICS["orders.raw"], "validate"),
-    Stage("aggregate", "orders.valid", TOPICS["orders.valid"], "aggregate"),
+    WatchedJob("validate", "orders.raw", TOPICS["orders.raw"], "validate"),
+    WatchedJob("aggregate", "orders.valid", TOPICS["orders.valid"], "aggregate"),
 )
 START_TIMEOUT_S = 120.0
 
 
 @dataclass(frozen=True)
-class Settings:
+class DemoSettings:
     """The duration, the load and the kills of a demo."""
 
     seed: int
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         notes.close()
 
 
-def _programs(settings: Settings, notes: Notes) -> dict[Victim, Supervised]:
+def _programs(settings: DemoSettings, notes: Notes) -> dict[Victim, Supervised]:
     directory = settings.directory
 
     def serve() -> list[str]:
@@ -91,7 +91,7 @@ def _address(broker: Supervised) -> str:
     return f"127.0.0.1:{port_of(broker.ready_line)}"
 
 
-def _parse(arguments: Sequence[str] | None) -> Settings:
+def _parse(arguments: Sequence[str] | None) -> DemoSettings:
     parser = argparse.ArgumentParser(
         prog="scripts/demo", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -111,7 +111,7 @@ def _parse(arguments: Sequence[str] | None) -> Settings:
         if directory.exists() and any(directory.iterdir()):
             parser.error(f"{directory} is not empty: name a new directory")
         directory.mkdir(parents=True, exist_ok=True)
-    return Settings(
+    return DemoSettings(
         seed=SystemClientClock().now_ms() % 1_000_000 if given.seed is None else given.seed,
         seconds=seconds if given.seconds is None else given.seconds,
         kills=count if given.kills is None else given.kills,
@@ -121,7 +121,7 @@ def _parse(arguments: Sequence[str] | None) -> Settings:
     )
 
 
-def _story(settings: Settings, programs: dict[Victim, Supervised], notes: Notes, screen: Screen) -> int:
+def _story(settings: DemoSettings, programs: dict[Victim, Supervised], notes: Notes, screen: Screen) -> int:
     bootstrap, driver = _address(programs[Victim.BROKER]), programs[Victim.DRIVER]
     with Client(bootstrap) as client:
         for topic, partitions in TOPICS.items():
@@ -147,7 +147,7 @@ def _story(settings: Settings, programs: dict[Victim, Supervised], notes: Notes,
 
 
 def _let_it_run(
-    settings: Settings,
+    settings: DemoSettings,
     programs: dict[Victim, Supervised],
     shop: Shop,
     watcher: Watcher,
@@ -172,7 +172,7 @@ def _let_it_run(
         notes.clock.sleep(0.1)
 
 
-def _conclude(settings: Settings, bootstrap: str, shop: Shop, screen: Screen) -> int:
+def _conclude(settings: DemoSettings, bootstrap: str, shop: Shop, screen: Screen) -> int:
     """Run the audit, compare it with the shop's tally, and write the report. Return the exit status."""
     from pipeline.demo import report
 

@@ -28,7 +28,7 @@ _PARTS = 4  # the parts in which a transaction's orders are sent
 
 
 @dataclass
-class Tally:
+class ShopTally:
     """The outcomes that the producers got, in orders and in transactions."""
 
     orders: Counter[str] = field(default_factory=Counter)
@@ -46,7 +46,7 @@ class Shop:
     """The producers, which write until the shop is closed."""
 
     def __init__(self, bootstrap: str, topic: str, notes: Notes, *, seed: int, producers: int, rate: float) -> None:
-        self.tally = Tally()
+        self.tally = ShopTally()
         self._bootstrap = bootstrap
         self._topic = topic
         self._notes = notes

@@ -11,13 +11,13 @@ from barnabas.client.client import Client
 from barnabas.client.offsets import LATEST, READ_COMMITTED, committed_offsets, list_offsets
 from barnabas.protocol.errors import KafkaError
 from pipeline.demo.notes import Notes
-from pipeline.demo.shop import Tally
+from pipeline.demo.shop import ShopTally
 
 INTERVAL_S = 0.5
 TIMEOUT_MS = 2000
 
 
-class Stage(NamedTuple):
+class WatchedJob(NamedTuple):
     """A job as the broker sees it: the topic that it reads, and the group for which its offsets are committed."""
 
     name: str
@@ -29,7 +29,7 @@ class Stage(NamedTuple):
 class Watcher:
     """A thread that records the end of each stage's topic, its group's offsets, and open transactions."""
 
-    def __init__(self, bootstrap: str, stages: tuple[Stage, ...], tally: Tally, notes: Notes) -> None:
+    def __init__(self, bootstrap: str, stages: tuple[WatchedJob, ...], tally: ShopTally, notes: Notes) -> None:
         self._bootstrap = bootstrap
         self._stages = stages
         self._tally = tally

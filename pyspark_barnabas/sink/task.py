@@ -32,7 +32,7 @@ from pyspark_barnabas.sink.ledger.access import LedgerAccess
 from pyspark_barnabas.sink.opening import open_run
 from pyspark_barnabas.sink.sentences import explain
 from pyspark_barnabas.sink.settings import SinkSettings, TaskFacts
-from pyspark_barnabas.sink.target.topics import Topics
+from pyspark_barnabas.sink.target.topics import TargetTopics
 from pyspark_barnabas.sink.transaction.own_ids import OwnIds
 from pyspark_barnabas.sink.transaction.task_transaction import TaskTransaction
 
@@ -53,7 +53,7 @@ def write(settings: SinkSettings, task: TaskFacts, batches: Iterator[Any]) -> Me
     try:
         timeout_ms = settings.delivery_timeout_ms
         reach(client, settings.connection, timeout_ms=timeout_ms, option="kafka.delivery.timeout.ms")
-        topics = Topics(client, settings, _named(settings))
+        topics = TargetTopics(client, settings, _named(settings))
         access = LedgerAccess(client, prefix, task.query_id, task.batch_id, timeout_ms, along=_named(settings))
         run, ledger = open_run(client, settings, task, access)
         batch = Batch(
@@ -130,7 +130,7 @@ def _produce(
     )
 
 
-def _encoder(client: Client, settings: SinkSettings, task: TaskFacts, topics: Topics) -> Encoder | PlainEncoder:
+def _encoder(client: Client, settings: SinkSettings, task: TaskFacts, topics: TargetTopics) -> Encoder | PlainEncoder:
     compression = COMPRESSION_IDS[settings.compression]
     if not is_available(compression):
         raise SinkFailed(

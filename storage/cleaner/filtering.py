@@ -15,7 +15,7 @@ from barnabas.protocol.records.rewriting import NO_HORIZON, Rewriting, delete_ho
 from barnabas.protocol.records.rows import Row, row_pieces
 from barnabas.storage.cleaner.decisions import BatchOutcome, BatchRetention, keeps_tombstones, outcome, sets_horizon
 from barnabas.storage.cleaner.offset_map import OffsetMap
-from barnabas.storage.cleaner.results import Tally
+from barnabas.storage.cleaner.results import CleanTally
 
 HELD_BYTES: Final = 1 << 22
 REWRITTEN_BYTES_MAX: Final = 1 << 27
@@ -35,7 +35,7 @@ class BatchFilter:
         now_ms: int,
         delete_retention_ms: int,
         max_record_bytes: int,
-        tally: Tally,
+        tally: CleanTally,
         rewritten_bytes_max: int = REWRITTEN_BYTES_MAX,
     ) -> None:
         self._map = offset_map

@@ -11,8 +11,8 @@ from barnabas.storage.cleaner.aborted import AbortedTransactions
 from barnabas.storage.cleaner.decisions import LastRecord, discards_records, retention, tells_producers_end
 from barnabas.storage.cleaner.filtering import BatchFilter, Filtered
 from barnabas.storage.cleaner.mapping import BATCH_COST_BYTES, STEP_BYTES
-from barnabas.storage.cleaner.reading import SegmentBatchReader, Span
-from barnabas.storage.cleaner.results import Tally
+from barnabas.storage.cleaner.reading import SegmentBatchReader, SegmentSpan
+from barnabas.storage.cleaner.results import CleanTally
 from barnabas.storage.cleaner.transactions import CleanedTransactions, kind_of
 from barnabas.storage.cleaner.writing import CleanedSegment
 from barnabas.storage.config import LogConfig
@@ -33,7 +33,7 @@ class GroupCleaning:
     """Cleans groups in order; a transaction may span several groups."""
 
     def __init__(
-        self, directory: Directory, rules: Rules, batches: BatchFilter, aborted: AbortedTransactions, tally: Tally
+        self, directory: Directory, rules: Rules, batches: BatchFilter, aborted: AbortedTransactions, tally: CleanTally
     ) -> None:
         self._directory = directory
         self._rules = rules
@@ -42,7 +42,7 @@ class GroupCleaning:
         self._tally = tally
         self._transactions = CleanedTransactions()
 
-    def steps(self, spans: Sequence[Span], cleaned: CleanedSegment) -> Generator[int, None, None]:
+    def steps(self, spans: Sequence[SegmentSpan], cleaned: CleanedSegment) -> Generator[int, None, None]:
         """Write the retained records of a group into a new segment. CorruptFile if a segment is damaged.
 
         Pauses with bytes only: this is compiled, and nothing may be thrown into it.
@@ -54,7 +54,7 @@ class GroupCleaning:
                 cleaned.append_aborted(entry)
         self._tally.bytes_written += cleaned.size
 
-    def _clean(self, span: Span, cleaned: CleanedSegment) -> Generator[int, None, None]:
+    def _clean(self, span: SegmentSpan, cleaned: CleanedSegment) -> Generator[int, None, None]:
         reader = SegmentBatchReader(self._directory, span, self._rules.buffer_bytes)
         told, work = cleaned.bytes_written, 0
         tally = self._tally

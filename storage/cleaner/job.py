@@ -21,8 +21,8 @@ from barnabas.storage.cleaner.group import GroupCleaning, Rules
 from barnabas.storage.cleaner.grouping import SegmentSizes, group_segments
 from barnabas.storage.cleaner.mapping import MapBuilding
 from barnabas.storage.cleaner.offset_map import OffsetMap
-from barnabas.storage.cleaner.reading import Span
-from barnabas.storage.cleaner.results import CleanedGroup, CleanResult, Tally
+from barnabas.storage.cleaner.reading import SegmentSpan
+from barnabas.storage.cleaner.results import CleanedGroup, CleanResult, CleanTally
 from barnabas.storage.cleaner.writing import CleanedSegment, remove_cleaned
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.directory import Directory
@@ -79,7 +79,7 @@ class CleanJob(NamedTuple):
         return result
 
     def _clean(self, directory: Directory) -> Work[CleanResult]:
-        tally = Tally()
+        tally = CleanTally()
         aborted = AbortedTransactions(directory, [each.base_offset for each in self.segments], self.aborted_later)
         spans = [span for span in self._spans() if span.end_offset <= self.first_uncleanable]
         keys_max = max(self.first_uncleanable - self.first_dirty, 0)
@@ -103,12 +103,15 @@ class CleanJob(NamedTuple):
             groups.append(CleanedGroup(tuple(span.base_offset for span in group), cleaned.size, cleaned.has_txn_index))
         return CleanResult(tuple(groups), end_offset, tally.stats())
 
-    def _spans(self) -> list[Span]:
+    def _spans(self) -> list[SegmentSpan]:
         ends = [*(segment.base_offset for segment in self.segments[1:]), self.end_offset]
-        return [Span(segment.base_offset, end, segment.size) for segment, end in zip(self.segments, ends, strict=False)]
+        return [
+            SegmentSpan(segment.base_offset, end, segment.size)
+            for segment, end in zip(self.segments, ends, strict=False)
+        ]
 
-    def _groups(self, directory: Directory, spans: list[Span]) -> list[list[Span]]:
-        def size(span: Span, kind: FileKind) -> int:
+    def _groups(self, directory: Directory, spans: list[SegmentSpan]) -> list[list[SegmentSpan]]:
+        def size(span: SegmentSpan, kind: FileKind) -> int:
             name = segment_file(span.base_offset, kind)
             return directory.size(name) if directory.exists(name) else 0
 

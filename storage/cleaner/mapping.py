@@ -15,8 +15,8 @@ from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.rows import Row, row_pieces
 from barnabas.storage.cleaner.aborted import AbortedTransactions
 from barnabas.storage.cleaner.offset_map import OffsetMap
-from barnabas.storage.cleaner.reading import SegmentBatchReader, Span
-from barnabas.storage.cleaner.results import Tally
+from barnabas.storage.cleaner.reading import SegmentBatchReader, SegmentSpan
+from barnabas.storage.cleaner.results import CleanTally
 from barnabas.storage.cleaner.transactions import BatchKind, CleanedTransactions, kind_of
 from barnabas.storage.disk.directory import Directory
 
@@ -34,7 +34,7 @@ class MapBuilding:
         first_dirty: int,
         buffer_bytes: int,
         max_record_bytes: int,
-        tally: Tally,
+        tally: CleanTally,
     ) -> None:
         self.latest_offset = first_dirty - 1
         self._directory = directory
@@ -45,7 +45,7 @@ class MapBuilding:
         self._tally = tally
         self._transactions = CleanedTransactions()
 
-    def steps(self, spans: Sequence[Span], aborted: AbortedTransactions) -> Generator[int, None, None]:
+    def steps(self, spans: Sequence[SegmentSpan], aborted: AbortedTransactions) -> Generator[int, None, None]:
         """Read the cleanable segments, in order. CorruptFile if one is damaged."""
         for span in spans:
             if span.end_offset <= self._first_dirty:
@@ -57,7 +57,7 @@ class MapBuilding:
             self.latest_offset = span.end_offset - 1
         self._tally.map_fullness = self._map.fullness
 
-    def _walk(self, span: Span) -> Generator[int, None, bool]:
+    def _walk(self, span: SegmentSpan) -> Generator[int, None, bool]:
         reader = SegmentBatchReader(self._directory, span, self._buffer_bytes)
         told = work = 0
         try:

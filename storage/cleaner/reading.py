@@ -16,7 +16,7 @@ from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import CorruptFile
 
 
-class Span(NamedTuple):
+class SegmentSpan(NamedTuple):
     """A segment: its offsets are in [base_offset, end_offset), its log file has `size` bytes."""
 
     base_offset: int
@@ -27,7 +27,7 @@ class Span(NamedTuple):
 class SegmentBatchReader:
     """A reader of a segment's batches. After `next`, `batch` has the bytes, which lie at `batch_position`."""
 
-    def __init__(self, directory: Directory, span: Span, buffer_bytes: int) -> None:
+    def __init__(self, directory: Directory, span: SegmentSpan, buffer_bytes: int) -> None:
         self.batch = b""
         self.batch_position = 0
         self.bytes_read = 0

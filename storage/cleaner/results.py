@@ -42,7 +42,7 @@ class CleanResult(NamedTuple):
     stats: CleanStats
 
 
-class Tally:
+class CleanTally:
     """A mutable CleanStats, used while counting."""
 
     def __init__(self) -> None:

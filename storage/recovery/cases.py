@@ -35,7 +35,7 @@ class Tail(Enum):
     BAD = "bad"  # bytes that are no batch, a CRC that does not fit, offsets that go back
 
 
-class Verdict(Enum):
+class TailAction(Enum):
     """The action for a tail."""
 
     KEEP = "keep"
@@ -64,7 +64,7 @@ class TailCase(NamedTuple):
     letter: str
     tail: Tail
     is_synced: bool | None
-    decision: Verdict
+    decision: TailAction
     why: str
 
 
@@ -79,11 +79,11 @@ SEGMENT_CASES = (
 )
 
 TAIL_CASES = (
-    TailCase("F", Tail.WHOLE, ANY,   Verdict.KEEP,      "nothing is wrong"),
-    TailCase("G", Tail.TORN,  False, Verdict.CUT,       "an append the stop interrupted: it was never acknowledged"),
-    TailCase("H", Tail.BAD,   False, Verdict.SET_ASIDE, "a power cut tore unsynced pages"),
-    TailCase("I", Tail.TORN,  True,  Verdict.REFUSE,    "synced bytes are gone"),
-    TailCase("J", Tail.BAD,   True,  Verdict.REFUSE,    "synced bytes changed"),
+    TailCase("F", Tail.WHOLE, ANY,   TailAction.KEEP,      "nothing is wrong"),
+    TailCase("G", Tail.TORN,  False, TailAction.CUT,       "an append the stop interrupted: it was never acknowledged"),
+    TailCase("H", Tail.BAD,   False, TailAction.SET_ASIDE, "a power cut tore unsynced pages"),
+    TailCase("I", Tail.TORN,  True,  TailAction.REFUSE,    "synced bytes are gone"),
+    TailCase("J", Tail.BAD,   True,  TailAction.REFUSE,    "synced bytes changed"),
 )
 # fmt: on
 

@@ -24,7 +24,7 @@ from barnabas.storage.disk.sync_job import RemovalJob
 from barnabas.storage.errors import CorruptFile, DirectoryFull
 from barnabas.storage.producers.snapshots import ProducerSnapshots
 from barnabas.storage.producers.window import Producers
-from barnabas.storage.recovery.cases import Tail, Trust, Verdict, judge_tail, stray_snapshots, trust_segment
+from barnabas.storage.recovery.cases import Tail, TailAction, Trust, judge_tail, stray_snapshots, trust_segment
 from barnabas.storage.recovery.interrupted import Interrupted
 from barnabas.storage.recovery.listing import Listing
 from barnabas.storage.recovery.look import listed
@@ -303,9 +303,9 @@ class _Loader:
         self._report.met(case.letter)
         if damage is None:
             return False
-        if case.decision is Verdict.REFUSE:
+        if case.decision is TailAction.REFUSE:
             raise corrupt(segment, damage, case)
-        if case.decision is Verdict.SET_ASIDE:
+        if case.decision is TailAction.SET_ASIDE:
             yield from set_tail_aside(self._directory, segment, damage.position)
         yield from synced_ahead(segment.log, segment.size)
         segment.truncate(damage.position, damage.next_offset)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from barnabas.client.addresses import Address, parse_addresses
 from barnabas.client.clock import Deadline
 from barnabas.client.connections.retries import backoffs_ms, retry
-from barnabas.client.connections.versions import VersionRange, choose_version
+from barnabas.client.connections.versions import ApiVersionRange, choose_version
 from barnabas.client.consume.assignors import (
     assigned_partitions,
     encode_assignment,
@@ -43,17 +43,19 @@ def test_what_is_no_address_is_refused_in_words(text: str) -> None:
 
 
 def test_the_highest_common_version_is_chosen() -> None:
-    assert choose_version(ApiKey.METADATA, {ApiKey.METADATA: VersionRange(0, 5)}) == 5
-    assert choose_version(ApiKey.METADATA, {ApiKey.METADATA: VersionRange(0, 99)}) == 13
+    assert choose_version(ApiKey.METADATA, {ApiKey.METADATA: ApiVersionRange(0, 5)}) == 5
+    assert choose_version(ApiKey.METADATA, {ApiKey.METADATA: ApiVersionRange(0, 99)}) == 13
 
 
 def test_topics_by_id_alone_are_not_spoken() -> None:
-    assert choose_version(ApiKey.FETCH, {ApiKey.FETCH: VersionRange(4, 18)}) == 12
-    assert choose_version(ApiKey.TXN_OFFSET_COMMIT, {ApiKey.TXN_OFFSET_COMMIT: VersionRange(0, 6)}) == 5
+    assert choose_version(ApiKey.FETCH, {ApiKey.FETCH: ApiVersionRange(4, 18)}) == 12
+    assert choose_version(ApiKey.TXN_OFFSET_COMMIT, {ApiKey.TXN_OFFSET_COMMIT: ApiVersionRange(0, 6)}) == 5
 
 
-@pytest.mark.parametrize("offered", [{}, {ApiKey.FETCH: VersionRange(0, 3)}, {ApiKey.FETCH: VersionRange(13, 18)}])
-def test_a_broker_without_a_common_version_is_refused_by_name(offered: dict[int, VersionRange]) -> None:
+@pytest.mark.parametrize(
+    "offered", [{}, {ApiKey.FETCH: ApiVersionRange(0, 3)}, {ApiKey.FETCH: ApiVersionRange(13, 18)}]
+)
+def test_a_broker_without_a_common_version_is_refused_by_name(offered: dict[int, ApiVersionRange]) -> None:
     with pytest.raises(UnsupportedByBroker, match="Fetch"):
         choose_version(ApiKey.FETCH, offered)
 

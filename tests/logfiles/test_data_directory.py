@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.logfiles.data_directory import NoDataDirectory, Segment, live_files, read_layout
+from barnabas.logfiles.data_directory import ListedSegment, NoDataDirectory, live_files, read_layout
 from barnabas.protocol.files.names import CLEANER_CHECKPOINT, LOG_START_CHECKPOINT, DirectoryState
 from tests.support.files.segment_files import LogWriter
 
@@ -25,7 +25,7 @@ def test_only_live_files_are_listed_by_their_offsets() -> None:
         "00000000000000000005.snapshot.deleted": 10,
         "notes.log": 5,
     }
-    assert live_files(sizes) == ((Segment(0, 30), Segment(7, 70)), (7, 9))
+    assert live_files(sizes) == ((ListedSegment(0, 30), ListedSegment(7, 70)), (7, 9))
 
 
 def test_only_live_partitions_are_listed_unless_others_are_asked_for(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from barnabas.logfiles.data_directory import PartitionFiles, read_layout
 from barnabas.logfiles.findings import FindingKind
 from barnabas.logfiles.partition_check import check_partition
-from barnabas.logfiles.segment_check import Tally
+from barnabas.logfiles.segment_check import CheckTally
 from tests.support.files.damage import LAST, write_sound_log
 
 
@@ -26,7 +26,7 @@ def partition(tmp_path: Path) -> Path:
 
 
 def test_everything_is_counted_and_progress_is_told_after_each_segment(partition: Path) -> None:
-    tally, seen = Tally(), list[int]()
+    tally, seen = CheckTally(), list[int]()
     assert list(check_partition(listed(partition), tally=tally, segment_done=lambda: seen.append(tally.segments))) == []
     size = sum(path.stat().st_size for path in partition.glob("*.log"))
     assert vars(tally) == {"partitions": 1, "segments": 3, "batches": 12, "records": 18, "size_bytes": size}
@@ -34,7 +34,7 @@ def test_everything_is_counted_and_progress_is_told_after_each_segment(partition
 
 
 def test_a_segment_that_retention_takes_meanwhile_has_no_findings(partition: Path) -> None:
-    files, tally = listed(partition), Tally()
+    files, tally = listed(partition), CheckTally()
     (partition / f"{0:020d}.log").unlink()
     assert list(check_partition(files, tally=tally)) == []
     assert tally.segments == 2

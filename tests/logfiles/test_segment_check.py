@@ -6,7 +6,7 @@ import pytest
 
 from barnabas.logfiles.data_directory import read_layout
 from barnabas.logfiles.findings import Finding, FindingKind
-from barnabas.logfiles.segment_check import Tally, check_segment
+from barnabas.logfiles.segment_check import CheckTally, check_segment
 from barnabas.protocol.files import offset_index, producer_snapshot, time_index, txn_index
 from barnabas.protocol.files.checkpoints import encode_offsets
 from barnabas.protocol.files.names import (
@@ -21,7 +21,7 @@ from barnabas.protocol.records.batch import HEADER_SIZE, encode_batch, iter_batc
 from tests.support.files.segment_files import TIME_MS, LogWriter
 
 
-def found_in(log: LogWriter, *, with_records: bool = True, tally: Tally | None = None) -> list[Finding]:
+def found_in(log: LogWriter, *, with_records: bool = True, tally: CheckTally | None = None) -> list[Finding]:
     log.roll()
     (files,) = read_layout(str(log.directory), lambda topic, partition: True)
     return [
@@ -138,7 +138,7 @@ def test_an_offset_index_with_a_wrong_offset_is_named(log: LogWriter) -> None:
 def test_records_are_looked_at_only_if_that_is_asked_for(log: LogWriter) -> None:
     lying = parse_header(log.batches[1])._replace(max_timestamp=TIME_MS + 999)
     log.batches[1] = bytes(encode_batch(lying, log.batches[1][HEADER_SIZE:]))
-    tally = Tally()
+    tally = CheckTally()
     assert found_in(log, with_records=False, tally=tally) == []
     assert tally.records == 0
     log.roll()

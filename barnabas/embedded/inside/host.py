@@ -174,7 +174,7 @@ class Host:
 async def open_host(
     settings: Mapping[str, Any], data_dir: str, descriptor_limit: int, *, owns_process: bool = True
 ) -> Host:
-    """Start a broker of these settings (barnabas.embedded.settings.Settings) that accepts connections. FORESEEN.
+    """Start a broker of these settings (barnabas.embedded.settings.BrokerSettings) that accepts connections. FORESEEN.
 
     owns_process: whether this process runs no other code.
     """

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse
 from barnabas.broker.api.authentication.sasl_listener import SaslListener
 from barnabas.broker.api.error_responses import error_response
-from barnabas.broker.security.sasl.exchange import IllegalStage, SaslExchange, Stage, UnsupportedMechanism
+from barnabas.broker.security.sasl.exchange import IllegalStage, SaslExchange, SaslStage, UnsupportedMechanism
 from barnabas.broker.security.sasl.mechanism import SaslAuthenticationFailed
 from barnabas.broker.security.session.principal import USER, Principal
 from barnabas.protocol.codec.schema import Request, Response, default_instance
@@ -109,14 +109,14 @@ class SaslAuthenticator:
 
     def _next(self, frame: memoryview, client: RequestConnection) -> Answer:
         conversation = self._conversation
-        if conversation.stage is Stage.BARE_TOKENS:
+        if conversation.stage is SaslStage.BARE_TOKENS:
             self._check_mechanism()
             answer = conversation.respond(bytes(frame))
             self._open_if_complete(client)
             return bytearray(len(answer).to_bytes(4, "big") + answer)
         header, position = parse_request_header(frame)
         client.client_id = header.client_id
-        if conversation.stage is Stage.TOKENS:
+        if conversation.stage is SaslStage.TOKENS:
             if len(frame) > _TOLD_BYTES_MAX and header.api_key != ApiKey.SASL_AUTHENTICATE:
                 raise _Refused(f"a request of {len(frame)} bytes with API key {header.api_key} in place of a token")
             return self._token(_decoded(header, frame, position), header, client)
@@ -127,7 +127,7 @@ class SaslAuthenticator:
         raise _Misplaced(f"a request with API key {header.api_key} before SaslHandshake")
 
     def _versions(self, frame: memoryview, client: RequestConnection) -> Answer:
-        if self._conversation.stage is not Stage.BEGUN or self._is_again:
+        if self._conversation.stage is not SaslStage.BEGUN or self._is_again:
             raise _Misplaced(f"ApiVersions where {self._conversation.stage.value} is awaited")
         answer = self._dispatch(frame, client)
         if not isinstance(answer, bytearray) or answer[_ERROR_CODE_AT] == _NONE:

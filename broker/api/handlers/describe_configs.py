@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import dropwhile
 from typing import Protocol
 
-from barnabas.broker.config.broker_config import BrokerConfig, Source, Synonym, find_key
+from barnabas.broker.config.broker_config import BrokerConfig, Synonym, ValueSource, find_key
 from barnabas.broker.config.definitions.keys import KEYS, OF_AUTHORIZER, Key, Update
 from barnabas.broker.config.definitions.values import ValueType, text_of
 from barnabas.broker.config.own_settings import HTTP_ADDRESS, config_of_node
@@ -44,7 +44,7 @@ _UNKNOWN_TYPE = 0
 _KINDS = {TOPIC_RESOURCE, BROKER_RESOURCE, LOGGER_RESOURCE, CLIENT_METRICS_RESOURCE, GROUP_RESOURCE}
 _ENTRIES_MAX = 400_000  # all settings of ten thousand topics: 40 MB of answer, and some 300 while it is made
 _SETTINGS = WorkClass(steps_max=10_000)
-_OWN = (Source.TOPIC, Source.CLIENT_METRICS, Source.GROUP)
+_OWN = (ValueSource.TOPIC, ValueSource.CLIENT_METRICS, ValueSource.GROUP)
 _TOO_MUCH = f"The request asks for more than {_ENTRIES_MAX} settings at once."
 
 
@@ -168,7 +168,7 @@ def _logger_entries() -> Iterator[DescribeConfigsResourceResult]:
             name=name,
             value=level,
             read_only=False,
-            config_source=Source.DYNAMIC_BROKER_LOGGER,
+            config_source=ValueSource.DYNAMIC_BROKER_LOGGER,
             is_sensitive=False,
             synonyms=[],
         )
@@ -189,16 +189,18 @@ def _broker_entries(services: Services) -> Iterator[DescribeConfigsResourceResul
         if key in OF_AUTHORIZER:
             continue
         found = _listed(config.synonyms(key.name), key.name)
-        if key.name in accepted.INTERNAL and all(each.source is Source.DEFAULT for each in found):
+        if key.name in accepted.INTERNAL and all(each.source is ValueSource.DEFAULT for each in found):
             continue
         yield _entry(key, text_of(config.value(key.name)), found)
     for key in OF_AUTHORIZER:  # the authorizer is a plug-in of Kafka's broker, which does not know these keys
         if key.name in config.static:
-            yield _unknown_entry(key.name, [Synonym(key.name, config.static[key.name], Source.STATIC_BROKER)])
+            yield _unknown_entry(key.name, [Synonym(key.name, config.static[key.name], ValueSource.STATIC_BROKER)])
     for key in [HTTP_ADDRESS] if HTTP_ADDRESS.name in config.static else ():
-        yield _entry(key, config.static[key.name], [Synonym(key.name, config.static[key.name], Source.STATIC_BROKER)])
+        yield _entry(
+            key, config.static[key.name], [Synonym(key.name, config.static[key.name], ValueSource.STATIC_BROKER)]
+        )
     for name, key in accepted.THROTTLED_RATES.items():
-        set_ones = [each for each in config.synonyms(name) if each.source is not Source.DEFAULT]
+        set_ones = [each for each in config.synonyms(name) if each.source is not ValueSource.DEFAULT]
         if set_ones:
             yield _entry(key, set_ones[0].value, set_ones)
 
@@ -215,13 +217,13 @@ def _own_config(services: Services) -> BrokerConfig:
 
 def _listed(found: list[Synonym], name: str | None) -> list[Synonym]:
     """Return the synonyms that Kafka lists: a topic's own value, then all from the first one under `name` itself."""
-    own = [each for each in found if each.source is Source.TOPIC]
+    own = [each for each in found if each.source is ValueSource.TOPIC]
     return [*own, *dropwhile(lambda each: each.name != name, found[len(own) :])]
 
 
 def _cluster_entries(services: Services) -> Iterator[DescribeConfigsResourceResult]:
     for name, text in services.catalogue.configs_of(BROKER_RESOURCE, CLUSTER_DEFAULT).items():
-        key, found = find_key(name), [Synonym(name, text, Source.DYNAMIC_DEFAULT_BROKER)]
+        key, found = find_key(name), [Synonym(name, text, ValueSource.DYNAMIC_DEFAULT_BROKER)]
         if key is not None:
             yield _entry(key, text, found)
         else:
@@ -236,7 +238,7 @@ def _entry(key: Described, value: str | None, found: list[Synonym]) -> DescribeC
         name=key.name,
         value=None if is_sensitive else value,
         read_only=isinstance(key, Key) and key.update is Update.READ_ONLY,
-        config_source=found[0].source if found else Source.DEFAULT,
+        config_source=found[0].source if found else ValueSource.DEFAULT,
         is_sensitive=is_sensitive,
         synonyms=[_synonym(each, is_sensitive) for each in found],
         config_type=key.type,

@@ -99,13 +99,13 @@ def _verify(options: argparse.Namespace) -> int:
     import json
 
     from barnabas.broker.cli.log.verify import as_line, as_object, data_directory, partitions, verify
-    from barnabas.logfiles.segment_check import Tally
+    from barnabas.logfiles.segment_check import CheckTally
 
     found = partitions(options.path)
     if not found:
         print(f"barnabas: {options.path} is not a data directory: there is no partition in it", file=sys.stderr)
         return 1
-    tally = Tally()
+    tally = CheckTally()
     is_watched = sys.stderr.isatty()
 
     def progress() -> None:

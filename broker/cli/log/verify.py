@@ -15,7 +15,7 @@ from barnabas.logfiles.data_directory import NoDataDirectory, PartitionFiles, re
 from barnabas.logfiles.findings import Finding
 from barnabas.logfiles.partition_check import check_partition
 from barnabas.logfiles.root_check import check_directories, check_root
-from barnabas.logfiles.segment_check import Tally
+from barnabas.logfiles.segment_check import CheckTally
 from barnabas.protocol.files.names import META_PROPERTIES, DirectoryState
 
 LOOKED_INTO = frozenset(DirectoryState) - {DirectoryState.DELETE}  # a directory that is being deleted may be incomplete
@@ -34,7 +34,9 @@ def data_directory(path: Path) -> Path:
     return path if (path / META_PROPERTIES).exists() else path.absolute().parent
 
 
-def verify(path: Path, found: list[PartitionFiles], tally: Tally, progress: Callable[[], None]) -> Iterator[Finding]:
+def verify(
+    path: Path, found: list[PartitionFiles], tally: CheckTally, progress: Callable[[], None]
+) -> Iterator[Finding]:
     """Yield every fault of the partitions, and of the files in the root, when it is found.
 
     path: the given path; `progress` is called after each segment.

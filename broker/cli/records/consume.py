@@ -33,7 +33,7 @@ CLASSIC, CONSUMER = "classic", "consumer"
 _POLL_MS = 500
 
 
-class Source(Protocol):
+class RecordSource(Protocol):
     """The source of records: a Consumer or a GroupConsumer."""
 
     def poll(self, timeout_ms: int = _POLL_MS, max_records: int | None = None) -> list[ConsumedRecord]:
@@ -117,7 +117,7 @@ def _check_group(options: argparse.Namespace) -> None:
             raise UsageError(f"consume: {option} needs --group-protocol {CONSUMER}")
 
 
-def _source(client: Client, options: argparse.Namespace, stack: ExitStack) -> Source:
+def _source(client: Client, options: argparse.Namespace, stack: ExitStack) -> RecordSource:
     reset = "earliest" if options.from_beginning or options.offset == "earliest" else "latest"
     isolation = ISOLATION[options.isolation]
     if options.group is not None:
@@ -152,7 +152,7 @@ def _group_protocol(options: argparse.Namespace) -> GroupProtocol:
     )
 
 
-def _print_records(client: Client, source: Source, options: argparse.Namespace) -> None:
+def _print_records(client: Client, source: RecordSource, options: argparse.Namespace) -> None:
     """Print records until a limit, a timeout or a signal; only printed records are committed then."""
     write = _json_line if options.json else _line_writer(options)
     progress, count = ProgressCounter("records"), 0
@@ -177,7 +177,7 @@ def _patience(client: Client, options: argparse.Namespace) -> Deadline | None:
     return None if options.timeout_ms is None else client.deadline(options.timeout_ms)
 
 
-def _is_enough(source: Source, options: argparse.Namespace, count: int, quiet: Deadline | None) -> bool:
+def _is_enough(source: RecordSource, options: argparse.Namespace, count: int, quiet: Deadline | None) -> bool:
     if options.max_messages is not None and count >= options.max_messages:
         return True
     if options.exit_at_end and source.is_at_end():

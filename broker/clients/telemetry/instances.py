@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import inf
 
-from barnabas.broker.config.resources.client_metrics import EVERY_METRIC, INTERVAL_MS, Subscription
+from barnabas.broker.config.resources.client_metrics import EVERY_METRIC, INTERVAL_MS, ClientMetricsSubscription
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.records.compression import COMPRESSION_NAMES
 from barnabas.protocol.records.crc32c import crc32c
@@ -27,7 +27,7 @@ class Instance:
         self,
         instance_id: bytes,
         attributes: Mapping[str, str | None],
-        subscriptions: Iterable[Subscription],
+        subscriptions: Iterable[ClientMetricsSubscription],
         version: int,
     ) -> None:
         """Create an instance. `attributes`: matched by subscriptions. `version`: of the subscriptions."""

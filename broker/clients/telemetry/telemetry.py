@@ -14,7 +14,7 @@ from typing import Protocol
 from barnabas.broker.clients.telemetry.instances import Instance
 from barnabas.broker.clients.telemetry.otlp import read_metrics
 from barnabas.broker.clients.telemetry.series import SERIES_OF_CLIENT_MAX, PushedSeries, TelemetryClient
-from barnabas.broker.config.resources.client_metrics import Subscription, subscription
+from barnabas.broker.config.resources.client_metrics import ClientMetricsSubscription, subscription
 from barnabas.broker.metadata.catalogue import Catalogue
 from barnabas.broker.metadata.image.image import CLIENT_METRICS_RESOURCE, TopicImage
 from barnabas.broker.runtime.log_lines import line, logger
@@ -60,7 +60,7 @@ class Telemetry:
         self._random_bytes = random_bytes
         self._now_ms = now_ms
         self._instances: dict[bytes, tuple[Instance, Origin | None]] = {}  # the longest silent one first
-        self._subscriptions: list[Subscription] = []
+        self._subscriptions: list[ClientMetricsSubscription] = []
         self._version = 0
         self._subscribe()
         catalogue.subscribe(_Follower(self._subscribe))

@@ -8,7 +8,7 @@ Java has (backreferences, lookaround) are refused.
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from barnabas.broker.config.broker_config import Source, Synonym
+from barnabas.broker.config.broker_config import Synonym, ValueSource
 from barnabas.broker.config.definitions.values import InvalidValue, Value, ValueType, check_words, parse
 from barnabas.broker.runtime.patterns import InvalidPattern, NoEngine, Pattern, compile_pattern
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -45,7 +45,7 @@ _TABLE = (
 CLIENT_METRICS_KEYS = {key.name: key for key in _TABLE}
 
 
-class Subscription(NamedTuple):
+class ClientMetricsSubscription(NamedTuple):
     """The contents of a subscription. metrics: prefixes of names. match: patterns of a client's attributes, by name."""
 
     metrics: frozenset[str]
@@ -82,7 +82,7 @@ def validate(name: str, configs: Mapping[str, str]) -> None:
     _patterns(patterns)
 
 
-def subscription(configs: Mapping[str, str]) -> Subscription:
+def subscription(configs: Mapping[str, str]) -> ClientMetricsSubscription:
     """Return these settings as a subscription. KafkaError if `validate` refuses them: another Kafka may store such."""
     validate("stored", configs)
     values = {name: _checked(name, configs.get(name, key.default)) for name, key in CLIENT_METRICS_KEYS.items()}
@@ -90,7 +90,7 @@ def subscription(configs: Mapping[str, str]) -> Subscription:
     assert isinstance(metrics, list)
     assert isinstance(interval_ms, int)
     assert isinstance(patterns, list)
-    return Subscription(frozenset(metrics), interval_ms, _patterns(patterns))
+    return ClientMetricsSubscription(frozenset(metrics), interval_ms, _patterns(patterns))
 
 
 def _checked(name: str, text: str) -> Value:
@@ -121,7 +121,7 @@ def _illegal(wish: str) -> KafkaError:
 
 def synonyms(own: Mapping[str, str], key: ClientMetricsKey) -> list[Synonym]:
     """Return the value that was given to the subscription itself, if any."""
-    return [Synonym(key.name, own[key.name], Source.CLIENT_METRICS)] if key.name in own else []
+    return [Synonym(key.name, own[key.name], ValueSource.CLIENT_METRICS)] if key.name in own else []
 
 
 def effective(own: Mapping[str, str], key: ClientMetricsKey) -> Value:

@@ -11,7 +11,7 @@ the sentences of the errors are Kafka 4.4.0's.
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from barnabas.broker.config.broker_config import BrokerConfig, Source, Synonym, find_key
+from barnabas.broker.config.broker_config import BrokerConfig, Synonym, ValueSource, find_key
 from barnabas.broker.config.definitions.values import (
     Check,
     InvalidValue,
@@ -237,10 +237,10 @@ def effective(own: Mapping[str, str], config: BrokerConfig, key: GroupKey) -> Va
 
 def synonyms(own: Mapping[str, str], config: BrokerConfig, key: GroupKey) -> list[Synonym]:
     """Return every value given for the key, the one in force first, as DescribeConfigs lists them."""
-    mine = [Synonym(key.name, own[key.name], Source.GROUP)] if key.name in own else []
+    mine = [Synonym(key.name, own[key.name], ValueSource.GROUP)] if key.name in own else []
     if key.inherits is not None and find_key(key.inherits) is not None:
         return mine + config.synonyms(key.inherits)
-    return [*mine, Synonym(key.inherits or key.name, key.default, Source.DEFAULT)]
+    return [*mine, Synonym(key.inherits or key.name, key.default, ValueSource.DEFAULT)]
 
 
 class ConsumerGroupSettings(NamedTuple):

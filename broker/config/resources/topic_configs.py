@@ -8,7 +8,7 @@ default. Types, ranges, defaults and the sentences of the errors are Kafka 4.4.0
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from barnabas.broker.config.broker_config import SYNONYMS, BrokerConfig, Source, Synonym
+from barnabas.broker.config.broker_config import SYNONYMS, BrokerConfig, Synonym, ValueSource
 from barnabas.broker.config.definitions.values import (
     Check,
     InvalidValue,
@@ -180,11 +180,11 @@ def _in_topic_unit(broker_key: str, value: Value) -> Value:
 def synonyms(own: Mapping[str, str], config: BrokerConfig, name: str) -> list[Synonym]:
     """Return every value given for the key, the one in force first, as DescribeConfigs lists them."""
     key = TOPIC_KEYS[name]
-    mine = [Synonym(name, own[name], Source.TOPIC)] if name in own else []
+    mine = [Synonym(name, own[name], ValueSource.TOPIC)] if name in own else []
     return mine + (config.synonyms(key.inherits) if key.inherits is not None else [])
 
 
-def source(own: Mapping[str, str], config: BrokerConfig, name: str) -> Source:
+def source(own: Mapping[str, str], config: BrokerConfig, name: str) -> ValueSource:
     """Return the source of the value in force."""
     found = synonyms(own, config, name)
-    return found[0].source if found else Source.DEFAULT
+    return found[0].source if found else ValueSource.DEFAULT

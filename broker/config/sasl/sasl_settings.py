@@ -30,7 +30,7 @@ _MODULES = {
 }
 
 
-class SaslSettings(NamedTuple):
+class ListenerSaslSettings(NamedTuple):
     """The SASL settings of one listener."""
 
     mechanisms: tuple[str, ...]
@@ -49,7 +49,7 @@ class SaslSettings(NamedTuple):
         return f"SaslSettings({', '.join(self.mechanisms)})"  # passwords must not be printed
 
 
-def sasl_settings(config: BrokerConfig, listener: str) -> SaslSettings:
+def sasl_settings(config: BrokerConfig, listener: str) -> ListenerSaslSettings:
     """Return the settings of the listener with this name. ConfigError."""
     settings = ListenerSettings(config, listener)
     mechanisms = tuple(settings.strings(_ENABLED))
@@ -59,7 +59,7 @@ def sasl_settings(config: BrokerConfig, listener: str) -> SaslSettings:
     if 0 < idle_ms <= delay_ms:
         sentence = f"{_DELAY} {delay_ms} has to be less than connections.max.idle.ms {idle_ms}, or nobody would be told"
         raise ConfigError(sentence, _DELAY)
-    return SaslSettings(
+    return ListenerSaslSettings(
         mechanisms,
         plain.users_in({name: text for module in modules.get(plain.NAME, ()) for name, text in module.options.items()}),
         settings.integer("sasl.server.max.receive.size"),

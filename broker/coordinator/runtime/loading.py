@@ -28,7 +28,7 @@ SLICE_RECORDS = 256
 """How many records are replayed at once if only the last of each key are."""
 
 
-class Source(Protocol):
+class LoaderSource(Protocol):
     """One coordinator topic as the loader uses it."""
 
     def extent(self, partition: int) -> tuple[int, int]:
@@ -57,7 +57,7 @@ class Replayed(Protocol[R]):
 class Loader(Generic[R]):
     """The load of one partition, with its progress."""
 
-    def __init__(self, source: Source, partition: int, machine: Replayed[R]) -> None:
+    def __init__(self, source: LoaderSource, partition: int, machine: Replayed[R]) -> None:
         self._source = source
         self._partition = partition
         self._machine = machine

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
-from barnabas.broker.coordinator.runtime.loading import Loader, Replayed, Source
+from barnabas.broker.coordinator.runtime.loading import Loader, LoaderSource, Replayed
 from barnabas.broker.coordinator.runtime.placement import partition_for
 from barnabas.broker.coordinator.runtime.shard import CoordinatorLog, Shard
 from barnabas.broker.partitions.opening.recoveries import StillRecovering
@@ -36,7 +36,7 @@ M = TypeVar("M", bound=Replayed[Any])
 """The machine for the entities of one partition."""
 
 
-class OwnedTopic(CoordinatorLog, Source, Protocol):
+class OwnedTopic(CoordinatorLog, LoaderSource, Protocol):
     """`__consumer_offsets` or `__transaction_state`."""
 
     name: str

@@ -74,7 +74,7 @@ class _Cached:
         return is_news
 
 
-class Session:
+class FetchSession:
     """The partitions that one client fetches."""
 
     __slots__ = ("cached", "created_ms", "epoch", "session_id", "used_ms", "uses_topic_ids")
@@ -105,7 +105,7 @@ class Session:
 class FetchContext:
     """One Fetch request, in its session or without one: the partitions it fetches, and how it is answered."""
 
-    def __init__(self, wanted: list[Wanted], session: Session | None = None, is_incremental: bool = False) -> None:
+    def __init__(self, wanted: list[Wanted], session: FetchSession | None = None, is_incremental: bool = False) -> None:
         self.wanted = wanted
         self._session = session
         self._is_incremental = is_incremental
@@ -196,7 +196,7 @@ class FetchContext:
         self._check_epoch(session)
         return session.session_id, []
 
-    def _answer_changes(self, session: Session, results: Sequence[FetchedPartition]) -> tuple[int, Answers]:
+    def _answer_changes(self, session: FetchSession, results: Sequence[FetchedPartition]) -> tuple[int, Answers]:
         """Do `answer` in the common case: the session's partitions are `wanted`, as no other request used it."""
         self._check_epoch(session)
         answered: list[tuple[Wanted, FetchedPartition]] = []
@@ -214,7 +214,7 @@ class FetchContext:
             session.cached[key] = session.cached.pop(key)
         return session.session_id, _grouped(answered)
 
-    def _check_epoch(self, session: Session | None) -> None:
+    def _check_epoch(self, session: FetchSession | None) -> None:
         if session is not None and session.epoch != self._epoch:
             raise SessionRefused(ErrorCode.INVALID_FETCH_SESSION_EPOCH, session.session_id)
 
@@ -235,7 +235,7 @@ class FetchSessions:
         self._slots = slots
         self._clock = clock
         self._random_id = random_id
-        self._sessions: dict[int, Session] = {}  # the least recently used first
+        self._sessions: dict[int, FetchSession] = {}  # the least recently used first
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -276,7 +276,7 @@ class FetchSessions:
         """Return a function to call before `begin`, if that is in a later turn of the loop than the request."""
         return lambda: None
 
-    def _create(self, request: FetchRequest, uses_topic_ids: bool, size: int) -> Session | None:
+    def _create(self, request: FetchRequest, uses_topic_ids: bool, size: int) -> FetchSession | None:
         """Return a session for a full request, or None if the cache has no slot for one of `size` partitions."""
         now_ms = self._clock.now_ms()
         if len(self._sessions) >= self._slots() and not self._evict_for(size, now_ms):
@@ -284,7 +284,7 @@ class FetchSessions:
         session_id = self._random_id()
         while session_id in self._sessions:
             session_id = self._random_id()
-        session = Session(session_id, uses_topic_ids, now_ms)
+        session = FetchSession(session_id, uses_topic_ids, now_ms)
         session.update(request)
         self._sessions[session_id] = session
         return session

@@ -16,7 +16,7 @@ from enum import Enum
 from barnabas.broker.security.sasl.mechanism import Exchange, SaslAuthenticationFailed
 
 
-class Stage(Enum):
+class SaslStage(Enum):
     """The next message to be received."""
 
     BEGUN = "ApiVersions or SaslHandshake"
@@ -45,7 +45,7 @@ class SaslExchange:
         self._mechanisms = mechanisms
         self._exchange: Exchange | None = None
         self.mechanism = ""
-        self.stage = Stage.BEGUN
+        self.stage = SaslStage.BEGUN
 
     @property
     def offered(self) -> list[str]:
@@ -69,34 +69,34 @@ class SaslExchange:
 
     def versions_asked(self) -> None:
         """Accept ApiVersions: once, before all else. Raises IllegalStage."""
-        self._expect(Stage.BEGUN)
-        self.stage = Stage.VERSIONS_ASKED
+        self._expect(SaslStage.BEGUN)
+        self.stage = SaslStage.VERSIONS_ASKED
 
     def choose(self, mechanism: str, *, tokens_are_bare: bool) -> None:
         """Accept a handshake. Raises UnsupportedMechanism, which ends the exchange, or IllegalStage."""
-        self._expect(Stage.BEGUN, Stage.VERSIONS_ASKED)
+        self._expect(SaslStage.BEGUN, SaslStage.VERSIONS_ASKED)
         begin = self._mechanisms.get(mechanism)
         if begin is None:
-            self.stage = Stage.FAILED
+            self.stage = SaslStage.FAILED
             raise UnsupportedMechanism(mechanism)
         self.mechanism, self._exchange = mechanism, begin()
-        self.stage = Stage.BARE_TOKENS if tokens_are_bare else Stage.TOKENS
+        self.stage = SaslStage.BARE_TOKENS if tokens_are_bare else SaslStage.TOKENS
 
     def respond(self, token: bytes) -> bytes:
         """Return the answer to a token. Raises AuthenticationFailed, which ends the exchange, or IllegalStage."""
-        self._expect(Stage.TOKENS, Stage.BARE_TOKENS)
+        self._expect(SaslStage.TOKENS, SaslStage.BARE_TOKENS)
         assert self._exchange is not None, "a handshake begins an exchange"
         try:
             answer = self._exchange.respond(token)
         except SaslAuthenticationFailed:
-            self.stage = Stage.FAILED
+            self.stage = SaslStage.FAILED
             raise
         if self._exchange.user is not None:
-            self.stage = Stage.COMPLETE
+            self.stage = SaslStage.COMPLETE
         return answer
 
-    def _expect(self, *stages: Stage) -> None:
+    def _expect(self, *stages: SaslStage) -> None:
         if self.stage not in stages:
             awaited = self.stage.value
-            self.stage = Stage.FAILED
+            self.stage = SaslStage.FAILED
             raise IllegalStage(f"{awaited} is awaited")

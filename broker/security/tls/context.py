@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ssl
 
-from barnabas.broker.security.tls.settings import TLS_1_2, TLS_1_3, TlsSettings
+from barnabas.broker.security.tls.settings import TLS_1_2, TLS_1_3, ListenerTlsSettings
 from barnabas.broker.security.tls.stores import Stores
 from barnabas.protocol.security.stores.files import load_identity
 from barnabas.protocol.security.stores.identity import Identity, StoreError
@@ -26,7 +26,7 @@ _WRONG = {
 }
 
 
-def make_context(settings: TlsSettings, stores: Stores) -> ssl.SSLContext:
+def make_context(settings: ListenerTlsSettings, stores: Stores) -> ssl.SSLContext:
     """Make the context of the listener's handshakes. Raises StoreError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     versions = [_VERSIONS[each] for each in settings.protocols]

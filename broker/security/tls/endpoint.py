@@ -13,27 +13,27 @@ from barnabas.broker.security.session.principal import ANONYMOUS, Principal
 from barnabas.broker.security.tls.context import make_context
 from barnabas.broker.security.tls.distinguished_names import subject_of
 from barnabas.broker.security.tls.principal_mapping import PrincipalMapper
-from barnabas.broker.security.tls.settings import Settings, TlsSettings, read_settings
+from barnabas.broker.security.tls.settings import ListenerTlsSettings, TlsSettingsSource, read_settings
 from barnabas.broker.security.tls.stores import Stores, files_of, open_stores, state_of
 
 
 class TlsContext(NamedTuple):
     """A context with the settings, stores and state of the files that it was made from."""
 
-    settings: TlsSettings
+    settings: ListenerTlsSettings
     stores: Stores
     context: ssl.SSLContext
     files: tuple[object, ...]
 
 
-def make(settings: TlsSettings) -> TlsContext:
+def make(settings: ListenerTlsSettings) -> TlsContext:
     """Open the stores and make a context. Raises StoreError. Reads files, so not on a running broker's event loop."""
     files = state_of_files(settings)
     stores = open_stores(settings)
     return TlsContext(settings, stores, make_context(settings, stores), files)
 
 
-def state_of_files(settings: TlsSettings) -> tuple[object, ...]:
+def state_of_files(settings: ListenerTlsSettings) -> tuple[object, ...]:
     """Return a value that changes when a file of a store is written or replaced."""
     return tuple(state_of(path) for path in files_of(settings))
 
@@ -41,7 +41,7 @@ def state_of_files(settings: TlsSettings) -> tuple[object, ...]:
 class TlsEndpoint:
     """One listener's TLS."""
 
-    def __init__(self, settings: Settings, *, is_sasl: bool) -> None:
+    def __init__(self, settings: TlsSettingsSource, *, is_sasl: bool) -> None:
         """Make the first context. Raises StoreError with a sentence where no client could connect."""
         self._settings = settings
         self.is_sasl = is_sasl
@@ -54,7 +54,7 @@ class TlsEndpoint:
         """The context of the next handshake."""
         return self.made.context
 
-    def wanted(self) -> TlsSettings:
+    def wanted(self) -> ListenerTlsSettings:
         """Return the settings as they are now. Raises StoreError."""
         return read_settings(self._settings, is_sasl=self.is_sasl)
 

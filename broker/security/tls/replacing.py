@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from barnabas.broker.security.tls.distinguished_names import subject_of
 from barnabas.broker.security.tls.extensions import alternative_names
-from barnabas.broker.security.tls.settings import TlsSettings
+from barnabas.broker.security.tls.settings import ListenerTlsSettings
 from barnabas.broker.security.tls.stores import Stores
 from barnabas.protocol.security.stores.identity import StoreError
 
 
-def check_replacement(settings: TlsSettings, new: Stores, old: Stores) -> None:
+def check_replacement(settings: ListenerTlsSettings, new: Stores, old: Stores) -> None:
     """Raise StoreError with a sentence where `new` may not follow `old`."""
     if old.trusted is None and new.trusted is not None:
         raise StoreError("Cannot add SSL truststore to an existing listener for which no truststore was configured.")

@@ -22,7 +22,7 @@ _OF_JAVA = ("ssl.engine.factory.class", "ssl.provider")
 _CLIENT_AUTH = "ssl.client.auth"
 
 
-class Settings(Protocol):
+class TlsSettingsSource(Protocol):
     """The settings in force for a listener."""
 
     def name(self, key: str) -> str:
@@ -36,7 +36,7 @@ class Settings(Protocol):
 
 
 @dataclass(frozen=True)
-class StoreSettings:
+class ListenerStoreSettings:
     """The location of a key store or a trust store, and its passwords."""
 
     type: str
@@ -50,11 +50,11 @@ class StoreSettings:
 
 
 @dataclass(frozen=True)
-class TlsSettings:
+class ListenerTlsSettings:
     """The TLS settings of one listener."""
 
-    key_store: StoreSettings
-    trust_store: StoreSettings | None
+    key_store: ListenerStoreSettings
+    trust_store: ListenerStoreSettings | None
     protocols: tuple[str, ...]
     suites: tuple[str, ...]
     """The suites of TLS 1.2, by OpenSSL's names; empty for its own."""
@@ -66,7 +66,7 @@ class TlsSettings:
     """Whether it may lack an alternative name."""
 
 
-def read_settings(settings: Settings, *, is_sasl: bool) -> TlsSettings:
+def read_settings(settings: TlsSettingsSource, *, is_sasl: bool) -> ListenerTlsSettings:
     """Read a listener's settings. Raises StoreError with a sentence for what Kafka or we refuse.
 
     `is_sasl`: clients authenticate by SASL, so that ssl.client.auth counts only where it is this listener's own.
@@ -86,10 +86,10 @@ def read_settings(settings: Settings, *, is_sasl: bool) -> TlsSettings:
         raise StoreError(f"ssl.principal.mapping.rules: {wrong}") from wrong
     allowed = [settings.text(key) == "true" for key in ("ssl.allow.dn.changes", "ssl.allow.san.changes")]
     stores = _key_store(settings), _trust_store(settings)
-    return TlsSettings(*stores, protocols, suites, client_auth, rules, *allowed)
+    return ListenerTlsSettings(*stores, protocols, suites, client_auth, rules, *allowed)
 
 
-def _protocols_and_suites(settings: Settings) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _protocols_and_suites(settings: TlsSettingsSource) -> tuple[tuple[str, ...], tuple[str, ...]]:
     key = settings.name("ssl.enabled.protocols")
     named = settings.strings("ssl.enabled.protocols") or [TLS_1_2, TLS_1_3]
     protocols = [each for each in named if each not in _NO_LONGER_SPOKEN] or named
@@ -115,7 +115,7 @@ def _protocols_and_suites(settings: Settings) -> tuple[tuple[str, ...], tuple[st
     return tuple(left), tuple(older)
 
 
-def _key_store(settings: Settings) -> StoreSettings:
+def _key_store(settings: TlsSettingsSource) -> ListenerStoreSettings:
     location, password = _set(settings, "ssl.keystore.location"), _set(settings, "ssl.keystore.password")
     key, chain = _set(settings, "ssl.keystore.key"), _set(settings, "ssl.keystore.certificate.chain")
     kind = _type(settings, "ssl.keystore.type")
@@ -132,10 +132,10 @@ def _key_store(settings: Settings) -> StoreSettings:
         raise StoreError("there is no key store: set ssl.keystore.location")
     else:
         _check(password is not None, "SSL key store is specified, but key store password is not specified.")
-    return StoreSettings(kind, location, password, _set(settings, "ssl.key.password"), key, chain)
+    return ListenerStoreSettings(kind, location, password, _set(settings, "ssl.key.password"), key, chain)
 
 
-def _trust_store(settings: Settings) -> StoreSettings | None:
+def _trust_store(settings: TlsSettingsSource) -> ListenerStoreSettings | None:
     location, password = _set(settings, "ssl.truststore.location"), _set(settings, "ssl.truststore.password")
     certificates = _set(settings, "ssl.truststore.certificates")
     kind = _type(settings, "ssl.truststore.type")
@@ -146,17 +146,17 @@ def _trust_store(settings: Settings) -> StoreSettings | None:
         _check(password is None, "SSL trust store is not specified, but trust store password is specified.")
         return None
     _check(kind != PEM or password is None, "SSL trust store password cannot be specified for PEM format.")
-    return StoreSettings(kind, location, password, certificates=certificates)
+    return ListenerStoreSettings(kind, location, password, certificates=certificates)
 
 
-def _type(settings: Settings, key: str) -> str:
+def _type(settings: TlsSettingsSource, key: str) -> str:
     kind = (settings.text(key) or "JKS").strip().upper()
     if kind not in TYPES:
         raise StoreError(f"{settings.name(key)}: {kind} is unknown: {', '.join(TYPES)} are read")
     return kind
 
 
-def _set(settings: Settings, key: str) -> str | None:
+def _set(settings: TlsSettingsSource, key: str) -> str | None:
     """Return the value of a setting, None if it is empty."""
     return settings.text(key) or None
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from barnabas.broker.security.tls.settings import PEM, StoreSettings, TlsSettings
+from barnabas.broker.security.tls.settings import PEM, ListenerStoreSettings, ListenerTlsSettings
 from barnabas.protocol.security.stores import files
 from barnabas.protocol.security.stores.identity import Identity, Store, StoreError
 from barnabas.protocol.security.stores.pem import certificates, identity
@@ -24,7 +24,7 @@ class Stores(NamedTuple):
     """Certificates in DER; None for those that the machine trusts, as in Java."""
 
 
-def open_stores(settings: TlsSettings) -> Stores:
+def open_stores(settings: ListenerTlsSettings) -> Stores:
     """Read the stores. Raises StoreError with a sentence that names the file."""
     key_store, trust_store = settings.key_store, settings.trust_store
     own = _identity(key_store)
@@ -38,7 +38,7 @@ def open_stores(settings: TlsSettings) -> Stores:
     return Stores(own, trusted)
 
 
-def files_of(settings: TlsSettings) -> Iterator[str]:
+def files_of(settings: ListenerTlsSettings) -> Iterator[str]:
     """Yield the files that the stores are read from."""
     for store in (settings.key_store, settings.trust_store):
         if store is not None and store.location is not None:
@@ -53,7 +53,7 @@ def state_of(path: str) -> object:
         return error.errno
 
 
-def _identity(store: StoreSettings) -> Identity:
+def _identity(store: ListenerStoreSettings) -> Identity:
     if store.key is not None and store.certificates is not None:
         where = "ssl.keystore.key", store.certificates, "ssl.keystore.certificate.chain"
         return identity(store.key, *where, store.key_password)
@@ -63,7 +63,7 @@ def _identity(store: StoreSettings) -> Identity:
     return found
 
 
-def _read(store: StoreSettings, which: str) -> Store:
+def _read(store: ListenerStoreSettings, which: str) -> Store:
     """Read a store. `which`: KEY_STORE or TRUST_STORE."""
     assert store.location is not None
     where = _where(store, which)
@@ -76,7 +76,7 @@ def _read(store: StoreSettings, which: str) -> Store:
     return read_java_store(data, store.password, store.key_password, store=which, path=store.location)
 
 
-def _where(store: StoreSettings, which: str) -> str:
+def _where(store: ListenerStoreSettings, which: str) -> str:
     return where_of(which, store.location or "")
 
 

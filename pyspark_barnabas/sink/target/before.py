@@ -20,7 +20,7 @@ from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.sentences import explain
 from pyspark_barnabas.sink.settings import SinkSettings
 from pyspark_barnabas.sink.target import target_limits
-from pyspark_barnabas.sink.target.topics import Topics
+from pyspark_barnabas.sink.target.topics import TargetTopics
 from pyspark_barnabas.telling.own_log import own_log
 
 _kept = threading.local()
@@ -42,7 +42,7 @@ def look_before_writing(settings: SinkSettings, columns: Collection[str], *, is_
         reach(client, connection, timeout_ms=timeout_ms, option=option)
         client.refresh([], client.deadline(timeout_ms))  # a broker that answered an earlier query may be away by now
         if settings.topic is not None:
-            Topics(client, settings).find(settings.topic)
+            TargetTopics(client, settings).find(settings.topic)
             _look_at_settings(client, settings, settings.topic, has_keys=has_keys)
     except KafkaError as error:
         raise explain(error, settings, settings.prefix or "spark-", "looking for the topic and its cluster") from error

@@ -26,7 +26,7 @@ _FRESH_MS = 2_000  # how long metadata that came with another request is valid
 _UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,)
 
 
-class Topics:
+class TargetTopics:
     """The topics of one task, or of Spark's planner. KafkaError or SinkFailed for one that does not exist.
 
     just_asked: topics that the client is requesting at this moment, with another request. The metadata is valid for

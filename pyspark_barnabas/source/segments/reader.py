@@ -18,7 +18,7 @@ from barnabas.logfiles.segment_check import check_segment
 from pyspark_barnabas.options import OptionError
 from pyspark_barnabas.source.segments.outcomes import first_open_offset
 from pyspark_barnabas.source.segments.pushdown import Wanted, narrow
-from pyspark_barnabas.source.segments.settings import Settings, read_settings
+from pyspark_barnabas.source.segments.settings import SegmentReadSettings, read_settings
 from pyspark_barnabas.source.segments.splits import OffsetBounds, Piece, plan, whole_segments
 from pyspark_barnabas.source.segments.stretches import Stretch, narrowed, read_stretches
 from pyspark_barnabas.telling.user_errors import sentence_alone, sentence_alone_in_rows
@@ -122,7 +122,7 @@ def _intersect(one: OffsetBounds, other: OffsetBounds) -> OffsetBounds:
     return OffsetBounds(max(one.start, other.start), min(ends, default=None))
 
 
-def _refuse_missing(settings: Settings, layout: Iterable[PartitionFiles]) -> None:
+def _refuse_missing(settings: SegmentReadSettings, layout: Iterable[PartitionFiles]) -> None:
     """Raise OptionError for a topic or a partition that was named and does not exist."""
     found = {(files.topic, files.partition) for files in layout}
     topics = {topic for topic, _ in found}

@@ -25,7 +25,7 @@ _INTERNAL = frozenset((CLUSTER_METADATA_TOPIC, CONSUMER_OFFSETS_TOPIC, TRANSACTI
 
 
 @dataclass(frozen=True)
-class Settings:
+class SegmentReadSettings:
     """The data to read. The broker's internal topics are only read if they are named.
 
     starting, ending: offsets by topic and partition, -2 for the first and -1 for the end of the log.
@@ -58,7 +58,7 @@ class Settings:
         return OffsetBounds(files.log_start_offset if start == _EARLIEST else start, None if end == _LATEST else end)
 
 
-def read_settings(options: Mapping[str, str]) -> Settings:
+def read_settings(options: Mapping[str, str]) -> SegmentReadSettings:
     """Parse the options as Spark passes them. Raise OptionError with a sentence for an invalid one."""
     check_names(options)
     path = text(options, "path")
@@ -70,7 +70,7 @@ def read_settings(options: Mapping[str, str]) -> Settings:
     assigned = json_object(options, "assign")
     if sum(given is not None for given in (topics, pattern, assigned)) > 1:
         raise OptionError("subscribe, subscribePattern and assign exclude each other")
-    return Settings(
+    return SegmentReadSettings(
         path,
         content=one_of(options, "content", CONTENTS, CONTENTS[0]),
         is_committed=one_of(options, "isolationLevel", LEVELS, LEVELS[0]) == LEVELS[1],

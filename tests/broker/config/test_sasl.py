@@ -7,7 +7,7 @@ import pytest
 from barnabas.broker.config import BrokerConfig, ConfigError, load_config
 from barnabas.broker.config.environment import read_environment
 from barnabas.broker.config.load import LoadedConfig
-from barnabas.broker.config.sasl.sasl_settings import SaslSettings, sasl_settings
+from barnabas.broker.config.sasl.sasl_settings import ListenerSaslSettings, sasl_settings
 from barnabas.broker.security.sasl.unsecured_tokens import rules_in
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
@@ -17,7 +17,7 @@ JAAS = f'listener.name.sasl_plaintext.plain.sasl.jaas.config={PLAIN} username="a
 ENABLED = [*LISTENER, "sasl.enabled.mechanisms=PLAIN", JAAS]
 
 
-def settings_of(*settings: str, name: str = "SASL_PLAINTEXT", jaas: str | None = None) -> SaslSettings:
+def settings_of(*settings: str, name: str = "SASL_PLAINTEXT", jaas: str | None = None) -> ListenerSaslSettings:
     return sasl_settings(load(*settings, jaas=jaas).config, name)
 
 

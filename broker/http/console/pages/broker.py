@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from barnabas.broker.config.broker_config import Source
+from barnabas.broker.config.broker_config import ValueSource
 from barnabas.broker.config.definitions.keys import KEYS, Key
 from barnabas.broker.config.definitions.values import text_of
 from barnabas.broker.http.console.console_context import ConsoleContext
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 CONNECTIONS_MAX = 300
 _FAILED_MAX = 100
 _SOURCES = {
-    Source.DYNAMIC_BROKER: "set for this broker while running",
-    Source.DYNAMIC_DEFAULT_BROKER: "set for all brokers while running",
-    Source.STATIC_BROKER: "given at the start",
-    Source.DEFAULT: "default",
+    ValueSource.DYNAMIC_BROKER: "set for this broker while running",
+    ValueSource.DYNAMIC_DEFAULT_BROKER: "set for all brokers while running",
+    ValueSource.STATIC_BROKER: "given at the start",
+    ValueSource.DEFAULT: "default",
 }
 
 
@@ -119,13 +119,13 @@ async def _settings(observed: ConsoleContext, asked: RequestParams) -> Facts:
 
 def _setting(services: Services, key: Key) -> Facts:
     found = services.config.synonyms(key.name)
-    given = next((each for each in found if each.source is not Source.DEFAULT), None)
+    given = next((each for each in found if each.source is not ValueSource.DEFAULT), None)
     value = text_of(services.config.value(key.name))
     return {
         "name": key.name,
         "value": "hidden" if key.is_sensitive and value is not None else value,
         "default": key.default,
-        "source": _SOURCES[Source.DEFAULT if given is None else given.source],
+        "source": _SOURCES[ValueSource.DEFAULT if given is None else given.source],
         "by": given.name if given is not None and given.name != key.name else "",
         "is_changed": given is not None and value != key.default,
         "may_change_how": key.update.value,

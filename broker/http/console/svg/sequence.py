@@ -9,7 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from barnabas.broker.http.console.rendering import url
-from barnabas.broker.http.console.svg.steps import COMMIT, FOR_EACH_PARTITION, LIFELINES, READERS, Lifeline, Step
+from barnabas.broker.http.console.svg.steps import (
+    COMMIT,
+    FOR_EACH_PARTITION,
+    LIFELINES,
+    READERS,
+    Lifeline,
+    SequenceStep,
+)
 from barnabas.broker.runtime.events import EventKind
 
 WIDTH = 1000
@@ -125,13 +132,13 @@ def place_of(kind: EventKind, state: str, marks: Sequence[FaultMark], *, is_chos
 
 
 def drawn(
-    points: Mapping[str, EventKind], marks: Callable[[Step], Sequence[FaultMark]], chosen: tuple[str, str]
+    points: Mapping[str, EventKind], marks: Callable[[SequenceStep], Sequence[FaultMark]], chosen: tuple[str, str]
 ) -> SequenceDrawing:
     """Draw the sequence. marks: returns the faults armed at a step. chosen: point and state with the form open."""
     rows: list[DrawnStep | DrawnSaid] = []
     y, box_top, box_end = _TOP - _BEFORE_SAID, _TOP, _TOP
     for each in COMMIT:
-        if isinstance(each, Step):
+        if isinstance(each, SequenceStep):
             is_chosen = chosen in ((each.point, each.state), (each.point, ""))
             place = place_of(points[each.point], each.state, marks(each), is_chosen=is_chosen)
             x, (dx, anchor) = each.lifeline.x, _LABEL_AT_LEFT if each.lifeline is READERS else _LABEL_AT_RIGHT

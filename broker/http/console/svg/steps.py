@@ -33,7 +33,7 @@ class Said(NamedTuple):
     says: str
 
 
-class Step(NamedTuple):
+class SequenceStep(NamedTuple):
     """A point. state: of the record, if it is a record of `__transaction_state`."""
 
     point: str
@@ -46,28 +46,28 @@ class Step(NamedTuple):
         return {"state": self.state} if self.state else {}
 
 
-def _record(state: str) -> tuple[Step, Step]:
+def _record(state: str) -> tuple[SequenceStep, SequenceStep]:
     return (
-        Step(kinds.TRANSACTION_WRITING.name, COORDINATOR, state),
-        Step(kinds.TRANSACTION_WRITTEN.name, COORDINATOR, state),
+        SequenceStep(kinds.TRANSACTION_WRITING.name, COORDINATOR, state),
+        SequenceStep(kinds.TRANSACTION_WRITTEN.name, COORDINATOR, state),
     )
 
 
-COMMIT: tuple[Said | Step, ...] = (
+COMMIT: tuple[Said | SequenceStep, ...] = (
     Said(PRODUCER, COORDINATOR, "AddPartitionsToTxn"),
     *_record("Ongoing"),
     Said(PRODUCER, PARTITIONS, "Produce: records that these readers do not see yet"),
     Said(PRODUCER, COORDINATOR, "EndTxn"),
     *_record("PrepareCommit"),
-    Step(kinds.TRANSACTION_PREPARED.name, COORDINATOR),
+    SequenceStep(kinds.TRANSACTION_PREPARED.name, COORDINATOR),
     Said(COORDINATOR, PRODUCER, "the answer to EndTxn"),
     Said(COORDINATOR, PARTITIONS, "WriteTxnMarkers"),
-    Step(kinds.MARKER_WRITING.name, PARTITIONS),
-    Step(kinds.MARKER_WRITTEN.name, PARTITIONS),
+    SequenceStep(kinds.MARKER_WRITING.name, PARTITIONS),
+    SequenceStep(kinds.MARKER_WRITTEN.name, PARTITIONS),
     Said(PARTITIONS, READERS, "all records, in one step"),
-    Step(kinds.TRANSACTION_MARKED.name, READERS),
+    SequenceStep(kinds.TRANSACTION_MARKED.name, READERS),
     *_record("CompleteCommit"),
-    Step(kinds.TRANSACTION_COMPLETED.name, COORDINATOR),
+    SequenceStep(kinds.TRANSACTION_COMPLETED.name, COORDINATOR),
 )
 FOR_EACH_PARTITION = (kinds.MARKER_WRITING.name, kinds.MARKER_WRITTEN.name)
 """The first and the last step that are repeated for each partition."""

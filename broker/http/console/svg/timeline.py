@@ -29,7 +29,7 @@ class TimelineEvent(NamedTuple):
     producer: str
 
 
-class Span(NamedTuple):
+class TimelineSpan(NamedTuple):
     """A state with a duration. x and width: of WIDTH."""
 
     kind: str
@@ -51,7 +51,7 @@ class Timeline(NamedTuple):
 
     begin_ms: int
     end_ms: int
-    spans: list[Span]
+    spans: list[TimelineSpan]
     marks: list[TimelineMark]
     events: list[TimelineEvent]
     """The newest first."""
@@ -74,7 +74,7 @@ def timeline(changes: Sequence[TransactionChange], now_ms: int) -> Timeline | No
         if change.txn is not None and is_span:
             width = max(_SPAN_WIDTH_MIN, (until_ms - change.timestamp_ms) * scale)
             sentence = f"{change.txn.state.value}, {lasted}"
-            spans.append(Span(_kind(change.txn), round(min(x, WIDTH - width), 1), round(width, 1), sentence))
+            spans.append(TimelineSpan(_kind(change.txn), round(min(x, WIDTH - width), 1), round(width, 1), sentence))
         if not is_span or event.kind == TIMEOUT:
             marks.append(TimelineMark(event.kind, round(x, 1), f"{event.sentence} {words.moment(change.timestamp_ms)}"))
     return Timeline(begin_ms, end_ms, spans, marks, events[::-1])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.config import BrokerConfig, Source, Synonym
+from barnabas.broker.config import BrokerConfig, Synonym, ValueSource
 from barnabas.broker.config.replicas import effective_min_insync_replicas
 from barnabas.broker.config.resources.log_configs import log_config
 from barnabas.broker.config.resources.topic_configs import TOPIC_KEYS, effective, source, synonyms, validate
@@ -127,13 +127,13 @@ def test_synonyms_are_listed_with_the_one_in_force_first() -> None:
     config = BrokerConfig({"log.retention.hours": "100"})
     config.follow({"log.retention.ms": "50"}, {"log.retention.ms": "60"})
     assert synonyms({"retention.ms": "5"}, config, "retention.ms") == [
-        Synonym("retention.ms", "5", Source.TOPIC),
-        Synonym("log.retention.ms", "50", Source.DYNAMIC_BROKER),
-        Synonym("log.retention.ms", "60", Source.DYNAMIC_DEFAULT_BROKER),
-        Synonym("log.retention.hours", "100", Source.STATIC_BROKER),
-        Synonym("log.retention.hours", "168", Source.DEFAULT),
+        Synonym("retention.ms", "5", ValueSource.TOPIC),
+        Synonym("log.retention.ms", "50", ValueSource.DYNAMIC_BROKER),
+        Synonym("log.retention.ms", "60", ValueSource.DYNAMIC_DEFAULT_BROKER),
+        Synonym("log.retention.hours", "100", ValueSource.STATIC_BROKER),
+        Synonym("log.retention.hours", "168", ValueSource.DEFAULT),
     ]
-    assert source({}, config, "retention.ms") is Source.DYNAMIC_BROKER
+    assert source({}, config, "retention.ms") is ValueSource.DYNAMIC_BROKER
     assert effective({}, config, "retention.ms") == 50
 
 

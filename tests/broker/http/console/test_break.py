@@ -6,7 +6,7 @@ import re
 
 from barnabas.broker.control.faults.held import BlockedRequest, HoldReason
 from barnabas.broker.control.faults.plan.of_points import points
-from barnabas.broker.http.console.svg.steps import COMMIT, OTHERS, Step
+from barnabas.broker.http.console.svg.steps import COMMIT, OTHERS, SequenceStep
 from barnabas.broker.runtime.events import KINDS, EventKind
 from barnabas.broker.runtime.events.events import Facts
 from tests.support.console.world import Console
@@ -32,7 +32,7 @@ async def step(console: Console, point: str, state: str = "") -> str:
 
 
 def test_every_step_of_a_transaction_has_its_place_in_the_commit() -> None:
-    drawn = [each for each in COMMIT if isinstance(each, Step)]
+    drawn = [each for each in COMMIT if isinstance(each, SequenceStep)]
     assert {each.point for each in drawn} == {name for name in points() if name.startswith("transaction.")}
     assert len(set(drawn)) == len(drawn)
     assert all("state" in KINDS[each.point].facts for each in drawn if each.state)
@@ -55,7 +55,7 @@ async def test_the_steps_are_in_the_order_in_which_they_are_told(console: Consol
     world.services.events.listen(hear)
     await world.go_on("tx", mine, ("orders", 0))
     await world.end("tx", mine, is_commit=True)
-    assert told == [(each.point, each.state) for each in COMMIT if isinstance(each, Step)]
+    assert told == [(each.point, each.state) for each in COMMIT if isinstance(each, SequenceStep)]
 
 
 async def test_every_step_is_a_link_with_a_text(console: Console) -> None:

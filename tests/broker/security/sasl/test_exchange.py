@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.security.sasl.exchange import IllegalStage, SaslExchange, Stage, UnsupportedMechanism
+from barnabas.broker.security.sasl.exchange import IllegalStage, SaslExchange, SaslStage, UnsupportedMechanism
 from barnabas.broker.security.sasl.mechanism import SaslAuthenticationFailed
 from barnabas.broker.security.sasl.plain import PlainExchange
 
@@ -20,16 +20,16 @@ def test_a_handshake_and_a_token_prove_who_it_is(
     if asks_versions:
         conversation.versions_asked()
     conversation.choose("PLAIN", tokens_are_bare=tokens_are_bare)
-    assert conversation.stage is (Stage.BARE_TOKENS if tokens_are_bare else Stage.TOKENS)
+    assert conversation.stage is (SaslStage.BARE_TOKENS if tokens_are_bare else SaslStage.TOKENS)
     assert conversation.user is None
     assert conversation.respond(b"\0alice\0secret") == b""
-    assert (str(conversation.stage), str(conversation.user)) == ("Stage.COMPLETE", "alice")
+    assert (str(conversation.stage), str(conversation.user)) == ("SaslStage.COMPLETE", "alice")
 
 
 def test_a_mechanism_that_is_not_there_ends_it(conversation: SaslExchange) -> None:
     with pytest.raises(UnsupportedMechanism):
         conversation.choose("GSSAPI", tokens_are_bare=False)
-    assert conversation.stage is Stage.FAILED
+    assert conversation.stage is SaslStage.FAILED
     assert conversation.offered == ["PLAIN"]
 
 

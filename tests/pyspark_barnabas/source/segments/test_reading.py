@@ -13,7 +13,7 @@ from barnabas.protocol.files import offset_index
 from barnabas.protocol.files.names import LOG_START_CHECKPOINT, FileKind
 from pyspark_barnabas.options import OptionError
 from pyspark_barnabas.source.segments.pushdown import narrow
-from pyspark_barnabas.source.segments.settings import Settings, read_settings
+from pyspark_barnabas.source.segments.settings import SegmentReadSettings, read_settings
 from pyspark_barnabas.source.segments.splits import OffsetBounds, Piece, plan
 from pyspark_barnabas.source.segments.stretches import LogDamaged, Stretch, narrowed, read_stretches
 from tests.support.files.segment_files import LogWriter
@@ -50,8 +50,8 @@ def test_reading_begins_where_the_log_does(tmp_path: Path) -> None:
     log.roll()
     (tmp_path / LOG_START_CHECKPOINT).write_text("0\n1\norders 0 3\n")
     (files,) = read_layout(str(tmp_path), everything)
-    assert offsets(read(whole(files, Settings("").offsets(files)))) == [2, 4]  # the batch has 2 and 3
-    assert offsets(read(whole(files, Settings("", starting={("orders", 0): 0}).offsets(files)))) == [0, 2, 4]
+    assert offsets(read(whole(files, SegmentReadSettings("").offsets(files)))) == [2, 4]  # the batch has 2 and 3
+    assert offsets(read(whole(files, SegmentReadSettings("", starting={("orders", 0): 0}).offsets(files)))) == [0, 2, 4]
 
 
 # --- cutting ---

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from barnabas.broker.cli.log.verify import as_line, partitions, verify
-from barnabas.logfiles.segment_check import Tally
+from barnabas.logfiles.segment_check import CheckTally
 from tests.simulation.world.disk import Disk
 
 _LOCK = "/.lock"  # it is given back with its file
@@ -18,7 +18,7 @@ def unsound_files(disk: Disk) -> Iterator[str]:
     with tempfile.TemporaryDirectory(dir=_IN_MEMORY if os.path.isdir(_IN_MEMORY) else None) as directory:
         root = Path(directory) / "data"
         disk.write_to("/data", str(root))
-        for finding in verify(root, partitions(root), Tally(), lambda: None):
+        for finding in verify(root, partitions(root), CheckTally(), lambda: None):
             yield as_line(finding).replace(directory, "")
 
 

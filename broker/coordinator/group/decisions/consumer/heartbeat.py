@@ -44,7 +44,7 @@ from barnabas.broker.coordinator.runtime.outcome import CancelTimer, Effect, Out
 from barnabas.storage.steps import AT_ONCE, Steps, mapped
 
 
-class Step(NamedTuple):
+class HeartbeatStep(NamedTuple):
     """A member's new state, with its records and effects."""
 
     member: ConsumerGroupMember
@@ -99,7 +99,7 @@ def take_step(
     now_ms: int,
     config: ConsumerConfig,
     is_for_good: bool = True,
-) -> Generator[None, None, Step]:
+) -> Generator[None, None, HeartbeatStep]:
     """Return the next step of a member, `before`, which replaces `replaced` if that is given. KafkaError.
 
     Runs in steps, like `heartbeat`.
@@ -145,7 +145,7 @@ def take_step(
     effects.append(SetTimer(session_timer(member.member_id), config.session_timeout_of(member)))
     if regex.to_resolve:
         effects.append(ResolveTopics(regex.to_resolve, request.may_describe))
-    return Step(member, tuple(written), tuple(effects), epoch.seen, is_target_old)
+    return HeartbeatStep(member, tuple(written), tuple(effects), epoch.seen, is_target_old)
 
 
 def _known_hashes(names: Collection[str], topics: Topics) -> Steps[None]:
