@@ -50,7 +50,7 @@ class BrokerSettings(NamedTuple):
     grants: dict[str, list[str]]
 
     def __repr__(self) -> str:
-        return "Settings(…)"  # there are passwords in it
+        return "BrokerSettings(…)"  # there are passwords in it
 
     def wire(self) -> Wire:
         """Return the settings for the broker."""

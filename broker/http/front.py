@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _CONSOLE_BODY_BYTES_MAX = 1 << 20  # of a form, which may contain a record
 
 
-class ConsoleContext(Protocol):
+class BrokerView(Protocol):
     """The parts of a broker that its pages use."""
 
     services: Services
@@ -48,13 +48,13 @@ class ConsoleContext(Protocol):
         """Return why clients cannot work with it now, or None."""
 
 
-def awaited(broker: ConsoleContext) -> list[str]:
+def awaited(broker: BrokerView) -> list[str]:
     """Return what clients may wait for although the broker can be used, in words."""
     recovering = broker.recovery.progress
     return [*broker.services.room.full_reasons, *([] if recovering is None else [str(recovering)])]
 
 
-def _control(broker: ConsoleContext, admission: Admission) -> Mounted:
+def _control(broker: BrokerView, admission: Admission) -> Mounted:
     from barnabas.broker.http.asgi import Mounted
     from barnabas.broker.http.control.application import application
     from barnabas.broker.http.control.clock_api import clock_room
@@ -76,7 +76,7 @@ def _control(broker: ConsoleContext, admission: Admission) -> Mounted:
     return Mounted(b"/control", application(rooms, admission), BODY_BYTES_MAX)
 
 
-def _console(broker: ConsoleContext, clock: Clock, control: Admission | None, *, is_guarded: bool) -> Mounted:
+def _console(broker: BrokerView, clock: Clock, control: Admission | None, *, is_guarded: bool) -> Mounted:
     """Mount the console, which is loaded at its first request."""
     from barnabas.broker.http.asgi import Mounted
 
@@ -108,7 +108,7 @@ def _console(broker: ConsoleContext, clock: Clock, control: Admission | None, *,
 
 
 async def open_http(
-    broker: ConsoleContext,
+    broker: BrokerView,
     meter: Meter,
     sockets: Sequence[socket.socket],
     network: Network,

@@ -133,7 +133,7 @@ class TransactionalProducer:
     def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata | str) -> None:
         """Commit offsets (each the next to be read) of a group as part of the transaction.
 
-        With a GroupMember a former member gets an error; with only the group's id any producer may commit.
+        With a ConsumerGroupMetadata a former member gets an error; with only the group's id any producer may commit.
         """
         self._check("send")
         member = ConsumerGroupMetadata(group) if isinstance(group, str) else group

@@ -47,7 +47,8 @@ def build_batch(
     timestamp_type: int = batches.CREATE_TIME,
     level: int | None = None,
 ) -> bytearray:
-    """Build a batch of at least one record, numbered from `base_offset` without gaps (a Record's offset is ignored).
+    """Build a batch of at least one record, numbered from `base_offset` without gaps (a BatchRecord's offset is
+    ignored).
 
     `level` is the codec's compression level, None for its default.
     """

@@ -1,11 +1,12 @@
 """How docstrings begin: a function's with a verb, a class's and a property's with what it is.
 
 "Return the log of a partition", "The open partitions of a broker". A sentence that begins with "What", "Those" or "As"
-has to be read twice.
+has to be read twice. So has a class whose name means something else in another module.
 """
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,8 @@ import pytest
 from tests.support import source_tree as tree
 
 FILES = tree.python_files(*tree.PRODUCT, "pyspark_barnabas", "pipeline", "scripts", "bench")
+SCHEMAS = (Path("protocol/messages"), Path("protocol/log_records"))
+"""Folders of Kafka's own names: structures of different messages are called the same."""
 NEVER_FIRST = re.compile("as|everybody|it|its|nobody|somebody|that|there|these|this|those|what|who|whoever")
 NO_VERB = re.compile(
     "a|after|all|also|an|and|another|any|are|asked|at|before|between|both|but|by|bytes|called|done|each|"
@@ -46,3 +49,13 @@ def test_a_docstring_begins_with_what_something_does_or_is(path: Path) -> None:
         if is_no_verb or NEVER_FIRST.fullmatch(word):
             wrong.append(f"{place}: {line}")
     assert not wrong
+
+
+def test_a_public_class_name_means_one_thing() -> None:
+    modules: dict[str, list[str]] = defaultdict(list)
+    for path in tree.python_files(*tree.PRODUCT, "pyspark_barnabas", "pipeline"):
+        if not any(path.is_relative_to(folder) for folder in SCHEMAS):
+            for node in tree.syntax(path).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    modules[node.name].append(str(path))
+    assert {name: paths for name, paths in modules.items() if len(paths) > 1} == {}

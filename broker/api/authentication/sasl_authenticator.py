@@ -170,7 +170,8 @@ class SaslAuthenticator:
             raise _Refused(f"re-authentication by another mechanism than {self._mechanism}")
 
     def _open_if_complete(self, client: RequestConnection) -> int:
-        """Return the session lifetime, 0 for no limit. Raise AuthenticationFailed for another principal than before."""
+        """Return the session lifetime, 0 for no limit. Raise SaslAuthenticationFailed for another principal than
+        before."""
         conversation, session = self._conversation, client.session
         if conversation.user is None:
             return 0

@@ -57,7 +57,7 @@ def kafka_acls(arguments: Sequence[str]) -> int:
 
 
 def _checked(options: Options) -> str:
-    """Return the action. Refusal if flags do not go together."""
+    """Return the action. CommandRefused if flags do not go together."""
     if not options.has("bootstrap-server"):
         if options.has("bootstrap-controller"):
             raise CommandRefused("There is no listener of a controller here: name a broker with --bootstrap-server.")
@@ -112,7 +112,7 @@ def _principal(text: str) -> str:
 
 
 def _operation(text: str, kinds: Sequence[Resource]) -> Operation:
-    """Return the operation, if the resources have it. Refusal."""
+    """Return the operation, if the resources have it. CommandRefused."""
     try:
         found = operation(text)
     except ArgumentTypeError:

@@ -25,7 +25,7 @@ _VIA = "using --bootstrap-server"
 
 
 def check_address(name: str) -> None:
-    """Raise Refusal for text that is neither an address nor a resolvable host name."""
+    """Raise CommandRefused for text that is neither an address nor a resolvable host name."""
     try:
         socket.getaddrinfo(name, None)
     except (OSError, UnicodeError):
@@ -58,7 +58,7 @@ def alter_users(
 
 
 def _check_keys(types: Sequence[str], names: Sequence[str], keys: Sequence[str], done: str) -> None:
-    """Raise Refusal for keys that the entity cannot have."""
+    """Raise CommandRefused for keys that the entity cannot have."""
     if types[0] == IPS:
         unknown = [key for key in keys if key not in _OF_IPS]
         what, shown = "connection quota", ",".join(unknown)
@@ -76,7 +76,7 @@ def _check_keys(types: Sequence[str], names: Sequence[str], keys: Sequence[str],
 
 
 def _password(mechanism: str, text: str) -> NewPassword:
-    """Parse `[iterations=N,]password=…`. Refusal, without the password in it."""
+    """Parse `[iterations=N,]password=…`. CommandRefused, without the password in it."""
     match = _CREDENTIAL.fullmatch(text)
     if match is None or match[1] == "":
         raise CommandRefused(f"Invalid credential property {mechanism}")

@@ -216,7 +216,7 @@ def _added(options: Options) -> dict[str, str]:
 
 
 def assignments(text: str) -> dict[str, str]:
-    """Parse `a=1,b=[x,y]`: brackets around a value that contains commas. Refusal of other forms."""
+    """Parse `a=1,b=[x,y]`: brackets around a value that contains commas. CommandRefused of other forms."""
     found = {}
     for word in re.split(f",{_OUTSIDE_BRACKETS}", text) if text else ():
         parts = re.split(rf"\s*=\s*{_OUTSIDE_BRACKETS}", word)

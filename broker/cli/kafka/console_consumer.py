@@ -94,7 +94,7 @@ def kafka_console_consumer(arguments: Sequence[str]) -> int:
 
 
 def _checked(options: Options) -> int | None:
-    """Return the offset to begin at, if a number was given. Refusal if flags do not go together."""
+    """Return the offset to begin at, if a number was given. CommandRefused if flags do not go together."""
     if options.has("topic") == options.has("include"):
         raise CommandRefused("Exactly one of the following arguments is required: [topic], [include]")
     if options.has("partition"):

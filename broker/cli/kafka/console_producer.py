@@ -73,7 +73,7 @@ class LineReader:
         self._key, self._delimiter, self._header, self._header_key = chosen.values()
 
     def record(self, line: str, number: int) -> TypedRecord:
-        """Return the record. Refusal if a separator is missing, unless errors are ignored."""
+        """Return the record. CommandRefused if a separator is missing, unless errors are ignored."""
         headers, rest = self._cut(self._has_headers, line, self._delimiter, "headers delimiter", number, line)
         key, value = self._cut(self._has_key, rest, self._key, "key separator", number, line)
         has_headers = headers is not None and headers != self._null
@@ -111,7 +111,7 @@ class LineReader:
 
 
 def _check_apart(marks: dict[str, str | None]) -> None:
-    """Raise Refusal for an empty separator, and for two equal ones that may occur together."""
+    """Raise CommandRefused for an empty separator, and for two equal ones that may occur together."""
     for one, other in (
         ("headers.delimiter", "headers.separator"),
         ("headers.delimiter", "headers.key.separator"),

@@ -113,7 +113,8 @@ def read(flags: Mapping[str, str], arguments: Sequence[str]) -> Options:
 
 
 def says_version(options: Options, arguments: Sequence[str], purpose: str, flags: Mapping[str, str]) -> bool:
-    """Return whether --version was given, and print the version then. Refusal with all flags for --help or no flags."""
+    """Return whether --version was given, and print the version then. CommandRefused with all flags for --help or no
+    flags."""
     if not arguments or options.has("help"):
         shown = {**flags, **COMMON}
         lines = (f"--{name}{'' if shown[name] is ALONE else ' <String>'}" for name in sorted(shown))
@@ -127,14 +128,14 @@ def says_version(options: Options, arguments: Sequence[str], purpose: str, flags
 
 
 def need(options: Options, *flags: str) -> None:
-    """Raise Refusal in Kafka's words if a flag is missing."""
+    """Raise CommandRefused in Kafka's words if a flag is missing."""
     for flag in flags:
         if not options.has(flag):
             raise CommandRefused(f'Missing required argument "[{flag}]"')
 
 
 def check_together(options: Options, used: str, others: Iterable[str]) -> None:
-    """Raise Refusal if one of the others was given, too."""
+    """Raise CommandRefused if one of the others was given, too."""
     for other in others if options.has(used) else ():
         if options.has(other):
             raise CommandRefused(f'Option "[{used}]" can\'t be used with option "[{other}]"')
@@ -194,7 +195,7 @@ def _reach(client: Client, attempt_ms: int) -> None:
 
 
 def client_properties(options: Options, flags: Sequence[str], file_flag: str, prog: str) -> dict[str, str]:
-    """Return the settings of a client: those of a file, overridden by those of the command line. Refusal."""
+    """Return the settings of a client: those of a file, overridden by those of the command line. CommandRefused."""
     settings = pairs(word for flag in flags for word in options.values(flag))
     refuse_security(settings, prog)
     path = options.value(file_flag)
@@ -205,7 +206,8 @@ def client_properties(options: Options, flags: Sequence[str], file_flag: str, pr
 
 
 def refuse_security(settings: Mapping[str, str], prog: str) -> None:
-    """Raise Refusal for security settings on the command line, where every process of the machine could read them."""
+    """Raise CommandRefused for security settings on the command line, where every process of the machine could read
+    them."""
     for key, value in settings.items():
         if key.startswith(_SECURITY) and (key, value) != ("security.protocol", "PLAINTEXT"):
             raise CommandRefused(f"{prog}: put {key} into a file, and name it with --command-config")

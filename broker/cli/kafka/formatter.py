@@ -19,7 +19,7 @@ Deserializer = Callable[[bytes], str]
 
 
 def _number(layout: str) -> Deserializer:
-    """Return a deserializer of big-endian numbers of exactly this length. Refusal."""
+    """Return a deserializer of big-endian numbers of exactly this length. CommandRefused."""
     name = {"h": "Short", "i": "Integer", "q": "Long", "f": "Float", "d": "Double"}[layout]
     size = struct.calcsize(f">{layout}")
 
@@ -89,7 +89,7 @@ class Formatter:
         return "timestamp" in self._printed
 
     def line(self, consumed: ConsumedRecord) -> bytes | None:
-        """Return the output for a record, with its end; None if the record is skipped. Refusal."""
+        """Return the output for a record, with its end; None if the record is skipped. CommandRefused."""
         if self._is_silent:
             return None
         try:
@@ -127,7 +127,7 @@ class Formatter:
 
 
 def formatter_of(options: Options) -> Formatter:
-    """Return the formatter of the command line. Refusal of an unknown one."""
+    """Return the formatter of the command line. CommandRefused of an unknown one."""
     properties: dict[str, str] = {}
     if (path := options.value("formatter-config")) is not None:
         properties = read_properties(path)

@@ -109,7 +109,7 @@ def _goals(client: Client, options: Options, committed: Goals) -> Goals:
 
 
 def _partitions(client: Client, words: Collection[str]) -> list[TopicPartition]:
-    """Return the partitions of each word, `TOPIC` or `TOPIC:N,…`. Refusal; KafkaError for a missing topic."""
+    """Return the partitions of each word, `TOPIC` or `TOPIC:N,…`. CommandRefused; KafkaError for a missing topic."""
     places = []
     for word in words:
         topic, colon, numbers = word.partition(":")

@@ -75,7 +75,7 @@ def kafka_consumer_groups(arguments: Sequence[str]) -> int:
 
 
 def _checked(options: Options) -> str:
-    """Return the action. Refusal if there is none, or flags do not go together."""
+    """Return the action. CommandRefused if there is none, or flags do not go together."""
     need(options, "bootstrap-server")
     _check_describe(options)
     which = [options.has("group"), options.has("all-groups")]
@@ -140,7 +140,7 @@ def _list(client: Client, options: Options) -> None:
 
 
 def _filter(options: Options, flag: str, known: Sequence[str], otherwise: str) -> list[str]:
-    """Return the given words of `known`, in any case. Refusal for an unknown one."""
+    """Return the given words of `known`, in any case. CommandRefused for an unknown one."""
     text = options.value(flag)
     by_name = {each.lower(): each for each in known}
     words = [word.strip().lower().replace("_", "") for word in text.split(",")] if text else []

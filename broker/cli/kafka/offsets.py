@@ -160,7 +160,7 @@ def kafka_delete_records(arguments: Sequence[str]) -> int:
 
 
 def _named_in(path: str) -> dict[TopicPartition, int]:
-    """Return the offsets by partition. Refusal of a file in another format than Kafka's."""
+    """Return the offsets by partition. CommandRefused of a file in another format than Kafka's."""
     try:
         text = Path(path).read_bytes()
     except OSError as error:

@@ -76,7 +76,7 @@ def kafka_topics(arguments: Sequence[str]) -> int:
 
 
 def _checked(options: Options) -> str:
-    """Return the action. Refusal if there is none, or flags do not go together."""
+    """Return the action. CommandRefused if there is none, or flags do not go together."""
     actions = [action for action in _ACTIONS if options.has(action)]
     if len(actions) != 1:
         raise CommandRefused(
@@ -109,7 +109,7 @@ def _checked(options: Options) -> str:
 
 
 def is_allowed(pattern: str) -> Callable[[str], bool]:
-    """Return the filter of Kafka's topic pattern: a regular expression, in which a comma is a bar. Refusal."""
+    """Return the filter of Kafka's topic pattern: a regular expression, in which a comma is a bar. CommandRefused."""
     text = re.sub(r"^[\"']+|[\"']+$", "", pattern.strip().replace(",", "|").replace(" ", ""))
     try:
         compiled = re.compile(text, re.ASCII)

@@ -46,7 +46,7 @@ class ListenerSaslSettings(NamedTuple):
     """The requirements for a signed token; None if tokens are unsigned."""
 
     def __repr__(self) -> str:
-        return f"SaslSettings({', '.join(self.mechanisms)})"  # passwords must not be printed
+        return f"ListenerSaslSettings({', '.join(self.mechanisms)})"  # passwords must not be printed
 
 
 def sasl_settings(config: BrokerConfig, listener: str) -> ListenerSaslSettings:

@@ -1,7 +1,7 @@
 """The messages in the pipes between the broker and a helper process: pickles, each behind its length.
 
 Both ends are this program in this version, and no other process has the pipes: nothing is checked against an attacker.
-To the process goes an Assignment; from it come Ready once, and for each assignment any number of Progress, then Done or
+To the process goes a JobAssignment; from it come Ready once, and for each any number of JobProgress, then JobDone or
 Failed. A broker that has no such process does not import pickle, which takes 0.4 MB.
 """
 

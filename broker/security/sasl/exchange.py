@@ -83,7 +83,7 @@ class SaslExchange:
         self.stage = SaslStage.BARE_TOKENS if tokens_are_bare else SaslStage.TOKENS
 
     def respond(self, token: bytes) -> bytes:
-        """Return the answer to a token. Raises AuthenticationFailed, which ends the exchange, or IllegalStage."""
+        """Return the answer to a token. Raises SaslAuthenticationFailed, which ends the exchange, or IllegalStage."""
         self._expect(SaslStage.TOKENS, SaslStage.BARE_TOKENS)
         assert self._exchange is not None, "a handshake begins an exchange"
         try:

@@ -19,7 +19,7 @@ class SaslAuthenticationFailed(Exception):
 
 
 class Exchange(Protocol):
-    """One authentication. Nothing of it is used again after AuthenticationFailed."""
+    """One authentication. Nothing of it is used again after SaslAuthenticationFailed."""
 
     @property
     def user(self) -> str | None:
@@ -34,4 +34,4 @@ class Exchange(Protocol):
         """Whether a delegation token was used."""
 
     def respond(self, token: bytes) -> bytes:
-        """Return the answer to the client's next token. Raises AuthenticationFailed."""
+        """Return the answer to the client's next token. Raises SaslAuthenticationFailed."""

@@ -23,7 +23,7 @@ its completion is pending from the moment of the preparation, and pending transa
 
 Four kinds of meaning: `Go` (the transaction moves, maybe to the same state, and a record is written), `Proceed` (served
 without a change), `Say` (the client's mistake, or something it has to wait for), and `Never` (our own bug: asserted,
-never a reply). The table is total; a test compares its keys with TransactionState x Event.
+never a reply). The table is total; a test compares its keys with TransactionState x TransactionEvent.
 """
 
 from __future__ import annotations

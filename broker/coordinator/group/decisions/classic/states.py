@@ -14,7 +14,7 @@ CompletingRebalance is restored in its previous state (Stable or Empty).
 
 Four kinds of meaning: `Go` (the group moves), `Proceed` (the request is served and the group stays), `Say` (the
 client's mistake, or a state it has to wait for), and `Never` (our own bug: asserted, never a reply). The table is
-total; a test compares its keys with State x Event.
+total; a test compares its keys with ClassicGroupState x ClassicGroupEvent.
 """
 
 from __future__ import annotations
