@@ -41,8 +41,8 @@ class RequestTimes:
     __slots__ = ("buckets", "requests", "total_ns")
 
     def __init__(self) -> None:
-        self.requests: Callable[[], int] = int
-        """Returns the number of requests."""
+        self.requests = 0
+        """The number of requests."""
         self.buckets = [0] * TIME_BUCKETS
         self.total_ns = 0
 
@@ -76,16 +76,12 @@ class Meter:
         times = self.times.setdefault((api_key, version), RequestTimes())
         now_ns = self._now_ns
 
-        count = 0  # in a cell of the closure: three times as fast as in an attribute
-
         def serve(frame: memoryview, position: int, correlation_id: int, client: RequestConnection) -> Answer:
-            nonlocal count
-            count += 1
+            times.requests += 1
             return serve_timed(frame, position, correlation_id, client)
 
         def serve_hot(frame: memoryview, position: int, correlation_id: int, client: RequestConnection) -> Answer:
-            nonlocal count
-            count += 1
+            times.requests = count = times.requests + 1
             if count & _SAMPLE_MASK and count > _ALL_TIMED:
                 return entry(frame, position, correlation_id, client)
             return serve_timed(frame, position, correlation_id, client)
@@ -99,8 +95,6 @@ class Meter:
                 times.add(now_ns() - began_ns)
             return answer
 
-        before = times.requests()  # of the entry that this one replaces
-        times.requests = lambda: before + count
         return serve_hot if api_key in _HOT else serve
 
     def note_errors(self, api_key: ApiKey, answer: Struct) -> None:

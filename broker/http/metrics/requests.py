@@ -22,7 +22,7 @@ def read_requests(sources: Sources, readings: Readings) -> None:
     total_ns: defaultdict[str, int] = defaultdict(int)
     for (api, version), times in sorted(meter.times.items()):
         name = api.api_name
-        readings.add("kafka_network_requestmetrics_requests_total", times.requests(), name, version)
+        readings.add("kafka_network_requestmetrics_requests_total", times.requests, name, version)
         buckets[name] = [so_far + more for so_far, more in zip(buckets[name], times.buckets, strict=True)]
         total_ns[name] += times.total_ns
     for name, counts in buckets.items():

@@ -3,6 +3,7 @@
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.api.produce_fetch.produce_fast_path import ShortProduce
 from barnabas.broker.api.stages.metering import Meter
+from barnabas.broker.network.connection import Connection
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -10,6 +11,7 @@ from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequ
 from barnabas.protocol.registry import ApiKey
 from tests.support import requests
 from tests.support.worlds.broker import BrokerWorld, Peer, settle
+from tests.support.worlds.memory_transport import MemoryTransport
 
 PRODUCE_VERSION, FETCH_VERSION = 11, 12
 
@@ -116,6 +118,15 @@ async def test_fenced_producers_are_those_whose_id_another_one_has() -> None:
     metered.produce(world.batch(b"x", producer=(7, 2, 0)))
     metered.produce(world.batch(b"x", producer=(7, 3, 5)))
     assert metered.meter.fenced == 1
+
+
+async def test_requests_to_nodes_that_share_a_meter_are_all_counted() -> None:
+    metered = Metered()
+    other = Dispatcher(metered.world.services, meter=metered.meter)
+    peers = [metered.peer, Peer(MemoryTransport(Connection(metered.world.listener, other), 1 << 30))]
+    for peer in (*peers, *peers):
+        peer.ask(requests.produce(memoryview(metered.world.batch(b"x")), "t", acks=-1), PRODUCE_VERSION)
+    assert metered.meter.times[ApiKey.PRODUCE, PRODUCE_VERSION].requests == 4
 
 
 async def test_without_a_meter_the_entries_are_the_plain_ones() -> None:
