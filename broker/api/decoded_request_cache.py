@@ -2,7 +2,7 @@
 
 A member's heartbeat, the partitions that a producer adds to each of its transactions, EndTxn, and Metadata for a topic:
 a client repeats them unchanged, but for the correlation id in front. Knows bytes and decoded requests, not their
-meaning; `dispatch.py` looks here before it decodes.
+meaning; `stages/decoding.py` looks here before it decodes.
 
 Invariants: a stored request was decoded whole from exactly these bytes, of the same version of the same API; its
 handler does not change it (tests/broker/api/test_decoded_request_cache.py). At most REQUESTS_MAX of all APIs together
@@ -35,23 +35,21 @@ class DecodedRequestCache:
     """The decoded requests of one dispatcher."""
 
     def __init__(self) -> None:
-        self._tables: list[Known] = []
+        self._tables: dict[tuple[int, int], Known] = {}
         self._count = 0
 
     def table(self, api_key: ApiKey, version: int) -> Known | None:
-        """Return a new table for one version of an API; None if its requests are not repeated."""
+        """Return the table of one version of an API; None if its requests are not repeated."""
         if version > REPEATED_UP_TO.get(api_key, -1):
             return None
-        known: Known = {}
-        self._tables.append(known)
-        return known
+        return self._tables.setdefault((api_key, version), {})
 
     def remember(self, known: Known, data: bytes, request: Request) -> None:
         """Store that `data` decodes to this request. All tables are cleared when the cache is full."""
         if len(data) > REQUEST_BYTES_MAX:
             return
         if self._count >= REQUESTS_MAX:
-            for table in self._tables:
+            for table in self._tables.values():
                 table.clear()
             self._count = 0
         known[data] = request

@@ -1,13 +1,14 @@
-"""The signature of an entry: one version of one API, from the frame to the answer."""
+"""The signatures of what serves one version of one API: from the frame to the answer, and from the request to it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from barnabas.broker.api.answers import Answer
 from barnabas.broker.metadata.cluster.node_view import Node
 from barnabas.broker.security.session.session import Session
+from barnabas.broker.services import RequestContext
 
 
 class RequestConnection(Protocol):
@@ -39,6 +40,9 @@ class RequestConnection(Protocol):
 
 FrameHandler = Callable[[memoryview, int, int, RequestConnection], Answer]
 """(frame, position of the body, correlation id, client) -> answer"""
+
+MessageHandler: TypeAlias = Callable[[Any, RequestContext], Any]
+"""(request, context) -> response, or a future of it; Produce and Fetch have tuples in place of messages"""
 
 Wrap: TypeAlias = Callable[[int, int, FrameHandler], FrameHandler]
 """(API key, version, entry) -> the entry to call in its place, or that entry itself"""

@@ -1,8 +1,8 @@
 """The entries of Produce and Fetch: tuples instead of message objects, and as few calls as possible.
 
-The parts that they share with every other API (the header, the rules of the error boundary) are in `dispatch.py`. Their
-handlers take and return the tuples of `barnabas.protocol.hot`. Where other nodes may lead, their answers also name the
-leaders; whether the version allows that is decided when an entry is made.
+The header is read in `dispatch.py`; the rules of the error boundary are those of all other APIs (`stages/decoding.py`).
+Their handlers take and return the tuples of `barnabas.protocol.hot`. Where other nodes may lead, their answers also
+name the leaders; whether the version allows that is decided when an entry is made.
 """
 
 from __future__ import annotations
@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse, code_and_message, failure_of
 from barnabas.broker.api.in_hand import keep_in_hand
-from barnabas.broker.api.leaders import FETCH_NAMES_LEADERS_SINCE, PRODUCE_NAMES_LEADERS_SINCE, with_leaders
 from barnabas.broker.api.produce_fetch import many_partitions
-from barnabas.broker.api.produce_fetch.large_requests import DECODING
+from barnabas.broker.api.produce_fetch.leaders import (
+    FETCH_NAMES_LEADERS_SINCE,
+    PRODUCE_NAMES_LEADERS_SINCE,
+    with_leaders,
+)
+from barnabas.broker.api.stages.large_requests import DECODING
 from barnabas.broker.partitions.opening.opened_first import answer_after
 from barnabas.broker.partitions.produce.delayed_produce import may_hold
 from barnabas.broker.partitions.purgatory import DelayedOperation

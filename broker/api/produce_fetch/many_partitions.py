@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from barnabas.broker.api.produce_fetch.large_requests import decoded
+from barnabas.broker.api.stages.large_requests import decoded
 from barnabas.protocol.hot.fetch import FetchPartition, FetchRequest
 from barnabas.protocol.hot.produce import ProducePartition, ProduceRequest
 from barnabas.protocol.hot.writing import Topic

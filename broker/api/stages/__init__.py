@@ -1,1 +1,1 @@
-"""The wrappers of entries and handlers: metrics, traces, quotas."""
+"""The stages around handlers: metrics, traces, quotas, and the decoding between them."""

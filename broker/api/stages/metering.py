@@ -1,7 +1,7 @@
 """The counters of a metered dispatcher: requests, their times, the errors in their answers, bytes read.
 
-Plain integers, read when metrics are scraped. Without metrics it costs nothing: without a meter the dispatcher's
-entries are not wrapped. With one, a request costs two reads of the clock and a handful of additions (0.6 µs), and a
+Plain integers, read when metrics are scraped. Without metrics it costs nothing: without a meter the stage is off
+(`broker/api/pipeline.py`). With one, a request costs two reads of the clock and a handful of additions (0.6 µs), and a
 look at the error codes in its answer (0.3 µs if there is one). Produce and Fetch should pay less: each is counted, but
 only the first thousand and then one in 64 are timed. One that is not timed pays 0.1 µs, and as much for its error
 codes.

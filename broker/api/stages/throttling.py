@@ -1,7 +1,8 @@
 """The measuring of requests, and the throttling of clients: the entries of a node while it has quotas.
 
-Used by the dispatcher while there are quotas; otherwise entries are not wrapped. An entry is wrapped as a whole, with
-injected faults included: its cost is the time from its frame to its answer, or until it had to wait for that.
+Two stages (`broker/api/pipeline.py`) that are on while there are quotas. The outer one measures all that is within it,
+injected faults included: the cost of a request is the time from its frame to its answer, or until it had to wait for
+that.
 
 Theory of operation: as in Kafka since 2.0, a client that exceeds its quota gets its throttle time in the answer
 (`throttle_time_ms`). The answer leaves at once, and the connection is muted: no later request is served until the time
@@ -31,16 +32,13 @@ from barnabas.protocol.registry import ApiKey, response_codec, spec
 if TYPE_CHECKING:
     from asyncio import Future
 
-    from barnabas.broker.api.frame_handler import FrameHandler, RequestConnection
+    from barnabas.broker.api.frame_handler import FrameHandler, MessageHandler, RequestConnection
     from barnabas.broker.partitions.fetch.fetch_sessions import Answers
     from barnabas.broker.runtime.events import Events
     from barnabas.broker.services import RequestContext, Services
 
-_EXEMPT: Final = (ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE, ApiKey.WRITE_TXN_MARKERS)
 _SIZE: Final = Struct(">i")
 _THROTTLE_TIME: Final = "throttle_time_ms"
-
-Handle = Callable[[Any, "RequestContext"], Any]
 
 
 class Throttling:
@@ -52,7 +50,7 @@ class Throttling:
         self.fetching = replace(services, fetch_sessions=self._sessions)
         """The services for Fetch."""
 
-    def capped(self, handle: Handle) -> Handle:
+    def capped(self, handle: MessageHandler) -> MessageHandler:
         """Return the handler of Fetch, which reads no more than the client's quota allows at once."""
 
         def handle_capped(request: fetch.FetchRequest, context: RequestContext) -> Any:
@@ -67,8 +65,6 @@ class Throttling:
 
     def throttled(self, api_key: ApiKey, version: int, entry: FrameHandler) -> FrameHandler:
         """Return the entry, with its requests measured."""
-        if api_key in _EXEMPT:
-            return entry
         in_force, sessions, stopwatch = self._in_force, self._sessions, self._in_force.stopwatch
         answers = _Answers(in_force, self._events, api_key, version)
 

@@ -1,7 +1,7 @@
 """Requests in events: a request that is served is the cause of events, and its answer is an event.
 
-Used by the dispatcher while events are on; otherwise entries and handlers are not wrapped. The handler is wrapped, not
-the entry around it: so the request and its response are available, as objects. Produce, whose handler takes and returns
+Two stages (`broker/api/pipeline.py`) that are on while events are on. The inner one wraps the handler, not the entry
+around it: so the request and its response are available, as objects. Produce, whose handler takes and returns
 tuples, is a cause on its general path; the fast path sets the cause itself where it leads to events
 (`produce_fast_path.py`). A Fetch leads to no events but errors, which its handler emits. The answers of both are events
 while all requests are followed.
@@ -12,12 +12,11 @@ Invariant: no cause outlives the call in which it led to something; an answer th
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
 from barnabas.broker.api.answers import Answer, DeferredResponse, failure_of
-from barnabas.broker.api.frame_handler import FrameHandler, RequestConnection
+from barnabas.broker.api.frame_handler import FrameHandler, MessageHandler, RequestConnection
 from barnabas.broker.api.stages.metering import first_error
 from barnabas.broker.runtime.events.cause import RequestCause
 from barnabas.broker.runtime.events.events import Events
@@ -28,9 +27,6 @@ from barnabas.protocol.codec.schema import Response, Struct
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.registry import ApiKey
 
-Handle = Callable[[Any, RequestContext], Any]
-
-_HOT: Final = (ApiKey.PRODUCE, ApiKey.FETCH)
 _CODES_MAX: Final = 1_000
 _ASKED: Final = {
     "transactional_id": "transactional_id",
@@ -53,18 +49,14 @@ class Tracer:
         self._events = events
         self._node_id = node_id
 
-    def traced(self, api_key: ApiKey, version: int, handle: Handle) -> Handle:
+    def traced(self, api_key: ApiKey, version: int, handle: MessageHandler) -> MessageHandler:
         """Return the handler, whose requests are causes and whose answers are events."""
         if api_key == ApiKey.PRODUCE:
             return partial(self._caused, api_key.api_name, handle)
-        if api_key == ApiKey.FETCH:
-            return handle
         return partial(self._served, api_key.api_name, version, handle)
 
     def followed(self, api_key: ApiKey, version: int, entry: FrameHandler) -> FrameHandler:
-        """Return the entry; for Produce and Fetch one that emits events of answers, while all requests are followed."""
-        if api_key not in _HOT or not self._events.all_requests:
-            return entry
+        """Return the entry of Produce or Fetch, which emits an event for each answer."""
         api = api_key.api_name
 
         def serve(frame: memoryview, position: int, correlation_id: int, client: RequestConnection) -> Answer:
@@ -89,7 +81,7 @@ class Tracer:
 
         return serve
 
-    def _caused(self, api: str, handle: Handle, request: Any, context: RequestContext) -> Any:
+    def _caused(self, api: str, handle: MessageHandler, request: Any, context: RequestContext) -> Any:
         asked = {} if request[0] is None else {"transactional_id": request[0]}
         events = self._events
         events.cause = self._cause(api, context.api_version, context, asked)
@@ -98,7 +90,7 @@ class Tracer:
         finally:
             events.cause = None
 
-    def _served(self, api: str, version: int, handle: Handle, request: Struct, context: RequestContext) -> Any:
+    def _served(self, api: str, version: int, handle: MessageHandler, request: Struct, context: RequestContext) -> Any:
         events = self._events
         began_s = events.stopwatch()
         cause = self._cause(api, version, context, _asked(request))

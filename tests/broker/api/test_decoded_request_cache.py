@@ -94,7 +94,7 @@ class Side:
         return await answered(lambda: self._dispatcher.dispatch(memoryview(bytearray(frame)), peer))
 
     def remembered(self) -> list[tuple[bytes, Request]]:
-        tables = cast("Any", self._dispatcher)._repeated._tables
+        tables = cast("Any", self._dispatcher)._pipeline._repeated._tables.values()
         return [item for table in tables for item in table.items()]
 
 

@@ -134,5 +134,5 @@ async def test_without_a_meter_the_entries_are_the_plain_ones() -> None:
     world.services.catalogue.create_topic("t")
     plain, metered = Dispatcher(world.services), Dispatcher(world.services, meter=Meter(lambda: 0))
     for dispatcher, wrapped in ((plain, False), (metered, True)):
-        entry = dispatcher._new_entry(ApiKey.PRODUCE, PRODUCE_VERSION)
-        assert isinstance(getattr(entry, "__self__", None), ShortProduce) != wrapped
+        handler = dispatcher._handler(ApiKey.PRODUCE, PRODUCE_VERSION)
+        assert isinstance(getattr(handler, "__self__", None), ShortProduce) != wrapped

@@ -154,14 +154,14 @@ async def test_a_quota_that_is_raised_acts_at_once_on_what_comes_then(world: Bro
 async def test_without_quotas_entries_are_as_they_were(world: BrokerWorld) -> None:
     peer = world.connect()
     await asked(peer, produce(world))
-    entries = dict(world.dispatcher._entries)
+    entries = dict(world.dispatcher._handlers)
     limit(world.services, producer_byte_rate=100.0)
     assert world.services.quotas.in_force is not None
-    assert world.dispatcher._entries == {}
+    assert world.dispatcher._handlers == {}
     limit(world.services, producer_byte_rate=None)
     assert world.services.quotas.in_force is None
     await asked(peer, produce(world))
-    assert [type(each) for each in world.dispatcher._entries.values()] == [type(each) for each in entries.values()]
+    assert [type(each) for each in world.dispatcher._handlers.values()] == [type(each) for each in entries.values()]
 
 
 async def test_a_stop_waits_for_nobody_who_is_muted(world: BrokerWorld) -> None:
