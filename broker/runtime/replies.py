@@ -4,8 +4,12 @@ Coordinators and the disk answer at once where they can. So does code that is bu
 made where there is nothing to wait for. A handler returns its response or a future of it; the dispatcher (broker/api/)
 waits.
 
-Invariants: a future that comes in is never cancelled from here, since its work continues even if no client waits for
-the answer any more; `respond` runs once, in the turn in which the reply has come.
+Work that a decision has begun continues even if no client waits for the answer any more: `reply_to`. A read is given
+up with its client: `answer_after`.
+
+Invariants: a future that comes in is never cancelled by `reply_to`; cancelling what `answer_after` returns cancels what
+it waits for, so nothing of a closed connection stays behind; `respond` runs once, in the turn in which the reply has
+come; no exception refers to the future that it is set on.
 """
 
 from __future__ import annotations
@@ -40,7 +44,20 @@ def reply_to(
     if not isinstance(reply, Future):
         return respond(reply)
     made: Future[R] = reply.get_loop().create_future()
-    reply.add_done_callback(partial(_go_on, made, respond, refused))
+    reply.add_done_callback(partial(_go_on, made, respond, refused, False))
+    return made
+
+
+def answer_after(first: Future[Any] | None, answer: Callable[[], R]) -> R | Future[Any]:
+    """Return the result of `answer()` after `first`, or at once if that is None. `first` may be cancelled here.
+
+    `answer` may return a future, or a parked request (partitions/purgatory.py): its result is then the future's.
+    """
+    if first is None:
+        return answer()
+    made: Future[Any] = first.get_loop().create_future()
+    first.add_done_callback(partial(_go_on, made, partial(_ask, answer), None, True))
+    made.add_done_callback(partial(_give_up, first))
     return made
 
 
@@ -63,7 +80,7 @@ def reply_to_all(
 def pass_on(reply: Reply[T], to: Future[T]) -> None:
     """Give `to` the result of the reply, now or later, unless `to` is done before."""
     if isinstance(reply, Future):
-        reply.add_done_callback(partial(_go_on, to, _itself, None))
+        reply.add_done_callback(partial(_go_on, to, _itself, None, False))
     elif not to.done():
         to.set_result(reply)
 
@@ -87,13 +104,22 @@ def _judged(each: T | BaseException, refused: Callable[[KafkaError], T]) -> T:
 
 
 def _go_on(
-    made: Future[Any], respond: Callable[[Any], Any], refused: Callable[[KafkaError], Any] | None, reply: Future[Any]
+    made: Future[Any],
+    respond: Callable[[Any], Any],
+    refused: Callable[[KafkaError], Any] | None,
+    gives_up: bool,
+    reply: Future[Any],
 ) -> None:
+    """Continue with a reply that came later. gives_up: what is waited for ends with the caller that waits."""
+    if gives_up and made.done():
+        return
     result, failure = _outcome(reply, respond, refused)
     if made.done():
         return  # the caller has stopped waiting
-    if isinstance(result, Future):
-        result.add_done_callback(partial(_go_on, made, _itself, None))
+    if isinstance(result, Future) or (gives_up and hasattr(result, "add_done_callback")):
+        if gives_up:
+            made.add_done_callback(partial(_give_up, result))
+        result.add_done_callback(partial(_go_on, made, _itself, None, gives_up))
     elif failure is None:
         made.set_result(result)
     elif isinstance(failure, CancelledError):
@@ -117,6 +143,15 @@ def _outcome(
     except (Exception, CancelledError) as mistake:
         return None, mistake
     return None, failure
+
+
+def _ask(answer: Callable[[], R], _: object) -> R:
+    return answer()
+
+
+def _give_up(awaited: Any, made: Future[Any]) -> None:
+    if made.cancelled() and not awaited.done():
+        awaited.cancel()
 
 
 def _itself(result: T) -> T:

@@ -29,8 +29,8 @@ from barnabas.broker.metadata.cluster.leader_epochs import NOT_CHECKED, check_le
 from barnabas.broker.metadata.image.image import NO_LEADER
 from barnabas.broker.partitions.fetch.fetch_sessions import UNKNOWN_PARTITION, FetchContext, SessionRefused
 from barnabas.broker.partitions.fetch.fetched_in_turns import answer_in_turns
-from barnabas.broker.partitions.opening.opened_first import answer_after
 from barnabas.broker.partitions.opening.recoveries import OpensLater, StillRecovering
+from barnabas.broker.runtime.replies import answer_after
 from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError

@@ -21,10 +21,9 @@ from barnabas.broker.api.produce_fetch.leaders import (
     with_leaders,
 )
 from barnabas.broker.api.stages.large_requests import DECODING
-from barnabas.broker.partitions.opening.opened_first import answer_after
 from barnabas.broker.partitions.produce.delayed_produce import may_hold
 from barnabas.broker.partitions.purgatory import DelayedOperation
-from barnabas.broker.runtime.replies import Reply, reply_to
+from barnabas.broker.runtime.replies import Reply, answer_after, reply_to
 from barnabas.broker.services import OwnedRequestContext, RequestContext, Services
 from barnabas.protocol.errors import DecodeError, ErrorCode
 from barnabas.protocol.hot import fetch, produce

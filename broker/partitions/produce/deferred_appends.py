@@ -2,6 +2,7 @@
 
 Knows logs and walks, not requests: a function checks again whether a batch is admitted. The outcome of a batch is a
 future, which gets a result in every case, whether or not a caller still waits for it. Cancelling it cancels the append.
+So these are no replies of `runtime/replies.py`: the appends to a partition wait for each other, and may walk again.
 
 Theory of operation: much may have happened during a walk. The topic may be another one of the same name, which is valid
 for a request by name and an error for one by id (Produce v13, KIP-516); its settings may have changed, and then the

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.runtime.replies import reply_to, reply_to_all
+from barnabas.broker.partitions.purgatory import DelayedOperation, Purgatory
+from barnabas.broker.runtime.replies import answer_after, reply_to, reply_to_all
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from tests.support.virtual_clock import VirtualClock
 from tests.support.worlds.broker import settle
 
 REFUSAL = KafkaError(ErrorCode.NOT_COORDINATOR)
@@ -104,3 +106,58 @@ async def test_what_is_given_up_is_given_up_for_who_waits() -> None:
     await settle()
     assert isinstance(answered, asyncio.Future)
     assert answered.cancelled()
+
+
+async def test_a_read_that_waits_is_given_up_with_its_caller() -> None:
+    first, called = future(), list[int]()
+    answered = answer_after(first, lambda: called.append(1))
+    assert isinstance(answered, asyncio.Future)
+    answered.cancel()
+    await settle()
+    assert (first.cancelled(), called) == (True, [])
+
+
+async def test_so_is_what_it_waits_for_next() -> None:
+    first, second = future(), future()
+    answered = answer_after(first, lambda: second)
+    assert isinstance(answered, asyncio.Future)
+    first.set_result(None)
+    await settle()
+    answered.cancel()
+    await settle()
+    assert second.cancelled()
+
+
+async def test_a_parked_request_is_waited_for_and_given_up_likewise() -> None:
+    purgatory = Purgatory(VirtualClock(), asyncio.get_running_loop())
+
+    def park() -> DelayedOperation[str]:
+        return purgatory.park([("t", 0)], timeout_ms=60_000, is_ready=lambda _: True, finish=lambda _: "read")
+
+    first = future()
+    woken, abandoned = answer_after(first, park), answer_after(first, park)
+    assert isinstance(woken, asyncio.Future)
+    assert isinstance(abandoned, asyncio.Future)
+    first.set_result(None)
+    await settle()
+    assert len(purgatory) == 2
+    abandoned.cancel()
+    await settle()
+    assert len(purgatory) == 1
+    purgatory.wake("t", 0)
+    assert await woken == "read"
+
+
+async def test_without_anything_to_wait_for_it_is_read_at_once() -> None:
+    assert answer_after(None, lambda: "read") == "read"
+
+
+async def test_what_fails_before_or_in_a_read_fails_it() -> None:
+    first, second = future(), future()
+    late = answer_after(first, lambda: "read"), answer_after(second, lambda: raising(REFUSAL))
+    first.set_exception(REFUSAL)
+    second.set_result(None)
+    for each in late:
+        assert isinstance(each, asyncio.Future)
+        with pytest.raises(KafkaError):
+            await each
