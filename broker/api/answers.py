@@ -1,20 +1,24 @@
-"""What the dispatcher returns to a connection, and how an exception becomes an answer."""
+"""What the dispatcher returns to a connection, now or later, and how an exception becomes an answer.
+
+An answer is bytes for one connection, in order; so one that comes later is no reply of `runtime/replies.py`, of which
+handlers make their responses, but is made of one here, by `answer_to`; `changed` continues with an answer.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence, Sized
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
+from barnabas.broker.partitions.purgatory import DelayedOperation
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 
-if TYPE_CHECKING:
-    from barnabas.broker.partitions.purgatory import DelayedOperation
-
 _log = logger("api")
+T = TypeVar("T")
 
 
 class CloseConnection(Exception):
@@ -110,6 +114,42 @@ def failure_of(done: Later) -> Exception | asyncio.CancelledError | None:
 Later: TypeAlias = "asyncio.Future[Any] | DelayedOperation[Any]"
 Answer: TypeAlias = "bytearray | Sequence[Sized] | DeferredResponse | None"
 """One whole response frame; or one in parts, own bytes and slices of files in turn; or later; or none at all."""
+
+
+def answer_to(
+    reply: T | Later,
+    respond: Callable[[T], Answer],
+    failed: Callable[[Exception | asyncio.CancelledError], Answer],
+    *,
+    may_be_given_up: bool = True,
+) -> Answer:
+    """Return the answer that `respond` makes of a reply, or `failed` of its exception: now if it is here, else later.
+
+    may_be_given_up: as in DeferredResponse.
+    """
+    if isinstance(reply, (asyncio.Future, DelayedOperation)):
+        return DeferredResponse(reply, partial(_answered, respond, failed), may_be_given_up=may_be_given_up)
+    return respond(reply)
+
+
+def _answered(
+    respond: Callable[[Any], Answer], failed: Callable[[Exception | asyncio.CancelledError], Answer], done: Later
+) -> Answer:
+    failure = failure_of(done)
+    return respond(done.result()) if failure is None else failed(failure)
+
+
+def raise_closing(api: str, failure: BaseException) -> Answer:
+    """Raise CloseConnection for a request of this API that could not be decoded."""
+    raise failure if isinstance(failure, CloseConnection) else CloseConnection(repr(failure), api)
+
+
+def changed(answer: Answer, change: Callable[[Answer], Answer]) -> Answer:
+    """Return the result of `change` on an answer: now if the answer is here, else once it is."""
+    if not isinstance(answer, DeferredResponse):
+        return change(answer)
+    answer.then(partial(changed, change=change))
+    return answer
 
 
 def code_and_message(error: BaseException, api: str, context: RequestContext) -> tuple[ErrorCode, str | None]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse, code_and_message, failure_of
+from barnabas.broker.api.answers import Answer, CloseConnection, answer_to, code_and_message, failure_of, raise_closing
 from barnabas.broker.api.in_hand import keep_in_hand
 from barnabas.broker.api.produce_fetch import many_partitions
 from barnabas.broker.api.produce_fetch.leaders import (
@@ -86,8 +86,9 @@ def produce_entry(services: Services, handle: HandleProduce, version: int, meter
         asked: list[tuple[Topic, list[produce.ProducePartition]]] = [
             (topic, [(index, None) for index, _ in parts]) for topic, parts in request[3]
         ]
-        late_answer = partial(_produced_late, asked, request[1], context, meter, client if names_leaders else None)
-        return DeferredResponse(produced, late_answer, may_be_given_up=False)  # some of it may be in the log
+        respond = partial(_produced_late, request[1], context, meter, client if names_leaders else None)
+        failed = partial(_produce_failed_late, asked, context, respond)
+        return answer_to(produced, respond, failed, may_be_given_up=False)  # some of it may be in the log
 
     return serve
 
@@ -109,7 +110,9 @@ def _produce_many(
     produced = reply_to(services.slices.next_turn, partial(_decode_many, decode, go_on))
     assert isinstance(produced, asyncio.Future)
     produced.add_done_callback(partial(_let_go, recoveries, len(body)))
-    return DeferredResponse(produced, partial(_produced_many, requests, context, meter, asker), may_be_given_up=False)
+    respond = partial(_produced_many, requests, context, meter, asker)
+    failed = partial(_produce_many_failed, requests, context, respond)
+    return answer_to(produced, respond, failed, may_be_given_up=False)
 
 
 def _decode_many(
@@ -140,29 +143,37 @@ def _produced_many(
     context: RequestContext,
     meter: Meter | None,
     asker: RequestConnection | None,
-    done: asyncio.Future[Produced],
+    results: Produced,
+) -> Answer:
+    ((_, acks, _, _),) = requests
+    return _produced_late(acks, context, meter, asker, results)
+
+
+def _produce_many_failed(
+    requests: list[produce.ProduceRequest],
+    context: RequestContext,
+    respond: Callable[[Produced], Answer],
+    failure: BaseException,
 ) -> Answer:
     if not requests:  # it is broken, or the broker stops
-        failure = failure_of(done)
-        raise failure if isinstance(failure, CloseConnection) else CloseConnection(repr(failure), "Produce")
-    ((_, acks, _, topics),) = requests
-    return _produced_late(topics, acks, context, meter, asker, done)
+        return raise_closing("Produce", failure)
+    ((_, _, _, topics),) = requests
+    return _produce_failed_late(topics, context, respond, failure)
+
+
+def _produce_failed_late(
+    asked: list[tuple[Topic, list[produce.ProducePartition]]],
+    context: RequestContext,
+    respond: Callable[[Produced], Answer],
+    failure: BaseException,
+) -> Answer:
+    return respond(_produce_failed(asked, code_and_message(failure, "Produce", context)[0]))
 
 
 def _produced_late(
-    asked: list[tuple[Topic, list[produce.ProducePartition]]],
-    acks: int,
-    context: RequestContext,
-    meter: Meter | None,
-    asker: RequestConnection | None,
-    done: asyncio.Future[Produced],
+    acks: int, context: RequestContext, meter: Meter | None, asker: RequestConnection | None, results: Produced
 ) -> Answer:
     """Encode a late answer. It is no closure: mypyc makes a cycle of a function within one that is nested itself."""
-    failure = failure_of(done)
-    if failure is None:
-        results = done.result()
-    else:
-        results = _produce_failed(asked, code_and_message(failure, "Produce", context)[0])
     if meter is not None:
         _note_produced(meter, results)
     if acks == 0:
@@ -220,7 +231,8 @@ def fetch_entry(services: Services, handle: HandleFetch, version: int, meter: Me
                 return _fetched(answer, context, meter, asker)
         except Exception as error:
             return _fetched(_fetch_failed(request, error, context), context, meter, asker)
-        return DeferredResponse(answer, partial(_fetched_late, request, context, meter, asker), may_be_given_up=True)
+        respond = partial(_fetched_late, request, context, meter, asker)
+        return answer_to(answer, respond, partial(_fetch_failed_late, request, context, respond))
 
     return serve
 
@@ -240,7 +252,8 @@ def _fetch_many(
     go_on = partial(_handle_fetch, decoded, keep_in_hand(context.services), context.services.fetch_sessions.keep())
     answer = answer_after(decoded, partial(go_on, handle, context))
     assert isinstance(answer, asyncio.Future)
-    return DeferredResponse(answer, partial(_fetched_many, decoded, context, meter, asker), may_be_given_up=True)
+    respond = partial(_fetched_many, decoded, context, meter, asker)
+    return answer_to(answer, respond, partial(_fetch_many_failed, decoded, context, respond))
 
 
 def _handle_fetch(
@@ -260,14 +273,30 @@ def _fetched_many(
     context: RequestContext,
     meter: Meter | None,
     asker: RequestConnection | None,
-    answer: FetchedLater,
+    answer: fetch.FetchAnswer,
 ) -> Answer:
-    failure = failure_of(decoded)
-    if failure is not None:
-        assert isinstance(answer, asyncio.Future)
-        failure_of(answer)  # the same failure, which must be retrieved
-        raise failure if isinstance(failure, CloseConnection) else CloseConnection(repr(failure), "Fetch")
     return _fetched_late(decoded.result(), context, meter, asker, answer)
+
+
+def _fetch_many_failed(
+    decoded: asyncio.Future[fetch.FetchRequest],
+    context: RequestContext,
+    respond: Callable[[fetch.FetchAnswer], Answer],
+    failure: BaseException,
+) -> Answer:
+    undecoded = failure_of(decoded)
+    if undecoded is not None:
+        return raise_closing("Fetch", undecoded)
+    return _fetch_failed_late(decoded.result(), context, respond, failure)
+
+
+def _fetch_failed_late(
+    request: fetch.FetchRequest,
+    context: RequestContext,
+    respond: Callable[[fetch.FetchAnswer], Answer],
+    failure: BaseException,
+) -> Answer:
+    return respond(_fetch_failed(request, failure, context))
 
 
 def _fetched_late(
@@ -275,10 +304,8 @@ def _fetched_late(
     context: RequestContext,
     meter: Meter | None,
     asker: RequestConnection | None,
-    waiting: FetchedLater,
+    answer: fetch.FetchAnswer,
 ) -> Answer:
-    failure = failure_of(waiting)
-    answer = waiting.result() if failure is None else _fetch_failed(request, failure, context)
     try:
         return _fetched(answer, context, meter, asker)
     except Exception as error:

@@ -11,11 +11,12 @@ connection; views into the frame live no longer than the call.
 from __future__ import annotations
 
 from asyncio import Future
+from collections.abc import Callable
 from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse, code_and_message, failure_of
+from barnabas.broker.api.answers import Answer, CloseConnection, answer_to, code_and_message, raise_closing
 from barnabas.broker.api.error_responses import error_response_in_steps
 from barnabas.broker.api.frame_handler import MessageHandler, RequestConnection
 from barnabas.broker.api.in_hand import keep_in_hand
@@ -88,17 +89,17 @@ class MessageDecoder:
         """Decode a large request in slices. `data`: a copy of the body, since the frame is valid in this turn only."""
         steps = partial(large_requests.decoded, data, self._codec, self._is_flexible, self._spec.name)
         decoded: Request | Future[Request] = self._services.slices.in_slices(steps, large_requests.DECODING)
-        if not isinstance(decoded, Future):
-            return self._answer(decoded, correlation_id, client)
-        in_hand = keep_in_hand(self._services)
-        answer = partial(self._answer_decoded, decoded, correlation_id, client)
-        return DeferredResponse(decoded, lambda _: in_hand(answer), may_be_given_up=True)
+        respond = partial(self._answer_decoded, keep_in_hand(self._services), correlation_id, client)
+        return answer_to(decoded, respond, partial(raise_closing, self._spec.name))
 
-    def _answer_decoded(self, decoded: Future[Request], correlation_id: int, client: RequestConnection) -> Answer:
-        failure = failure_of(decoded)
-        if failure is not None:
-            raise failure if isinstance(failure, CloseConnection) else CloseConnection(repr(failure), self._spec.name)
-        return self._answer(decoded.result(), correlation_id, client)
+    def _answer_decoded(
+        self,
+        in_hand: Callable[[Callable[[], Answer]], Answer],
+        correlation_id: int,
+        client: RequestConnection,
+        request: Request,
+    ) -> Answer:
+        return in_hand(partial(self._answer, request, correlation_id, client))
 
     def _answer(self, request: Request, correlation_id: int, client: RequestConnection) -> Answer:
         context = RequestContext(
@@ -117,7 +118,7 @@ class MessageDecoder:
             return self._refusal(request, context, error)
         if isinstance(result, Response):
             return self._encoded(request, context, result)
-        return DeferredResponse(result, lambda done: self._late_answer(request, context, done), may_be_given_up=True)
+        return answer_to(result, partial(self._encoded, request, context), partial(self._refusal, request, context))
 
     def _decode(self, frame: memoryview, position: int) -> Request:
         try:
@@ -127,12 +128,6 @@ class MessageDecoder:
         except DecodeError as error:
             raise CloseConnection(str(error), self._spec.name) from error
         return request
-
-    def _late_answer(self, request: Request, context: RequestContext, future: Future[Response]) -> Answer:
-        failure = failure_of(future)
-        if failure is not None:
-            return self._refusal(request, context, failure)
-        return self._encoded(request, context, future.result())
 
     def _encoded(
         self, request: Request, context: RequestContext, response: Response, *, is_refusal: bool = False
@@ -162,13 +157,7 @@ class MessageDecoder:
             answer = self._services.slices.in_slices(begin, large_responses.ENCODING)
         except Exception as error:
             return self._refusal(request, context, error)
-        if not isinstance(answer, Future):
-            return answer
-        return DeferredResponse(answer, lambda done: self._large_answer(request, context, done), may_be_given_up=True)
-
-    def _large_answer(self, request: Request, context: RequestContext, done: Future[bytearray]) -> Answer:
-        failure = failure_of(done)
-        return done.result() if failure is None else self._refusal(request, context, failure)
+        return answer_to(answer, _itself, partial(self._refusal, request, context))
 
     def _refusal(self, request: Request, context: RequestContext, error: BaseException) -> Answer:
         """Return the answer for a request whose handler raised."""
@@ -176,13 +165,17 @@ class MessageDecoder:
             raise CloseConnection(str(error), self._spec.name) from error
         code, message = code_and_message(error, self._spec.name, context)
         begin = partial(error_response_in_steps, self._spec, self._version, request, code, message)
-        response = self._services.slices.in_slices(begin)
-        refuse = partial(self._refused, request, context, code)
-        if isinstance(response, Future):
-            return DeferredResponse(response, lambda done: refuse(done.result()), may_be_given_up=True)
-        return refuse(response)
+        return answer_to(self._services.slices.in_slices(begin), partial(self._refused, request, context, code), _raise)
 
     def _refused(self, request: Request, context: RequestContext, code: ErrorCode, response: Response | None) -> Answer:
         if response is None:
             raise CloseConnection(f"{code.name} has no place in the response", self._spec.name)
         return self._encoded(request, context, response, is_refusal=True)
+
+
+def _itself(answer: bytearray) -> Answer:
+    return answer
+
+
+def _raise(failure: BaseException) -> Answer:
+    raise failure

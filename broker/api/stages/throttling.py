@@ -21,7 +21,7 @@ from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from barnabas.broker.api.answers import Answer, DeferredResponse
+from barnabas.broker.api.answers import Answer, DeferredResponse, changed
 from barnabas.broker.clients.quotas.in_force import Asking, InForce
 from barnabas.broker.partitions.fetch.measured_fetches import MeasuredSessions
 from barnabas.broker.runtime.events.kinds import CLIENT_THROTTLED
@@ -81,7 +81,7 @@ class Throttling:
             finally:
                 in_force.asking = sessions.judge = None
                 asking.busy_s = stopwatch() - began_s
-            return answers.judged(asking, size, client, answer)
+            return changed(answer, partial(answers.judged, asking, size, client))
 
         return serve
 
@@ -103,10 +103,7 @@ class _Answers:
         self._first_position = _SIZE.size + len(encode_response_header(api_key, version, 0))
 
     def judged(self, asking: Asking, size: int, client: RequestConnection, answer: Answer) -> Answer:
-        """Return the answer to a request of `size` bytes, once it is there, and throttle its client if necessary."""
-        if isinstance(answer, DeferredResponse):
-            answer.then(partial(self.judged, asking, size, client))
-            return answer
+        """Return the answer to a request of `size` bytes, and throttle its client if necessary."""
         if self._api_key is ApiKey.PRODUCE:
             asking.produced(size, is_answered=answer is not None)
         elif not asking.is_judged:

@@ -12,11 +12,10 @@ nothing is received from it. All of it is released when its fault is disarmed, a
 from __future__ import annotations
 
 from asyncio import AbstractEventLoop, Future
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse
+from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse, changed
 from barnabas.broker.control.faults.armed import Armed
 from barnabas.broker.control.faults.held import BlockedRequest, HoldReason
 from barnabas.broker.control.faults.model import Cut, RequestAction
@@ -96,11 +95,11 @@ class Actions:
             return self._never(armed, about) if action.cut is None else _cut_now(armed)
         answer = met.entry(frame, met.position, met.correlation_id, met.client)
         if action.lose_answer:
-            return after(answer, partial(self._lose, armed, about))
+            return changed(answer, partial(self._lose, armed, about))
         if action.cut is not None:
-            return after(answer, partial(self._cut, armed, action.cut, met.client))
+            return changed(answer, partial(self._cut, armed, action.cut, met.client))
         if action.throttle is not None:
-            return after(answer, partial(paced, armed, about, action.throttle, met.client))
+            return changed(answer, partial(paced, armed, about, action.throttle, met.client))
         return answer
 
     # --- after the request is applied ---
@@ -135,14 +134,6 @@ class Actions:
         future.set_result(None)
         future.add_done_callback(lambda _: client.finish())  # called while the connection still waits for the answer
         return DeferredResponse(future, lambda _: sent, may_be_given_up=True)
-
-
-def after(answer: Answer, change: Callable[[Answer], Answer]) -> Answer:
-    """Return the result of `change` on the answer, once the answer is available."""
-    if not isinstance(answer, DeferredResponse):
-        return change(answer)
-    answer.then(partial(after, change=change))
-    return answer
 
 
 def _cut_now(armed: Armed) -> Answer:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
-from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse
+from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse, changed
 from barnabas.broker.api.error_responses import error_response
 from barnabas.broker.control.faults.armed import Armed
 from barnabas.broker.control.faults.codes import AT_THE_TOP, FOR_THE_TOPIC
@@ -246,11 +246,13 @@ def _put_into_metadata(response: Any, code: ErrorCode, met: MatchedRequest, want
 
 def _once_here(answer: Answer, change: Callable[[Any], None], met: MatchedRequest) -> Answer:
     """Return the answer with its response changed, once it is available."""
-    if isinstance(answer, DeferredResponse):
-        answer.then(lambda late: _once_here(late, change, met))
-        return answer
+    return changed(answer, partial(_with_change, change, met))
+
+
+def _with_change(change: Callable[[Any], None], met: MatchedRequest, answer: Answer) -> Answer:
     if answer is None:
         return None
+    assert not isinstance(answer, DeferredResponse)
     try:
         correlation_id, response = decoded_response(met.api, met.version, answer)
     except (EOFError, StorageError) as error:
