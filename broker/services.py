@@ -16,6 +16,7 @@ from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.broker.security.session.principal import ANONYMOUS, Principal
 
 if TYPE_CHECKING:
+    from barnabas.broker.clients.quotas.in_force import MeasuredRequest
     from barnabas.broker.clients.quotas.node_quotas import NodeQuotas
     from barnabas.broker.clients.telemetry.telemetry import Telemetry
     from barnabas.broker.config import BrokerConfig
@@ -157,6 +158,8 @@ class Connected(Protocol):
     peer: str
     """Address and port."""
     is_closed: bool
+    measured: MeasuredRequest | None
+    """The request in flight, while the node has quotas."""
 
 
 class RequestContext:
@@ -194,6 +197,11 @@ class RequestContext:
         self.connection = connection
         """The connection of the request: compared by identity, and holds the session."""
         self._node = node
+
+    @property
+    def measured(self) -> MeasuredRequest | None:
+        """The request's use of quotas; None where nothing is measured."""
+        return None if self.connection is None else self.connection.measured
 
     @property
     def principal(self) -> Principal:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from barnabas.broker.api.answers import Answer
 from barnabas.broker.metadata.cluster.node_view import Node
 from barnabas.broker.security.session.session import Session
 from barnabas.broker.services import RequestContext
+
+if TYPE_CHECKING:
+    from barnabas.broker.clients.quotas.in_force import MeasuredRequest
 
 
 class RequestConnection(Protocol):
@@ -18,6 +21,8 @@ class RequestConnection(Protocol):
     client_id: str | None
     client_id_raw: bytes
     is_closed: bool
+    measured: MeasuredRequest | None
+    """The request in flight, while the node has quotas; it serves one at a time."""
     peer: str
     session: Session
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sized
 
     from barnabas.broker.api.dispatch import Dispatch, Dispatcher
+    from barnabas.broker.clients.quotas.in_force import MeasuredRequest
     from barnabas.broker.metadata.cluster.node_view import Node
     from barnabas.broker.network.admission.acceptor import Acceptor
     from barnabas.broker.network.advertised import AdvertisedAddress
@@ -63,6 +64,7 @@ class Connection(asyncio.BufferedProtocol):
         "client_id",
         "client_id_raw",
         "is_closed",
+        "measured",
         "peer",
         "quiet_sweeps",
         "session",
@@ -80,6 +82,8 @@ class Connection(asyncio.BufferedProtocol):
         self.client_id: str | None = None
         self.client_id_raw = b""
         """The last request's client id, a cache of the dispatcher."""
+        self.measured: MeasuredRequest | None = None
+        """The request in flight, while the node has quotas."""
         self.quiet_sweeps = 0
         """How many sweeps for idle connections there were since the last byte."""
         self._listener = listener

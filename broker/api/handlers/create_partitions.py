@@ -35,7 +35,7 @@ def handle(
 ) -> CreatePartitionsResponse | Future[CreatePartitionsResponse]:
     services = context.services
     twice = duplicates(topic.name for topic in request.topics)
-    admit = services.quotas.admission(is_strict=context.api_version >= _KNOWS_QUOTAS_SINCE)
+    admit = services.quotas.admission(context.measured, is_strict=context.api_version >= _KNOWS_QUOTAS_SINCE)
     topics = [topic for topic in request.topics if topic.name not in twice]
     if topics and (late := without_time(request.timeout_ms)):
         return CreatePartitionsResponse(results=[_answer(topic.name, late) for topic in request.topics])

@@ -41,7 +41,7 @@ def handle(
 ) -> CreateTopicsResponse | Future[CreateTopicsResponse]:
     services = context.services
     twice = duplicates(topic.name for topic in request.topics)
-    admit = services.quotas.admission(is_strict=context.api_version >= _KNOWS_QUOTAS_SINCE)
+    admit = services.quotas.admission(context.measured, is_strict=context.api_version >= _KNOWS_QUOTAS_SINCE)
     topics = [topic for topic in request.topics if topic.name not in twice]
     if topics and (late := without_time(request.timeout_ms)):
         return CreateTopicsResponse(topics=[_refused(topic.name, late) for topic in request.topics])

@@ -40,7 +40,7 @@ _KNOWS_QUOTAS_SINCE = 5
 def handle(
     request: DeleteTopicsRequest, context: RequestContext
 ) -> DeleteTopicsResponse | Future[DeleteTopicsResponse]:
-    admit = context.services.quotas.admission(is_strict=context.api_version >= _KNOWS_QUOTAS_SINCE)
+    admit = context.services.quotas.admission(context.measured, is_strict=context.api_version >= _KNOWS_QUOTAS_SINCE)
     return context.services.upkeep.to_the_end(lambda: _delete_all(request, admit, context), CHANGES)
 
 

@@ -52,7 +52,7 @@ def handle(request: MetadataRequest, context: RequestContext) -> MetadataRespons
         return services.slices.in_slices(lambda: _describe_all(operations, request, context), _ALL_TOPICS)
     distinct = list({(wanted.topic_id, wanted.name): wanted for wanted in asked}.values())
     return reply_to(
-        lambda: _created(_missing(distinct, services), request.allow_auto_topic_creation, services),
+        lambda: _created(_missing(distinct, services), request.allow_auto_topic_creation, context),
         lambda refusals: services.slices.in_slices(
             lambda: _describe_these(distinct, refusals, operations, request, context), _ALL_TOPICS
         ),
@@ -142,12 +142,13 @@ def _missing(asked: Iterable[MetadataRequestTopic], services: Services) -> list[
     ]
 
 
-def _created(names: list[str], may_create: bool, services: Services) -> Reply[Refusals]:
+def _created(names: list[str], may_create: bool, context: RequestContext) -> Reply[Refusals]:
     """Create these topics. Return a code for those that do not exist, or are reported as if they did not."""
     if not names:
         return {}
+    services = context.services
     if may_create and services.config.boolean("auto.create.topics.enable"):
-        return services.upkeep.to_the_end(lambda: _create_all(names, services), CHANGES)
+        return services.upkeep.to_the_end(lambda: _create_all(names, context), CHANGES)
     return services.slices.in_slices(lambda: _refuse_all(names))
 
 
@@ -163,18 +164,20 @@ def _refused(name: str) -> tuple[str, ErrorCode]:
     return name, _UNKNOWN
 
 
-def _create_all(names: Iterable[str], services: Services) -> Steps[Refusals]:
+def _create_all(names: Iterable[str], context: RequestContext) -> Steps[Refusals]:
+    services = context.services
     in_hand, partitions = keep_in_hand(services), services.config.integer("num.partitions")
     refusals: dict[str, ErrorCode] = {}
     for count, some in enumerate(in_changes(names, lambda _: partitions)):
         if count:
             yield
-        refusals |= in_hand(partial(_create, some, services))
+        refusals |= in_hand(partial(_create, some, context))
     return refusals
 
 
-def _create(names: Iterable[str], services: Services) -> Refusals:
+def _create(names: Iterable[str], context: RequestContext) -> Refusals:
     """Create topics in one change and return the refusals."""
+    services = context.services
     catalogue = services.catalogue
     refusals: dict[str, ErrorCode] = {}
     wanted = []
@@ -191,12 +194,13 @@ def _create(names: Iterable[str], services: Services) -> Refusals:
         except KafkaError as refusal:
             refusals[name] = refusal.code
     deleted = [name for name in wanted if catalogue.was_deleted(name)]
-    return refusals | dict.fromkeys(deleted, _UNKNOWN) | _create_new(wanted, services)
+    return refusals | dict.fromkeys(deleted, _UNKNOWN) | _create_new(wanted, context)
 
 
-def _create_new(names: list[str], services: Services) -> Refusals:
+def _create_new(names: list[str], context: RequestContext) -> Refusals:
     """Create topics. UNKNOWN_TOPIC_OR_PARTITION if a quota on partitions is exceeded: a later request creates it."""
-    admit = services.quotas.admission_for_metadata()
+    services = context.services
+    admit = services.quotas.admission_for_metadata(context.measured)
     try:
         results = services.catalogue.create_topics([NewTopic(name, admit=admit) for name in names])
     except KafkaError as failure:

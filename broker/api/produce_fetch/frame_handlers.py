@@ -249,7 +249,7 @@ def _fetch_many(
     else:
         decoded = slices.loop.create_future()
         decoded.set_result(reply)
-    go_on = partial(_handle_fetch, decoded, keep_in_hand(context.services), context.services.fetch_sessions.keep())
+    go_on = partial(_handle_fetch, decoded, keep_in_hand(context.services))
     answer = answer_after(decoded, partial(go_on, handle, context))
     assert isinstance(answer, asyncio.Future)
     respond = partial(_fetched_many, decoded, context, meter, asker)
@@ -259,11 +259,9 @@ def _fetch_many(
 def _handle_fetch(
     decoded: asyncio.Future[fetch.FetchRequest],
     in_hand: Callable[[Callable[[], Any]], Any],
-    in_session: Callable[[], object],
     handle: HandleFetch,
     context: RequestContext,
 ) -> fetch.FetchAnswer | FetchedLater:
-    in_session()
     answer: fetch.FetchAnswer | FetchedLater = in_hand(partial(handle, decoded.result(), context))
     return answer
 

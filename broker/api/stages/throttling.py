@@ -15,14 +15,13 @@ Not measured: requests before authentication, and WriteTxnMarkers, which brokers
 from __future__ import annotations
 
 from asyncio import get_running_loop
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from barnabas.broker.api.answers import Answer, DeferredResponse, changed
-from barnabas.broker.clients.quotas.in_force import Asking, InForce
+from barnabas.broker.clients.quotas.in_force import InForce, MeasuredRequest
 from barnabas.broker.partitions.fetch.measured_fetches import MeasuredSessions
 from barnabas.broker.runtime.events.kinds import CLIENT_THROTTLED
 from barnabas.protocol.headers import encode_response_header, parse_response_header
@@ -51,46 +50,49 @@ class Throttling:
         """The services for Fetch."""
 
     def capped(self, handle: MessageHandler) -> MessageHandler:
-        """Return the handler of Fetch, which reads no more than the client's quota allows at once."""
+        """Return the handler of Fetch, which reads no more than its client's quota allows at once."""
 
         def handle_capped(request: fetch.FetchRequest, context: RequestContext) -> Any:
-            asking, quotas = self._in_force.asking, self._in_force.fetch
-            if asking is not None and quotas.limits:
-                most = quotas.most_at_once(asking.client)
+            measured, quotas, sessions = context.measured, self._in_force.fetch, self._sessions
+            if measured is None:
+                return handle(request, context)
+            if quotas.limits:
+                most = quotas.most_at_once(measured.client)
                 if most < request.max_bytes:
                     request = request._replace(max_bytes=int(most))
-            return handle(request, context)
+            sessions.judge = partial(_may_fetch, measured, context.api_version)
+            try:
+                return handle(request, context)
+            finally:
+                sessions.judge = None
 
         return handle_capped
 
     def throttled(self, api_key: ApiKey, version: int, entry: FrameHandler) -> FrameHandler:
         """Return the entry, with its requests measured."""
-        in_force, sessions, stopwatch = self._in_force, self._sessions, self._in_force.stopwatch
+        in_force = self._in_force
         answers = _Answers(in_force, self._events, api_key, version)
 
         def serve(frame: memoryview, position: int, correlation_id: int, client: RequestConnection) -> Answer:
             session = client.session
             if not session.is_authenticated:
                 return entry(frame, position, correlation_id, client)
-            asking = in_force.asking = Asking(in_force, session.principal.name, client.client_id or "")
-            size, began_s = len(frame), stopwatch()
-            if api_key is ApiKey.FETCH:
-                sessions.judge = partial(_may_fetch, asking, version, lambda: stopwatch() - began_s)
+            measured = client.measured = MeasuredRequest(in_force, session.principal.name, client.client_id or "")
+            size = len(frame)
             try:
                 answer = entry(frame, position, correlation_id, client)
             finally:
-                in_force.asking = sessions.judge = None
-                asking.busy_s = stopwatch() - began_s
-            return changed(answer, partial(answers.judged, asking, size, client))
+                measured.note_busy()
+            return changed(answer, partial(answers.judged, measured, size, client))
 
         return serve
 
 
-def _may_fetch(asking: Asking, version: int, busy_s: Callable[[], float], topics: Answers) -> bool:
-    """Return whether the client may have these topics. The time of reading after a wait is not counted, as in Kafka."""
+def _may_fetch(measured: MeasuredRequest, version: int, topics: Answers) -> bool:
+    """Return whether the client may have these topics."""
     parts = fetch.encode_response(version, 0, topics)
     size = sum(map(len, parts)) - len(encode_response_header(ApiKey.FETCH, version, 0))
-    return asking.may_fetch(size, asking.busy_s or busy_s())
+    return measured.may_fetch(size)
 
 
 class _Answers:
@@ -102,16 +104,17 @@ class _Answers:
         self._fields = [each.name for each in spec(api_key).response.__schema__.fields if each.in_version(version)]
         self._first_position = _SIZE.size + len(encode_response_header(api_key, version, 0))
 
-    def judged(self, asking: Asking, size: int, client: RequestConnection, answer: Answer) -> Answer:
+    def judged(self, measured: MeasuredRequest, size: int, client: RequestConnection, answer: Answer) -> Answer:
         """Return the answer to a request of `size` bytes, and throttle its client if necessary."""
+        client.measured = None
         if self._api_key is ApiKey.PRODUCE:
-            asking.produced(size, is_answered=answer is not None)
-        elif not asking.is_judged:
-            asking.served()
-        throttle_ms = asking.throttle_ms
+            measured.produced(size, is_answered=answer is not None)
+        elif not measured.is_judged:
+            measured.served()
+        throttle_ms = measured.throttle_ms
         if not throttle_ms:
             return answer
-        self._tell_throttled(asking, client)
+        self._tell_throttled(measured, client)
         if answer is None:
             return self._muted(throttle_ms)
         if not isinstance(answer, bytearray):
@@ -129,15 +132,15 @@ class _Answers:
         over = self._in_force.muting.mute(throttle_ms)
         return DeferredResponse(over, lambda _: None, may_be_given_up=True, is_pause=True)
 
-    def _tell_throttled(self, asking: Asking, client: RequestConnection) -> None:
-        held = self._in_force.held_by(asking)
-        which = {"user": asking.client.user, "client_id": asking.client.client_id, "quota": held.quota}
+    def _tell_throttled(self, measured: MeasuredRequest, client: RequestConnection) -> None:
+        held = self._in_force.held_by(measured)
+        which = {"user": measured.client.user, "client_id": measured.client.client_id, "quota": held.quota}
         self._events.tell_repeated(
             CLIENT_THROTTLED,
             which,
             entity=held.entity,
             limit=held.limit,
-            throttle_ms=asking.throttle_ms,
+            throttle_ms=measured.throttle_ms,
             api=self._api_key.api_name,
             peer=client.peer,
         )

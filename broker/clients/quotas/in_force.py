@@ -1,4 +1,4 @@
-"""The quotas of clients while quotas are set: the four kinds, and their use by the current request.
+"""The quotas of clients while quotas are set: the four kinds, and their use by a request.
 
 Knows the client and the cost of requests; broker/api/stages/throttling.py knows the answers and how a client is
 delayed. Time is in milliseconds of the clock that clients see, and never goes back.
@@ -58,8 +58,6 @@ class InForce:
         )
         self.muting = Muting(clock)
         self.stopwatch = stopwatch
-        self.asking: Asking | None = None
-        """The current request, while its entry is called."""
         self._clock = clock
         self._keys: dict[str, RateQuotas | MutationQuotas] = {
             "producer_byte_rate": self.produce,
@@ -87,21 +85,20 @@ class InForce:
             if not quotas.limits:
                 quotas.forget()
 
-    def admission(self, is_strict: bool, waits: bool = True) -> Callable[[int], None] | None:
+    def admission(self, measured: MeasuredRequest, is_strict: bool, waits: bool = True) -> Callable[[int], None] | None:
         """Return the admission as in NodeQuotas. waits: whether the client is throttled if it used too much."""
-        asking = self.asking
-        if asking is None or not self.mutations.limits:
+        if not self.mutations.limits:
             return None
-        mutations = Mutations(self.mutations, asking.client, self.now_ms, is_strict=is_strict)
+        mutations = Mutations(self.mutations, measured.client, self.now_ms, is_strict=is_strict)
         if waits:
-            asking.mutations = mutations
+            measured.mutations = mutations
         return mutations.admit
 
-    def held_by(self, asking: Asking) -> ThrottlingQuota:
+    def held_by(self, measured: MeasuredRequest) -> ThrottlingQuota:
         """Return the quota that throttles the client of a request."""
-        kept = asking.held_by or self.request
+        kept = measured.held_by or self.request
         key = next(key for key, quotas in self._keys.items() if quotas is kept)
-        sharing = kept.limits.sharing(*asking.client)
+        sharing = kept.limits.sharing(*measured.client)
         entity = kept.limits.entity(sharing)
         return ThrottlingQuota(key, [] if entity is None else entity_texts(entity), kept.limits.limit(sharing))
 
@@ -114,16 +111,17 @@ class InForce:
         yield from (KindUsage("ControllerMutation", each) for each in self.mutations.usage(now_ms))
 
 
-class Asking:
+class MeasuredRequest:
     """One request, from its frame to its answer: its client, and its usage."""
 
-    __slots__ = ("_in_force", "busy_s", "client", "held_by", "is_judged", "mutations", "throttle_ms")
+    __slots__ = ("_began_s", "_in_force", "busy_s", "client", "held_by", "is_judged", "mutations", "throttle_ms")
 
     def __init__(self, in_force: InForce, user: str, client_id: str) -> None:
         self._in_force = in_force
         self.client = QuotaClient(user, client_id)
+        self._began_s = in_force.stopwatch()
         self.busy_s = 0.0
-        """How long the event loop was busy with it before it was answered or had to wait."""
+        """How long the event loop was busy with it before it was answered or had to wait; 0 until then."""
         self.mutations: Mutations | None = None
         self.is_judged = False
         """Whether its answer has been checked already, and its usage is recorded."""
@@ -132,11 +130,18 @@ class Asking:
         self.held_by: RateQuotas | MutationQuotas | None = None
         """The quota that causes the throttle time."""
 
-    def may_fetch(self, size: int, busy_s: float) -> bool:
-        """Return whether the client may get an answer of `size` bytes now; else it gets no data, and is throttled."""
+    def note_busy(self) -> None:
+        """Note that it is answered, or has to wait."""
+        self.busy_s = self._in_force.stopwatch() - self._began_s
+
+    def may_fetch(self, size: int) -> bool:
+        """Return whether the client may get an answer of `size` bytes now; else it gets no data, and is throttled.
+
+        The time of reading after a wait is not counted, as in Kafka.
+        """
         in_force, now_ms = self._in_force, self._in_force.now_ms()
         self.is_judged = True
-        request_ms = self._request_ms(busy_s, now_ms)
+        request_ms = self._request_ms(self.busy_s or in_force.stopwatch() - self._began_s, now_ms)
         fetch_ms = in_force.fetch.record(self.client, size, now_ms) if in_force.fetch.limits else 0
         self.throttle_ms = max(request_ms, fetch_ms)
         if self.throttle_ms and in_force.fetch.limits:

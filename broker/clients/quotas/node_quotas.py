@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from barnabas.broker.clients.quotas.in_force import InForce
+    from barnabas.broker.clients.quotas.in_force import InForce, MeasuredRequest
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.metadata.image.client_quotas import ClientQuotas
     from barnabas.broker.runtime.clock import Clock, Stopwatch
@@ -32,16 +32,18 @@ class NodeQuotas:
         stored.when_changed.append(self._follow)
         self._follow()
 
-    def admission(self, is_strict: bool) -> Callable[[int], None] | None:
-        """Return the function that admits the partitions created or deleted by the current request; None if all are.
+    def admission(self, measured: MeasuredRequest | None, is_strict: bool) -> Callable[[int], None] | None:
+        """Return the function that admits the partitions created or deleted by a request; None if all are.
 
         is_strict: it raises KafkaError THROTTLING_QUOTA_EXCEEDED; else the client is only throttled.
         """
-        return None if self.in_force is None else self.in_force.admission(is_strict)
+        in_force = self.in_force
+        return None if in_force is None or measured is None else in_force.admission(measured, is_strict)
 
-    def admission_for_metadata(self) -> Callable[[int], None] | None:
+    def admission_for_metadata(self, measured: MeasuredRequest | None) -> Callable[[int], None] | None:
         """Return the same for topics created by a Metadata request: refused, and the client is not throttled."""
-        return None if self.in_force is None else self.in_force.admission(is_strict=True, waits=False)
+        in_force = self.in_force
+        return None if in_force is None or measured is None else in_force.admission(measured, True, waits=False)
 
     def let_go(self) -> None:
         """Release all muted connections, because the node stops."""

@@ -272,10 +272,6 @@ class FetchSessions:
         wanted = [(topic, cached.wanted) for (topic, _), cached in session.cached.items()]
         return FetchContext(wanted, session, is_incremental=True)
 
-    def keep(self) -> Callable[[], None]:
-        """Return a function to call before `begin`, if that is in a later turn of the loop than the request."""
-        return lambda: None
-
     def _create(self, request: FetchRequest, uses_topic_ids: bool, size: int) -> FetchSession | None:
         """Return a session for a full request, or None if the cache has no slot for one of `size` partitions."""
         now_ms = self._clock.now_ms()

@@ -7,7 +7,6 @@ its session stores nothing of it: the client retries the same fetch (Kafka's `ge
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from barnabas.broker.partitions.fetch.fetch_sessions import Answers, FetchContext, FetchSessions
 from barnabas.protocol.hot.fetch import FetchedPartition, FetchRequest
@@ -31,10 +30,6 @@ class MeasuredSessions(FetchSessions):
         judge, self.judge = self.judge, None
         context = super().begin(request, uses_topic_ids)
         return context if judge is None else MeasuredContext(context, judge, self._forget)
-
-    def keep(self) -> Callable[[], None]:
-        """Return a function that restores the judge of this request before a later `begin`."""
-        return partial(setattr, self, "judge", self.judge)
 
     def _forget(self, session_id: int) -> None:
         self._sessions.pop(session_id, None)

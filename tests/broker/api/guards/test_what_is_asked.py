@@ -13,6 +13,7 @@ import pytest
 
 from barnabas.broker.api.guards.table import BY_HANDLER, GUARDS, guard_of, guarded
 from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE, ApiRow
+from barnabas.broker.clients.quotas.in_force import MeasuredRequest
 from barnabas.broker.config.authorizer import STANDARD_AUTHORIZER
 from barnabas.broker.runtime.refusals import NoSuchRequest
 from barnabas.broker.security.acl.rights import Rights
@@ -157,6 +158,7 @@ class _Asker:
     peer, is_closed = "127.0.0.1:1", False
 
     def __init__(self) -> None:
+        self.measured: MeasuredRequest | None = None
         self.session = Session("SASL_PLAINTEXT")
         self.session.authenticated(Principal("User", "asker"), "PLAIN")
 

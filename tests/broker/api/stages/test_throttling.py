@@ -1,9 +1,12 @@
 """Clients that have to wait: what they are told, and what becomes of their connections. Over a broker in memory."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from barnabas.broker.api.answers import Answer, DeferredResponse
+from barnabas.broker.api.frame_handler import FrameHandler, RequestConnection
 from barnabas.broker.metadata.image.client_quotas import QuotaAlteration
 from barnabas.broker.services import Services
 from barnabas.protocol.errors import ErrorCode
@@ -343,6 +346,29 @@ async def test_what_is_deleted_beyond_a_burst_is_refused_where_the_client_knows_
     assert codes == {"large": 0, "t": ErrorCode.THROTTLING_QUOTA_EXCEEDED if strict else 0}
     assert answer.throttle_time_ms == (9_000 if strict else 12_000)
     assert ("t" in world.services.catalogue.topics) is strict
+
+
+async def test_a_request_that_a_fault_delays_is_measured_as_any_other(world: BrokerWorld) -> None:
+    delayed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def wrap(api_key: int, version: int, handler: FrameHandler) -> FrameHandler:
+        def serve(frame: memoryview, position: int, correlation_id: int, client: RequestConnection) -> Answer:
+            copy = memoryview(bytearray(frame))
+            return DeferredResponse(
+                delayed, lambda _: handler(copy, position, correlation_id, client), may_be_given_up=True
+            )
+
+        return serve
+
+    limit(world.services, controller_mutation_rate=1.0)
+    world.dispatcher.intercept(wrap)
+    peer = world.connect()
+    assert await asked(peer, create("a", "b", partitions=12)) == []
+    delayed.set_result(None)
+    await settle()
+    (answer,) = peer.answers()
+    assert [topic.error_code for topic in answer.topics] == [0, ErrorCode.THROTTLING_QUOTA_EXCEEDED]
+    assert peer.connection.measured is None
 
 
 async def test_a_topic_somebody_asks_about_is_not_created_while_the_quota_is_used_up(world: BrokerWorld) -> None:
