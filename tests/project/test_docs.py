@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.package_tree import table, written_table
+from docs.generate.packages import table, written_table
 from tests.support.source_tree import ROOT, tracked_files
 
 DOCUMENTS = [ROOT / path for path in tracked_files() if path.suffix == ".md"]
@@ -84,7 +84,7 @@ def test_the_contributors_are_told_of_every_group() -> None:
 
 
 def test_the_architecture_page_shows_every_package() -> None:
-    """`python -m tests.support.package_tree` brings the table up to date."""
+    """`python -m docs.generate.packages` brings the table up to date."""
     assert written_table() == table()
 
 
@@ -125,9 +125,9 @@ def test_the_page_of_apis_counts_them() -> None:
 
 def test_what_kafka_offers_is_offered_or_waits_for_something() -> None:
     """tests/protocol/test_captured_frames.py holds the keys and their versions against what Kafka says."""
-    from barnabas.broker.api.reference_page import WAITING
     from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE
     from barnabas.protocol.registry import ApiKey
+    from docs.generate.apis import WAITING
 
     offered = [row.key for row in (*API_TABLE, *TELEMETRY_TABLE)]
     waiting = [key for keys in WAITING.values() for key in keys]

@@ -4,10 +4,10 @@ from importlib import import_module
 
 import pytest
 
-from barnabas.broker.api.reference_page import PAGE, page
 from barnabas.broker.api.table import API_TABLE, ApiRow, offered_apis, table_for
 from barnabas.broker.config import BrokerConfig
 from barnabas.protocol.registry import ApiKey, spec
+from docs.generate.apis import PAGE, page
 
 
 def test_each_api_is_there_once_in_order_of_its_key() -> None:
@@ -41,4 +41,4 @@ def test_what_kafka_has_not_released_is_offered_where_it_is_asked_for() -> None:
 
 
 def test_the_page_shows_the_table() -> None:
-    assert PAGE.read_text() == page(), "python -m barnabas.broker.api.reference_page writes it anew"
+    assert PAGE.read_text() == page(), "python -m docs.generate.apis writes it anew"

@@ -13,13 +13,13 @@ from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.api.stages.metering import Meter
 from barnabas.broker.http.metrics import groups as group_metrics
 from barnabas.broker.http.metrics import partitions as partition_metrics
-from barnabas.broker.http.metrics.reference_page import render
 from barnabas.broker.http.metrics.scrape import scrape
 from barnabas.broker.http.metrics.sources import RUNNING, Sources
 from barnabas.broker.http.metrics.table import METRICS
 from barnabas.broker.http.pages import METRICS_TEXT
 from barnabas.broker.metadata.image.client_quotas import QuotaAlteration
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from docs.generate.metrics import render
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.requests import BY_NAME, add_partitions, commit, end_txn, fetch, init_producer, produce
 from tests.support.source_tree import ROOT
@@ -268,7 +268,7 @@ async def test_outcomes_of_authentication_are_counted_by_listener() -> None:
 
 
 def test_the_page_is_the_table() -> None:
-    """`python -m barnabas.broker.http.metrics.reference_page > docs/metrics.md` brings it up to date."""
+    """`python -m docs.generate.metrics > docs/metrics.md` brings it up to date."""
     assert (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8") == render()
 
 

@@ -7,9 +7,9 @@ import pytest
 from barnabas.broker.config.definitions.accepted import ACCEPTED
 from barnabas.broker.config.definitions.keys import KEYS
 from barnabas.broker.config.reference.descriptions import documentation
-from barnabas.broker.config.reference.page import render
 from barnabas.broker.config.resources.group_configs import GROUP_KEYS
 from barnabas.broker.config.resources.topic_configs import TOPIC_KEYS
+from docs.generate.config import render
 
 ROOT = Path(__file__).parents[4]
 
@@ -27,7 +27,7 @@ def test_there_are_no_texts_of_keys_that_do_not_exist() -> None:
 
 
 def test_the_page_in_docs_is_the_one_the_tables_make() -> None:
-    """`python -m barnabas.broker.config.reference.page > docs/config.md` brings it up to date."""
+    """`python -m docs.generate.config > docs/config.md` brings it up to date."""
     assert (ROOT / "docs" / "config.md").read_text() == render()
 
 

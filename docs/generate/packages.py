@@ -1,6 +1,6 @@
 """The packages of the repository with one line each, as docs/architecture.md shows them.
 
-`python -m tests.support.package_tree` writes the table there; a test holds it equal to the packages' docstrings.
+`python -m docs.generate.packages` writes the table there; a test holds it equal to the packages' docstrings.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""docs/metrics.md, from the table of metrics: `python -m barnabas.broker.http.metrics.reference_page` prints it."""
+"""docs/metrics.md, from the table of metrics: `python -m docs.generate.metrics` prints it."""
 
 import sys
 from collections.abc import Iterator

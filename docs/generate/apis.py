@@ -1,4 +1,4 @@
-"""docs/apis.md, from the API table. `python -m barnabas.broker.api.reference_page` writes it; a test compares it."""
+"""docs/apis.md, from the API table. `python -m docs.generate.apis` writes it; a test compares it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The page docs/config.md, made from the tables of keys.
 
-`python -m barnabas.broker.config.reference.page > docs/config.md` writes it.
+`python -m docs.generate.config > docs/config.md` writes it.
 """
 
 import sys
