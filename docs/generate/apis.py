@@ -1,14 +1,9 @@
-"""docs/apis.md, from the API table. `python -m docs.generate.apis` writes it; a test compares it."""
+"""docs/apis.md, from the API table."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE, ApiRow
 from barnabas.protocol.registry import ApiKey
-
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "apis.md"
 
 _HEAD = """\
 # APIs
@@ -87,7 +82,3 @@ def _line(row: ApiRow) -> str:
     message = f"`protocol/messages/{row.key.name.lower()}.py`"
     handler = f"`broker/api/handlers/{row.handler}.py`"
     return f"| {int(row.key)} | {row.key.api_name} | {served} | {flexible} | {operations} | {message} | {handler} |\n"
-
-
-if __name__ == "__main__":
-    sys.exit(None if PAGE.write_text(page()) else "nothing written")

@@ -1,9 +1,5 @@
-"""The page docs/config.md, made from the tables of keys.
+"""docs/config.md, from the tables of keys."""
 
-`python -m docs.generate.config > docs/config.md` writes it.
-"""
-
-import sys
 from collections.abc import Iterable, Iterator
 
 from barnabas.broker.config.definitions.accepted import ACCEPTED
@@ -90,7 +86,7 @@ mapped connections. `barnabas doctor --bootstrap-server` checks it.
 """
 
 
-def render() -> str:
+def page() -> str:
     """Return the whole page."""
     return "\n".join(_lines()) + "\n"
 
@@ -169,7 +165,3 @@ def _update(key: Key) -> str:
 
 def _refusing() -> list[str]:
     return [name for name, key in ACCEPTED.items() if asks_for(name, "anything else", key)]
-
-
-if __name__ == "__main__":
-    sys.stdout.write(render())

@@ -1,6 +1,5 @@
-"""docs/metrics.md, from the table of metrics: `python -m docs.generate.metrics` prints it."""
+"""docs/metrics.md, from the table of metrics."""
 
-import sys
 from collections.abc import Iterator
 
 from barnabas.broker.clients.telemetry.points import BUCKETS_MAX
@@ -143,7 +142,7 @@ _OF = {
 }
 
 
-def render() -> str:
+def page() -> str:
     """Return the whole page."""
     return "\n".join(_lines()) + "\n"
 
@@ -160,7 +159,3 @@ def _lines() -> Iterator[str]:
                 yield f"| `{metric.name}` | {metric.kind} | {labels} | {metric.help} |"
         if like != OWN:
             yield ""
-
-
-if __name__ == "__main__":
-    sys.stdout.write(render())

@@ -12,9 +12,10 @@ from barnabas.protocol.messages.init_producer_id import InitProducerIdResponse
 from barnabas.protocol.messages.list_transactions import ListTransactionsResponse, TransactionState
 from barnabas.protocol.messages.produce import ProduceResponse, TopicProduceResponse
 from barnabas.protocol.messages.write_txn_markers import WritableTxnMarkerPartitionResult, WritableTxnMarkerTopicResult
+from docs.generate.differences import tables
 from tests.support.probes import records
 from tests.support.probes.compare import MISSING, Difference, differences
-from tests.support.probes.differences import Found, render
+from tests.support.probes.differences import Found
 from tests.support.probes.names import Names, Unknown
 from tests.support.probes.notation import node_of, struct_of
 from tests.support.probes.page import Answer, Page, Step, Story, answer_lines, read
@@ -187,9 +188,9 @@ def test_a_difference_that_no_decision_explains_shows_in_the_page_of_differences
     story = Story("a story", [step])
     difference = Difference(5, "error_code", "NONE", "PRODUCER_FENCED")
     row = "| a story: EndTxn (v5) | `error_code` | `NONE` | `PRODUCER_FENCED` |"
-    assert f"{row} **none** |" in render([page], [Found(page, story, step, [difference])])
+    assert f"{row} **none** |" in tables([page], [Found(page, story, step, [difference])])
     step.decision = "0060"
-    assert f"{row} [0060] |" in render([page], [Found(page, story, step, [difference])])
+    assert f"{row} [0060] |" in tables([page], [Found(page, story, step, [difference])])
 
 
 @pytest.mark.parametrize("line", ["Fetch me something", "< error_code=NONE", "differs: 0060"])

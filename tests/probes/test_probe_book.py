@@ -1,7 +1,7 @@
 """Barnabas answers the requests of the probe book as Apache Kafka did, field by field, or a decision says why not.
 
 The book (tests/golden/probes) holds what Apache Kafka answered, so no JVM is needed here. `--record kafka` starts one,
-asks it everything anew and writes the pages; `--rewrite` writes docs/differences.md.
+asks it everything anew and writes the pages.
 """
 
 from collections import Counter
@@ -10,21 +10,16 @@ from collections.abc import Callable
 import pytest
 
 from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE
+from docs.generate.decisions import place
+from docs.generate.differences import with_tables
+from docs.generate.pages import DIFFERENCES, DOCS
 from tests.support.probes.askers import NOBODY, name_of
-from tests.support.probes.differences import DECISIONS, PLACE, Found, found, render
+from tests.support.probes.book import BOOK, OFFERED, SHORT
+from tests.support.probes.differences import Found, found
 from tests.support.probes.page import Page, pages, read
 from tests.support.probes.recording import record
 from tests.support.probes.servers import told_by_barnabas
 
-OFFERED = {
-    (row.key.api_name, version)
-    for row in (*API_TABLE, *TELEMETRY_TABLE)
-    for version in range(row.min_version, row.max_version + 1)
-}
-APIS = {api for api, _ in OFFERED}
-BOOK = [page for page in pages() if {api for api, _ in page.asked} <= APIS]
-"""What is recorded and not offered yet waits for its time."""
-SHORT = [page for page in BOOK if not page.is_long]
 ALL = [pytest.param(page, id=page.name, marks=[pytest.mark.long] if page.is_long else []) for page in BOOK]
 AT_LEAST = 400
 Differing = Callable[[Page], list[Found]]
@@ -63,11 +58,10 @@ def test_a_page_is_written_as_it_is_read(page: Page) -> None:
     assert page.text() == page.path.read_text(encoding="utf-8")
 
 
-def test_the_page_in_docs_is_the_one_the_book_makes(request: pytest.FixtureRequest, differing: Differing) -> None:
-    text = render(BOOK, [each for page in SHORT for each in differing(page)])
-    if request.config.getoption("--rewrite"):
-        PLACE.write_text(text, encoding="utf-8")
-    assert PLACE.read_text(encoding="utf-8") == text
+def test_the_page_in_docs_has_the_tables_that_the_book_makes(differing: Differing) -> None:
+    """`python -m docs.generate differences.md` brings it up to date."""
+    written = (DOCS / DIFFERENCES).read_text(encoding="utf-8")
+    assert written == with_tables(written, BOOK, [each for page in SHORT for each in differing(page)])
 
 
 def test_every_api_is_asked_in_every_version_that_is_offered() -> None:
@@ -99,4 +93,4 @@ def test_a_story_has_a_title_of_its_own(page: Page) -> None:
 
 def test_the_decisions_that_are_named_are_there() -> None:
     named = {step.decision for page in BOOK for story in page.stories for step in story.steps if step.decision}
-    assert [decision for decision in named if not list(DECISIONS.glob(f"{decision}-*.md"))] == []
+    assert all(place(decision) for decision in named)

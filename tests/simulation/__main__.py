@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from tests.simulation.planted.bugs import BUGS
+from tests.simulation.planted.found import FirstFinding, note
 from tests.simulation.planted.planting import plant
 from tests.simulation.running.many import first_finding, run_many, seeds_that_count
 
@@ -67,13 +68,18 @@ def _one(options: argparse.Namespace) -> int:
 
 
 def _every_bug() -> int:
-    """Rows of docs/planted-bugs.md: by which rule each is found first, and under which seed."""
+    """Note by which rule each is found first, and under which seed: `python -m docs.generate` shows it in a page."""
+    results: dict[str, FirstFinding] = {}
     are_all_found = True
     for bug in BUGS.values():
         if not bug.is_missed:
             found = first_finding(bug)
-            print(f"| {bug.name} | {bug.says} | {found or 'not found'} | {bug.seeds} |", flush=True)
-            are_all_found &= found is not None
+            print(f"{bug.name}: {found or f'not found within {bug.seeds} seeds'}", flush=True)
+            if found is None:
+                are_all_found = False
+            else:
+                results[bug.name] = found
+    note(results)
     return int(not are_all_found)
 
 

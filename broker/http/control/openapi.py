@@ -1,9 +1,7 @@
-"""/control in OpenAPI: `python -m barnabas.broker.http.control.openapi > docs/control.openapi.json`."""
+"""/control in OpenAPI."""
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Any
 
 from barnabas.broker.http.control.api import Description
@@ -41,7 +39,3 @@ def document() -> dict[str, Any]:
         },
         "security": [{}, {"token": []}],
     }
-
-
-if __name__ == "__main__":
-    sys.stdout.write(json.dumps(document(), indent=2) + "\n")

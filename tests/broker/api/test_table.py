@@ -1,4 +1,4 @@
-"""The API table is the one truth: complete, Kafka's ranges, a handler behind every row, and the page that shows it."""
+"""The API table is the one truth: complete, Kafka's ranges, and a handler behind every row."""
 
 from importlib import import_module
 
@@ -7,7 +7,6 @@ import pytest
 from barnabas.broker.api.table import API_TABLE, ApiRow, offered_apis, table_for
 from barnabas.broker.config import BrokerConfig
 from barnabas.protocol.registry import ApiKey, spec
-from docs.generate.apis import PAGE, page
 
 
 def test_each_api_is_there_once_in_order_of_its_key() -> None:
@@ -38,7 +37,3 @@ def test_what_kafka_has_not_released_is_offered_where_it_is_asked_for() -> None:
     table = table_for(BrokerConfig({"transaction.two.phase.commit.enable": "true"}))
     assert {row.key: row.max_version for row in table} == {row.key: row.key.max_version for row in table} | newest
     assert table_for(BrokerConfig({})) is API_TABLE
-
-
-def test_the_page_shows_the_table() -> None:
-    assert PAGE.read_text() == page(), "python -m docs.generate.apis writes it anew"

@@ -19,7 +19,6 @@ from barnabas.broker.http.metrics.table import METRICS
 from barnabas.broker.http.pages import METRICS_TEXT
 from barnabas.broker.metadata.image.client_quotas import QuotaAlteration
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from docs.generate.metrics import render
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.requests import BY_NAME, add_partitions, commit, end_txn, fetch, init_producer, produce
 from tests.support.source_tree import ROOT
@@ -265,11 +264,6 @@ async def test_outcomes_of_authentication_are_counted_by_listener() -> None:
         f"{prefix}failed_reauthentication_total": [4],
         f"{prefix}expired_connections_killed_total": [2],
     }
-
-
-def test_the_page_is_the_table() -> None:
-    """`python -m docs.generate.metrics > docs/metrics.md` brings it up to date."""
-    assert (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8") == render()
 
 
 def test_the_dashboard_asks_for_metrics_and_labels_there_are() -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from tests.simulation.history.history import Finding
 from tests.simulation.planted.bugs import BUGS
+from tests.simulation.planted.found import FirstFinding
 from tests.simulation.planted.planting import Bug, plant
 
 if TYPE_CHECKING:
@@ -56,11 +57,11 @@ def run_many(seeds: Iterable[int], *, planted: str | None = None, processes: int
         yield from pool.imap(run_seed, seeds, chunksize=2)
 
 
-def first_finding(bug: Bug) -> str | None:
+def first_finding(bug: Bug) -> FirstFinding | None:
     """By which rule, and under which seed, a planted bug is found first; None if it is not found within its seeds."""
     for result in run_many(seeds_that_count(range(1, bug.seeds + 1), bug.name), planted=bug.name):
         if result.findings:
-            return f"`{result.findings[0].rule}`, {result.seed}"
+            return FirstFinding(result.findings[0].rule, result.seed)
     return None
 
 

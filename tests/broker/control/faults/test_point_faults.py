@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.control.faults.armed import Armed
-from barnabas.broker.control.faults.plan.of_points import points
+from barnabas.broker.control.faults.plan.of_points import FLAGS, NUMBERS, TEXTS, points
 from barnabas.broker.control.faults.plan.reading import Known, plan_of
 from barnabas.broker.control.faults.point_faults import CRASHING, PointFaults
 from barnabas.broker.control.faults.registry import FaultRegistry
@@ -116,3 +116,8 @@ async def test_nobody_listens_once_nothing_is_armed(world: FaultyTransactions) -
     assert events.is_on
     world.registry.reset()
     assert not events.is_on
+
+
+def test_it_is_known_of_every_fact_what_it_may_be() -> None:
+    told = {fact for kind in points().values() for fact in kind.facts}
+    assert told == {*NUMBERS, *FLAGS, *TEXTS, "topic", "partition"}
