@@ -94,7 +94,7 @@ def _of_records(header: BatchHeader, batch: Buffer) -> tuple[int, list[Defect]]:
 
 
 def _filled_in(header: BatchHeader, batch: Buffer) -> int:
-    """Return the timestamp in a broker's index for a batch whose header lacks the largest (docs/decisions/0013)."""
+    """Return the timestamp in a broker's index for a batch whose header lacks the largest (docs/decisions/0010)."""
     try:
         times = iter_times(batch, max_bytes=_FILLED_IN_BYTES_MAX)
         return max((each[1] for each in times if each is not None), default=-1)

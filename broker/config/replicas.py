@@ -1,7 +1,8 @@
 """The number of replicas of a topic, and how many of them must be in sync for a write.
 
 All places use this rule: `min.insync.replicas` of the broker, at its start or at run time, or of a topic, and
-`transaction.state.log.min.isr`.
+`transaction.state.log.min.isr`. The number in force never exceeds the replication factor, as in Apache Kafka: a
+configuration file for three nodes works on one.
 """
 
 REPLICATION_FACTOR = 1

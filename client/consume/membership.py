@@ -8,6 +8,9 @@ Theory of operation: one thread calls `stay` when a heartbeat is due. Each call 
 If `to_reconcile` is then another assignment, the consumer commits and revokes the partitions that are not kept, begins
 with the new ones, and acknowledges. A member that lost its membership loses all partitions at once, without a commit.
 
+There is no thread for heartbeats, so no lock, and a test sees each step. The price: a program that does not poll for a
+session timeout (45 s) is fenced, where Java's client allows five minutes.
+
 Invariants: `stay` and `lose` raise no error that joining again cures; while `is_member` is false, nothing may be read,
 committed or acknowledged.
 """

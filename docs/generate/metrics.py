@@ -87,8 +87,10 @@ scrape_configs:
       - targets: ["localhost:9404"]
 ```
 
-A wrong password is answered after `connection.failed.authentication.delay.ms`. However many are held
-back, who says a right one is answered. ([Why](decisions/0152-who-may-look-over-http-is-a-user-of-the-broker.md))
+A wrong password is answered after `connection.failed.authentication.delay.ms`. However many of these wait, a right one
+is answered at once. Each password of SCRAM costs thousands of hashes, so a right one is remembered until it changes.
+There are 32 connections; a new one replaces the oldest that has not yet authenticated. Without an authorizer every user
+may do everything. OAUTHBEARER tokens and rights of single pages are not offered.
 
 ## Cost of a scrape
 

@@ -1,6 +1,6 @@
 """The retention decisions for batches and records: Kafka's rules, as tables and functions without state.
 
-docs/decisions/0117 explains them. Uses no files, no map and no clock.
+docs/decisions/0118 explains them. Uses no files, no map and no clock.
 """
 
 from __future__ import annotations

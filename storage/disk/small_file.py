@@ -5,8 +5,10 @@ Knows versions and bytes, not their meaning. The owner counts on its thread ever
 
 Theory of operation: content is written to a temporary file, synced without blocking others, and renamed to the final
 name. Only taking the temporary name and renaming exclude each other; both check whether the replacement is still
-wanted. Each writer creates a new file under the temporary name, so two never write into one. A writer whose file was
-replaced by another's writes once more while holding the lock, unless the other wrote a newer version.
+wanted. One queue that writes in order, or a lock around the whole write, would make the event loop wait for another
+thread's sync in the middle of a decision. Each writer creates a new file under the temporary name, so two never write
+into one. A writer whose file was replaced by another's writes once more while holding the lock, unless the other wrote
+a newer version.
 
 Invariants: a version is never replaced by an older one; nothing is created or renamed once the file is given up, even
 if its directory was renamed and another has its name; a version counts as durable only once its directory was synced.

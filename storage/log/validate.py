@@ -126,7 +126,7 @@ def needs_walk(header: BatchHeader, demands: Demands, now_ms: int) -> bool:
 
 def _may_misstate_times(header: BatchHeader) -> bool:
     """Return whether the largest timestamp may be wrong, so that a walk is needed to check it.
-    Without compression and with few records, the appending code compares it (docs/decisions/0013).
+    Without compression and with few records, the appending code compares it (docs/decisions/0010).
     """
     if header.compression == NONE:
         return header.records_count > COUNTED_AT_ONCE_MAX

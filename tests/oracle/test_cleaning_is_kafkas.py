@@ -73,7 +73,7 @@ def _clean_alike(
     assert others.keys() == ours.keys()
     if begins_inside and has_transactions:
         # Kafka begins at an index entry, misses ABORT markers before it, and takes what their producers committed later
-        # for aborted: fewer keys come into its map. Decision 0117.
+        # for aborted: fewer keys come into its map. Decision 0118.
         assert result.end_offset <= said.end_offset
         assert result.end_offset < said.end_offset or _offsets(ours) <= _offsets(others)
         return

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.generate.decisions import folded
 from tests.support.source_tree import ROOT, tracked_files
 
 DOCUMENTS = [ROOT / path for path in tracked_files() if path.suffix == ".md"]
@@ -41,6 +42,7 @@ def test_every_page_is_reached_from_the_front_page() -> None:
 def _links(document: Path) -> list[tuple[Path, str]]:
     """The files that a document links to, with the heading after the #."""
     targets = re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", document.read_text(encoding="utf-8"))
+    targets += re.findall(r"^\[[^]]+\]: ([^#\s]*)(?:#(\S+))?$", document.read_text(encoding="utf-8"), re.MULTILINE)
     here = [(path, anchor) for path, anchor in targets if "://" not in path]
     return [((document.parent / path).resolve() if path else document, anchor) for path, anchor in here]
 
@@ -66,6 +68,25 @@ def test_the_index_of_decisions_is_whole() -> None:
     assert re.findall(r"^- \[(.*)\]\((.*)\)$", index, re.MULTILINE) == [(titles[name], name) for name in sorted(titles)]
     assert [name for name, title in titles.items() if not title.startswith(f"{name[:4]}. ")] == []
     assert len({name[:4] for name in titles}) == len(titles)
+
+
+def test_there_are_few_decisions() -> None:
+    """A page is for a choice that would otherwise be made again. Fold another before you add one beyond these."""
+    assert len(DECISIONS) <= 45
+
+
+def test_a_number_leads_to_a_page_or_to_the_place_where_the_decision_is_now() -> None:
+    """The links in the table are held by the tests of all links; a number is never used again."""
+    rows = re.findall(r"^\| (\d{4}) \|", _text("docs/decisions/README.md"), re.MULTILINE)
+    assert rows == sorted(folded())
+    assert {path.name[:4] for path in DECISIONS} & folded().keys() == set()
+    named = {
+        (str(path), number)
+        for path in tracked_files()
+        if path.suffix in (".py", ".md", ".toml", ".txt") and path.parts[-2:-1] != ("decisions",)
+        for number in re.findall(r"\b[Dd]ecisions?[ /](\d{4})\b", _text(path))
+    }
+    assert sorted(each for each in named if not list(DECISIONS[0].parent.glob(f"{each[1]}-*.md"))) == []
 
 
 def test_the_commands_at_the_top_of_the_readme_can_be_run() -> None:

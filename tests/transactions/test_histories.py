@@ -47,7 +47,7 @@ KNOWN = {
         "torn_moments": "each partition shows its part when its own marker arrives: docs/decisions/0072",
     },
 }
-"""Rules that a broker was seen to break, and why: docs/decisions/0139."""
+"""Rules that a broker was seen to break, and why: docs/histories.md."""
 
 
 def findings(history: History, client: str) -> list[Finding]:

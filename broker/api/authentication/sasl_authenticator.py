@@ -12,6 +12,8 @@ After authentication, requests go directly to the dispatcher, unless the session
 checked here, and a SaslHandshake begins a new exchange. An expired session closes the connection at its next request,
 as in Kafka, which also accepts a client whose token has no time left: the first request closes it.
 
+The delay goes by the machine's clock, as it protects against peers; lifetimes go by the clock that clients see.
+
 Knows requests and answers, no sockets and no mechanism. Invariant: after a refusal nothing of the connection is served.
 """
 

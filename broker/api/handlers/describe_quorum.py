@@ -3,8 +3,8 @@
 The log is `__cluster_metadata-0`, and a request for exactly that is answered with the epoch of this run and the log end
 offset, which is the high watermark, too: every record is on the disk before it counts. Anything else, or more, is
 UNKNOWN_TOPIC_OR_PARTITION. With several nodes the first stores the log, whether it is stopped or not, and the others
-that run are observers, which have read it all. There is no controller listener to name (decision 0108). Versions: 1
-times; 2 directory ids, error messages, and the voters' listeners.
+that run are observers, which have read it all. There is no controller listener to name
+(docs/differences.md). Versions: 1 times; 2 directory ids, error messages, and the voters' listeners.
 """
 
 from asyncio import Future

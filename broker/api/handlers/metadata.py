@@ -2,10 +2,10 @@
 
 A topic that is missing is created when the request and `auto.create.topics.enable` allow it, and listed at once, where
 Apache Kafka answers UNKNOWN_TOPIC_OR_PARTITION first and the client retries. A name that was deleted is answered as in
-Kafka, because the client may want to know whether the topic is deleted (decision 0032). Otherwise a missing topic is
-UNKNOWN_TOPIC_OR_PARTITION, a missing id UNKNOWN_TOPIC_ID, an invalid name INVALID_TOPIC_EXCEPTION. A partition without
-a leader is LEADER_NOT_AVAILABLE. Version 0 lists replicas on nodes that run, and returns REPLICA_NOT_AVAILABLE if there
-are others; later ones list all.
+Kafka, because the client may want to know whether the topic is deleted (docs/differences.md). Otherwise a missing topic
+is UNKNOWN_TOPIC_OR_PARTITION, a missing id UNKNOWN_TOPIC_ID, an invalid name INVALID_TOPIC_EXCEPTION. A partition
+without a leader is LEADER_NOT_AVAILABLE. Version 0 lists replicas on nodes that run, and returns REPLICA_NOT_AVAILABLE
+if there are others; later ones list all.
 """
 
 from asyncio import Future

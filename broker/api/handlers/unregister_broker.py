@@ -1,6 +1,6 @@
 """UnregisterBroker (key 64), v0: remove the registration of a broker that is gone.
 
-The registered brokers run: one of them is INVALID_REQUEST (decision 0108), any other BROKER_ID_NOT_REGISTERED.
+The registered brokers run: one of them is INVALID_REQUEST (docs/differences.md), any other BROKER_ID_NOT_REGISTERED.
 """
 
 from barnabas.broker.services import RequestContext

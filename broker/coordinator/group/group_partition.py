@@ -1,4 +1,8 @@
-"""A partition of __consumer_offsets with the groups in it, on which all group operations run."""
+"""A partition of __consumer_offsets with the groups in it, on which all group operations run.
+
+It is loaded at the first request for one of its groups, so a start does not depend on the number of groups. Clients
+handle COORDINATOR_LOAD_IN_PROGRESS, as Kafka answers it after each change of coordinator.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 Additions by Produce and TxnOffsetCommit wait, as in Kafka (KIP-890). AddPartitionsToTxn and AddOffsetsToTxn get
 CONCURRENT_TRANSACTIONS at once, as in Kafka, except where the coordinator's records are synced: there the response to
 EndTxn is sent one round of syncs before the transaction is complete, and a client that gets the error backs off for
-longer than that takes (the Java client and librdkafka for 20 ms). So these requests wait, too (docs/decisions/0102).
+longer than that takes (the Java client and librdkafka for 20 ms). So these requests wait, too (docs/differences.md).
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@ facts.
 An event of a kind is reported where it happens, by exactly one part of the broker. The kinds at which a test may pause
 or kill the broker are marked: some of them cannot pause the work, since what follows is one step with what came before.
 
+Coordinators report where the runtime carries out a decision, and not in each decision: there are forty, and the next
+one would be forgotten.
+
 Facts are texts, numbers, truth values, None, or short lists of texts. Where there may be many partitions only some are
 reported (events/some.py), beside their number. The cause of an event is not one of its facts: it is reported beside it
 (cause.py).

@@ -15,7 +15,7 @@ ONE_NODE = "the default is one for a single node (docs/config.md)"
 IN_FLIGHT = "what peers may make a broker hold is bounded (decision 0036)"
 WORDS = "Kafka gives the code without a message, Barnabas with one"
 VERSIONS = "metadata.version and the other features are those of what there is here (decision 0030)"
-QUORUM = "no listener is opened for controllers (decision 0108), and nothing is written at intervals"
+QUORUM = "no listener is opened for controllers, and nothing is written at intervals"
 
 
 def _broker(*keys: str) -> str:
