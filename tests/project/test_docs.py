@@ -2,7 +2,6 @@
 
 import re
 import stat
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -101,24 +100,6 @@ def test_the_contributors_are_told_of_every_group() -> None:
 
     told = re.findall(r"^\| ([\w-]+) \|", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(set(told) - {"group"}) == sorted(NAMES)
-
-
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        (r"\| ready_ms \| (\d+)", lambda figure: f"ready {figure / 1000:.1f} s after its start"),
-        (
-            r"idle broker holds ([\d.]+) MB in the pure form",
-            lambda figure: f"takes {figure:.0f} MB of memory when idle",
-        ),
-        (r"\| fixture_ms \| ([\d.]+)", lambda figure: f"takes {figure:.0f} ms to set up"),
-    ],
-)
-def test_the_readme_repeats_measured_figures(row: str, said: Callable[[float], str]) -> None:
-    """docs/performance.md has the measurement; what the README says of it is rounded."""
-    measured = re.search(row, (ROOT / "docs" / "performance.md").read_text(encoding="utf-8"))
-    assert measured is not None
-    assert said(float(measured.group(1))) in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 
 
 def test_the_number_of_recorded_requests_is_written_in_one_place() -> None:
