@@ -28,7 +28,7 @@ _HEAD = f"""\
 | `/metrics` | metrics in Prometheus' text format 0.0.4 |
 
 By `/listeners` the address of HTTP is enough for every command ([cli.md](cli.md#common-to-all-commands)). In the other
-direction a broker that serves HTTP tells clients where, by the setting `barnabas.http.address`, which nobody can set.
+direction a broker that serves HTTP tells clients where, by the read-only setting `barnabas.http.address`.
 
 `POST /clean?partition=TOPIC[:N,…]` compacts logs, from this machine only: `barnabas log clean --now --http`
 ([cli.md](cli.md#barnabas-log)) does it.
@@ -36,7 +36,7 @@ direction a broker that serves HTTP tells clients where, by the setting `barnaba
 While partitions are recovered after a kill, `/ready` says in a second line how many are.
 
 While a data directory is full ([0122](decisions/0122-a-full-disk-is-a-state.md)) `/ready` answers 200 and says so:
-consumers, and whoever makes room, have to get in.
+consumers, and the operator who makes room, need access.
 
 Without `--http` nothing listens and nothing is counted. Port 0 takes a free port; the log has it (`http listening`).
 Everybody may look, unless the port is [secured](#who-may-look). Who asks for `/metrics` or `/listeners` from this
@@ -135,7 +135,7 @@ kafka-client-metrics.sh --bootstrap-server localhost:9092 --alter --name produce
 is one of Prometheus's, `…_bucket` with `le`, `…_count` and `…_sum`, also where the client pushes what was added since
 its last push; it has at most {BUCKETS_MAX} buckets, each of which counts as a metric above. Exponential histograms and
 summaries are not served. A client's series end with its connection, or when it was silent for three intervals. What
-clients push is what they say: nobody checks it.
+clients push is not checked.
 """
 _OF = {
     JMX: "Under the JMX exporter's names",
