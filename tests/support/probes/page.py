@@ -16,7 +16,7 @@
     < v4-5 error_code=NONE                 what Kafka answered in versions 4 and 5
         responses: …
     < v6 error_code=NONE
-    differs: 0060                          Barnabas answers otherwise, and this decision says why
+    differs: 0060                          Barnabas answers otherwise; docs/decisions/README.md says where that is
 
     b> Heartbeat …                         on another connection of the story, named b
     >> EndTxn …                            goes out in one piece with the request after it, where its answer stands, too
