@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The headers in front of a body in a frame: the API of a request, and the request that a response belongs to.
 
     request   api_key i16, api_version i16, correlation_id i32, client_id i16-length string or null, [tagged fields]

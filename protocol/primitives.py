@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The basic elements of the wire format: varints, strings, ids.
 
 All integers are big-endian. Every `read_*` takes a buffer (bytes, bytearray, a memoryview of bytes) and a position and

@@ -1,9 +1,10 @@
 """Compile the hot modules of the broker with mypyc, for the Python that runs this: the program of scripts/compile.
 
-`[tool.barnabas.compiled]` in pyproject.toml lists the modules. They become one library, in which they call each other
-directly, and a small file each, by which Python finds them there. The generated C and its objects are in build/mypyc;
-the result goes to barnabas/compiled/TAG, where barnabas/form.py finds it: at once, and whole. mypyc names a module by
-the path through the links in barnabas/, as Python does, so the links need no care.
+A module whose first line is the mark `# compiled: mypyc` is compiled; a reason may follow after a comma. A mark that is
+misspelt or stands elsewhere is an error. The modules become one library, in which they call each other directly, and a
+small file each, by which Python finds them there. The generated C and its objects are in build/mypyc; the result goes
+to barnabas/compiled/TAG, where barnabas/form.py finds it: at once, and whole. mypyc names a module by the path through
+the links in barnabas/, as Python does, so the links need no care.
 
 The states of the sources are noted before the compiler reads them: a change meanwhile is detected.
 """
@@ -12,11 +13,11 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import shlex
 import shutil
 import sys
 import sysconfig
-import tomllib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fcntl import LOCK_EX, flock
@@ -26,6 +27,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "barnabas"
 OWN = ("barnabas.broker", "barnabas.client", "barnabas.logfiles", "barnabas.protocol", "barnabas.storage")
+MARK = re.compile(r"# compiled: mypyc(, \S.*)?")
+LIKE_A_MARK = re.compile(r"\A#.*|^#.*\bmypyc\b.*|^# *compil\w* *:.*", re.IGNORECASE | re.MULTILINE)
 
 
 def main() -> int:
@@ -84,9 +87,24 @@ def what_is_missing() -> str:
 
 
 def compiled_modules() -> list[str]:
-    """Return the dotted names of the modules to compile."""
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["barnabas"]["compiled"]
-    return [f"barnabas.{name}" for name in settings["modules"]]
+    """Return the dotted names of the modules with a mark, in order. Raise ValueError for a wrong mark."""
+    modules = []
+    for top in OWN:
+        folder = ROOT.joinpath(*top.split(".")).resolve()  # a link, which rglob need not follow
+        for path in folder.rglob("*.py"):
+            module = ".".join((top, *path.relative_to(folder).with_suffix("").parts)).removesuffix(".__init__")
+            if is_marked(module, path.read_text(encoding="utf-8")):
+                modules.append(module)
+    return sorted(modules)
+
+
+def is_marked(module: str, source: str) -> bool:
+    """Return whether the first line of `source` is the mark. Raise ValueError for a line that only looks like it."""
+    first, _, rest = source.partition("\n")
+    marked = MARK.fullmatch(first) is not None
+    if wrong := LIKE_A_MARK.search(f"\n{rest}" if marked else source):
+        raise ValueError(f"{module}: {wrong[0]!r} is no mark, which is the first line, and: # compiled: mypyc")
+    return marked
 
 
 def path_of(module: str) -> Path:

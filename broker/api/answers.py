@@ -1,3 +1,4 @@
+# compiled: mypyc
 """What the dispatcher returns to a connection, now or later, and how an exception becomes an answer.
 
 An answer is bytes for one connection, in order; so one that comes later is no reply of `runtime/replies.py`, of which

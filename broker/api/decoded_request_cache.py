@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Requests that clients repeat, byte for byte, with their decoded form: so each is decoded once.
 
 A member's heartbeat, the partitions that a producer adds to each of its transactions, EndTxn, and Metadata for a topic:

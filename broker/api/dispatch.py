@@ -1,3 +1,4 @@
+# compiled: mypyc
 """From a request frame to its answer: reads the header, and calls what serves that version of that API.
 
 Knows the API table, no API in particular and no sockets.

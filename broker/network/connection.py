@@ -1,3 +1,4 @@
+# compiled: mypyc
 """One client connection: bytes in, one request at a time, responses out in order.
 
 Knows frames and back-pressure; the meaning of requests is left to the dispatcher.

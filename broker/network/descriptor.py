@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The descriptor behind a transport, for writes that need nothing of the transport.
 
 A transport's own write costs more than the kernel's where the kernel takes all bytes at once, which is nearly always.

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Limits of the memory that peers may use, in both directions.
 
 Incoming: frames that are too large for the shared buffer are collected in buffers of their own. Together these stay

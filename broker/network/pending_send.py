@@ -1,3 +1,4 @@
+# compiled: mypyc
 """A response that is sent piece by piece, because it is large or because the peer reads slowly.
 
 Its parts are our own bytes and slices of segment files in turn. A slice is read when its piece is about to be written

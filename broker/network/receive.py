@@ -1,3 +1,4 @@
+# compiled: mypyc
 """From received bytes to frames, with as little memory per connection as possible.
 
 All connections of a loop receive into one shared buffer; the frames in it are served on the spot, as views. The rest of

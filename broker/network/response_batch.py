@@ -1,3 +1,4 @@
+# compiled: mypyc
 """When a response leaves: at once, or together with others at the end of a turn of the event loop.
 
 Responses that leave one by one wake clients one by one: each reads one response, sends one request and sleeps again,

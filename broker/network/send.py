@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The sending half of one connection: the responses that are not with the kernel yet.
 
 Knows the transport, and neither requests nor the connection: its owner decides what to send, and passes on from the

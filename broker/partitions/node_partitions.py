@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The partitions of one node, where several nodes share a data directory: those it leads, of the logs that all share.
 
 A `Partitions` for the code that serves the node's clients. It opens nothing itself: each time it checks with the

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The partitions of this broker: from (topic, partition) to its log, opened at its first use.
 
 Knows the catalogue (the partitions that exist) and the log directory (the files on disk); knows no request. Every

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Parked requests: delayed operations that wait for a change of a partition, or for their deadline.
 
 Knows partitions by name and requests by two functions; knows neither logs nor connections. Kafka calls this a

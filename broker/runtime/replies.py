@@ -1,3 +1,4 @@
+# compiled: mypyc
 """A reply that is available now, or a future of it: how a handler continues with either, in one place.
 
 Coordinators and the disk answer at once where they can. So does code that is built on them: no task and no future is

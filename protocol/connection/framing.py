@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Frames: an i32 size and that many bytes, in both directions.
 
 Nothing is allocated by a claimed size: an incomplete frame takes as much memory as the bytes received. An invalid size

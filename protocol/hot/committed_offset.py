@@ -1,3 +1,4 @@
+# compiled: mypyc
 """A committed offset in its usual form in `__consumer_offsets`: bytes to fields and back, without objects.
 
 The usual form is written by Kafka 4.1 and later for a commit without metadata: a key of type 1, and a value of version

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Fetch (key 1), v4 to v18, hand-written.
 
 Request: the fields that the broker uses. Ignored: ClusterId, the replica's directory id and high watermark (there is no

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Produce (key 0), v3 to v13, hand-written.
 
 Request: (transactional_id, acks, timeout_ms, topics), topics = [(topic, [(index, records)])], records a view into the

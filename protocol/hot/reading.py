@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Reading the common parts of Produce and Fetch requests. `flexible` selects compact or classic lengths.
 
 All functions raise DecodeError, IndexError or struct.error on broken bytes; `BROKEN` are the errors that the callers

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Writing the common parts of Produce and Fetch responses, in the flexible encoding and the classic one."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Record batches of format v2, as views over bytes: the 61-byte header, its CRC, and the few fields a leader rewrites.
 
 Nothing here reads a record; a batch may be compressed or damaged after its header, which only the CRC shows here.

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Building record batches: from new records, or from the records of a batch that is being rewritten.
 
 The result is a bytearray so that the appending code can set offset and leader epoch in place.

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Control records: transaction markers, and the key of every control record.
 
 Key: i16 version (0), i16 type. A marker's value: i16 version (0), i32 coordinator epoch. Readers accept higher versions

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Records inside a batch, read one at a time.
 
 The iteration decompresses step by step and holds one chunk and one record, so a batch that claims to be huge costs

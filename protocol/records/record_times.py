@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Offset and timestamp of each record of a batch, for code that needs no more.
 
 The iteration is that of record.py, but it skips keys, values and headers: it holds one chunk, however large a record

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Batches after compaction: with some of their records, or with none.
 
 Both keep offsets, leader epoch, producer id, epoch and base sequence, and the flags, so that the batch's data about its

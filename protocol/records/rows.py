@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Records of a batch as rows: the data that compaction needs of each, and the positions of the bytes to copy.
 
 The iteration is that of record.py and holds no more: one decompressed chunk, and one record. It yields pieces of many

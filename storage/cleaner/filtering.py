@@ -1,3 +1,4 @@
+# compiled: mypyc, as compaction runs it for each record
 """Filtering of one batch: which of its records are retained, and the batch that results.
 
 Knows the offset map and the rules; reads no file. Retained records are held in memory while a batch is read, up to

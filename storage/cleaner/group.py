@@ -1,3 +1,4 @@
+# compiled: mypyc, as compaction runs it for each record
 """The second pass of a round: the batches of a group of segments are filtered into one new segment."""
 
 from __future__ import annotations

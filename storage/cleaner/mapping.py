@@ -1,3 +1,4 @@
+# compiled: mypyc, as compaction runs it for each record
 """The first pass of a round: the keys of the part that was not cleaned before are put into the offset map.
 
 Markers and aborted records are left out. A segment is read from its beginning, even if only its end is dirty: so no

@@ -1,3 +1,4 @@
+# compiled: mypyc, as compaction runs it for each record
 """A map from keys to the highest offset of each key, in bounded memory however long the keys are.
 
 An entry takes 24 bytes, as in Kafka: two hashes of the key, together 124 bits, and the offset. The key is not stored:

@@ -1,3 +1,4 @@
+# compiled: mypyc, as compaction runs it for each record
 """A reader of one segment's batches in order: each has the right CRC, and offsets after those of the previous batch.
 
 No CRC covers the base offset, and a wrong bit there could make another record the last one of its key. The log file is

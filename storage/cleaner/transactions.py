@@ -1,3 +1,4 @@
+# compiled: mypyc, as compaction runs it for each record
 """Detection of batches that belong to aborted transactions, and of markers that are no longer needed.
 
 One pass through batches in the order of their offsets. Knows batches by header and kind, and the transactions that were

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """A file that is opened when it is used and may be closed between two uses, and slices of it to be read later.
 
 Knows bytes and positions. No upper layer holds a descriptor, so thousands of partitions need only a small limit of

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Complete reads, writes, syncs and removals of files: a call does all of it, or raises.
 
 Thread-safe: nothing here knows the disk's health. A failed sync is SyncFailed; the caller passes it to Disk.go_offline.

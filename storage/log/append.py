@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Appending at a log's end: batches of clients and coordinators, and the markers that end transactions.
 
 Knows batches, offsets and producers; knows nothing of waiting requests. A batch is validated, gets its offset and

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Flushing a partition: the unsynced data, when a flush is due, and the recovery point that it moves.
 
 Knows segments, snapshots and epochs as files to sync; knows nothing of appends. A plan is made and ended on the thread

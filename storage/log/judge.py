@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Validation of a batch before it is appended: the checks of it as a whole, in Kafka's order, and preparation.
 
 Knows the batch, the topic's settings and the producers; knows no offsets but those of the producers' windows.

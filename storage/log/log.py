@@ -1,3 +1,4 @@
+# compiled: mypyc
 """A partition: an append-only log of batches, cut into segments, with its watermarks and producers.
 
 The interface: PartitionLog creates the parts of a log and offers their methods. Each part has its own state, and knows

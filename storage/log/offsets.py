@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Look-ups of offsets, by timestamp (ListOffsets, Kafka's special timestamps included) and by leader epoch.
 
 Reads only. `bound` is where a reader must stop: the high watermark, or the last stable offset for read_committed;

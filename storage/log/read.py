@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Reading from a log: the bytes of a segment, and the aborted transactions in them.
 
 The result is a slice of a file, whose bytes are read when they are sent. A slice lies in one segment and below its

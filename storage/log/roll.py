@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Rolling: the active segment is sealed, and the next one begins at the log end.
 
 Knows the files of a sealed segment: its indexes, and the producer snapshot at its end, which confirms them and so is

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The segments of a log, in order: the sealed ones, and after them the active one.
 
 Knows segments by base offset and size; the code that adds and replaces them handles their files. `ages` is

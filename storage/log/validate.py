@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The checks of a batch before it is appended, in Kafka's order, and the rewriting that goes with them.
 
 `check_batch` checks the header and the CRC and is enough for most topics. If a topic's settings require more

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The five offsets of a log that limit readers and writers, and the methods that move them.
 
 log_start_offset: the first offset readers may fetch. log_end_offset: the next to be assigned. high_watermark: readers

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The encoded snapshot entries of a partition with very many producers, updated as they change.
 
 A roll writes a snapshot while other requests wait, and encoding a hundred thousand entries takes a tenth of a second.

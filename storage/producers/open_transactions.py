@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The transactions of a partition that limit its last stable offset.
 
 They are open; or completed, with a marker that is not below the high watermark yet; or completed and "held", which wait

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """One producer id on one partition: its epoch, the window of its last five batches, its transaction's first offset.
 
 Also the checks of a batch that need only its producer's state. Rules only: KIP-98, KIP-360.

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Batches of unknown producers that a partition refused for now: each must be its producer's first batch there.
 
 A partition accepts any first sequence from an unknown producer. A producer has up to five requests in flight: if its

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The producer state of a partition: epochs, the window of the last five batches, open transactions.
 
 Rules only: this module reads no file and no clock. `check…` checks and refuses, `add…` changes and never refuses, so a

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The common part of the two sparse indexes: entries of two columns in memory, and their file.
 
 Knows columns of integers; the subclasses know their meaning. Entries of an active segment are in memory and are

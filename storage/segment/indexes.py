@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The three indexes of a segment, updated together: offset index, time index, aborted transactions.
 
 Knows batches by position, last offset and largest timestamp; never reads the log. Kafka's rule for an entry: a batch

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The offset index of a segment: from an offset to a position in the log file, sparse.
 
 An entry names a batch by its *last* offset and its position. The first batch of a segment has none, so a lookup below

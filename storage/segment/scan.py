@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Iteration over the batches of a log file by their headers. No CRC is computed, and no record is read.
 
 The file is read in pieces of some kilobytes: one read covers many small batches, large ones cost one read for each

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """One segment of a partition: a .log file and its indexes.
 
 Knows offsets, positions and timestamps of batches; knows nothing of producers, retention or callers. Look-ups

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The durable part of a segment, and the files of it that a flush has to sync.
 
 Knows sizes and files; syncs nothing itself. Sizes are of the log file; the indexes count as a whole, and only a sealed

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The time index of a segment: from a timestamp to an offset, sparse.
 
 An entry means that up to its offset no timestamp in the segment is larger than its own. When a segment is sealed its

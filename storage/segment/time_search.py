@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Searching for a time in the batches of a log file, in steps.
 
 A batch that, by its header, cannot hold such a record is skipped; the others are read, each a chunk at a time. The

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Look-ups by time in a segment, in steps: its age, and the first record that is not older than a timestamp.
 
 The time index is mostly enough. One that is missing, or omits batches whose headers lack their largest timestamp

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The aborted transactions of a segment: those with their ABORT marker in it, in the order of the markers.
 
 In memory while the segment is active, written with the other indexes and, unlike them, whenever the log is synced:

@@ -12,6 +12,8 @@ import pytest
 
 from barnabas import form
 from scripts import _compile
+from tests.support import source_tree
+from tests.support.source_tree import ROOT
 
 
 @pytest.fixture
@@ -19,8 +21,8 @@ def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where a checkout with one module has what is compiled; there is some already, of other sources."""
     package = tmp_path / "barnabas"
     (package / "protocol").mkdir(parents=True)
-    (package / "protocol" / "primitives.py").write_text("pass\n")
-    (tmp_path / "pyproject.toml").write_text('[tool.barnabas.compiled]\nmodules = ["protocol.primitives"]\n')
+    (package / "protocol" / "primitives.py").write_text("# compiled: mypyc\n")
+    (package / "protocol" / "registry.py").write_text("pass\n")
     target = package / "compiled" / form.TAG
     target.mkdir(parents=True)
     (target / "library.so").write_text("before")
@@ -32,6 +34,7 @@ def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def make_library(paths: list[str], directory: Path, library: str) -> None:
+    assert paths == ["barnabas/protocol/primitives.py"]
     shutil.rmtree(directory / "lib", ignore_errors=True)
     (directory / "lib").mkdir()
     (directory / "lib" / "library.so").write_text("after")
@@ -72,6 +75,38 @@ def test_what_there_was_stays_where_the_copy_fails(target: Path, monkeypatch: py
     assert (target / "library.so").read_text() == "before"
     assert _compile.main() == 0
     assert (target / "library.so").read_text() == "after"
+
+
+def test_a_marked_module_is_compiled() -> None:
+    product = source_tree.python_files(*source_tree.PRODUCT)
+    marked = {path for path in product if source_tree.text(path).startswith("# compiled: mypyc")}
+    assert {_compile.path_of(module).resolve().relative_to(ROOT) for module in _compile.compiled_modules()} == marked
+    assert Path("storage/log/append.py") in marked
+
+
+@pytest.mark.parametrize("mark", ["# compiled: mypyc", "# compiled: mypyc, as it runs for each record"])
+def test_a_mark_may_give_its_reason(mark: str) -> None:
+    assert _compile.is_marked("barnabas.it", f'{mark}\n"""What it is."""\n')
+    assert not _compile.is_marked("barnabas.it", '"""What it is."""\n')
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "# compield: mypyc\n",
+        "# compiled: mypy\n",
+        "#compiled: mypyc\n",
+        "# Compiled: mypyc\n",
+        "# compiled: mypyc as it runs for each record\n",
+        '"""What it is."""\n# compiled: mypyc\n',
+        '"""What it is."""\n\n# compiled: mypy\n',
+        "# compiled: mypyc\n# compiled: mypyc\n",
+        "\n# compiled: mypyc\n",
+    ],
+)
+def test_what_only_looks_like_a_mark_is_an_error(source: str) -> None:
+    with pytest.raises(ValueError, match=r"barnabas\.it: .* is no mark"):
+        _compile.is_marked("barnabas.it", source)
 
 
 def thrown_into(source: str) -> list[str]:

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """AddOffsetsToTxn (key 25), v0-4: a transaction is going to commit offsets of a group.
 
 Adds the group's partition of `__consumer_offsets`, as AddPartitionsToTxn would, whether or not that topic exists yet.

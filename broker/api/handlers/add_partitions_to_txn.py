@@ -1,3 +1,4 @@
+# compiled: mypyc
 """AddPartitionsToTxn (key 24), v0-5: add partitions to a transaction, or verify that they are in it.
 
 v0-3 are sent by clients of TV1, for one transaction. v4 and v5 are sent between brokers, for many, each to add or only

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """EndTxn (key 26), v0-5: commit or abort a transaction.
 
 Answered as soon as the decision is in `__transaction_state` (and on disk, where flushing is on): from then on no crash

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Fetch (key 1), v4-18. Batches from a fetch offset on, for many partitions; waits until there is enough.
 
 Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), OFFSET_OUT_OF_RANGE,

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Heartbeat (key 12), v0-4: a member reports that it is alive, and learns whether it has to join again.
 
 Answers REBALANCE_IN_PROGRESS while the group waits for its members, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION,

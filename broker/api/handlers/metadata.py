@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Metadata (key 3), v0-13: the brokers, the topics and their partitions.
 
 A topic that is missing is created when the request and `auto.create.topics.enable` allow it, and listed at once, where

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """OffsetCommit (key 8), v2-10: store the offsets that a group has read.
 
 Answered once the offsets are in `__consumer_offsets` (and on disk, where flushing is on). Each partition has its own

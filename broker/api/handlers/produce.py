@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Produce (key 0), v3-13. Append one batch to each partition named; answer when acks and flushing allow it.
 
 Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), INVALID_TOPIC_EXCEPTION for an

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """TxnOffsetCommit (key 28), v0-6: commit offsets of a group within a transaction; they count once it is committed.
 
 Sent to the coordinator of the group. Each partition has its own code: UNKNOWN_TOPIC_OR_PARTITION (a topic in v6:

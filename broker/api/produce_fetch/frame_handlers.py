@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The entries of Produce and Fetch: tuples instead of message objects, and as few calls as possible.
 
 The header is read in `dispatch.py`; the rules of the error boundary are those of all other APIs (`stages/decoding.py`).

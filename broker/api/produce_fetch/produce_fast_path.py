@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The fast path of Produce: one plain batch to one partition, from the frame to its answer in one function.
 
 It runs before the general path (`frame_handlers.py`, handlers/produce.py), which handles every request and defines the

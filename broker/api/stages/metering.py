@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The counters of a metered dispatcher: requests, their times, the errors in their answers, bytes read.
 
 Plain integers, read when metrics are scraped. Without metrics it costs nothing: without a meter the stage is off

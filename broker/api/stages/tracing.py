@@ -1,3 +1,4 @@
+# compiled: mypyc, as a traced broker runs it for each event
 """Requests in events: a request that is served is the cause of events, and its answer is an event.
 
 Two stages (`broker/api/pipeline.py`) that are on while events are on. The inner one wraps the handler, not the entry

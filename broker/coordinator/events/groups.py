@@ -1,3 +1,4 @@
+# compiled: mypyc, as a traced broker runs it for each event
 """The events of groups: derived from each decision, and from the group before and after it.
 
 Classic groups here, beside the offsets of groups of either protocol; consumer groups in `consumer_groups.py`.

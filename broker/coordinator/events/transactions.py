@@ -1,3 +1,4 @@
+# compiled: mypyc, as a traced broker runs it for each event
 """The events of transactional ids: derived from each decision, and from the transaction before and after it.
 
 Knows the values of transactions, not the requests: these are the cause of the events (broker/runtime/events/cause.py),

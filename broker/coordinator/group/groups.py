@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The group coordinator: the interface for the request handlers.
 
 Finds the partition of a group, calls the decisions in `group/`, and has the `runtime` carry them out: park, time and

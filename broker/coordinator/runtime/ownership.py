@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The loaded partitions of a coordinator's topic, and how they are loaded.
 
 Only partitions that this node leads: the keys in the others are coordinated elsewhere (NOT_COORDINATOR).

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The partition of a coordinator's topic for a group or a transactional id.
 
 Java's `String.hashCode` over UTF-16 code units, then `abs(hash) % partitions`, where the absolute value of the smallest

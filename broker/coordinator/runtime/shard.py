@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The one place where a coordinator's decisions are carried out: decide, append, replay, act, reply.
 
 A `Shard` owns one partition of a coordinator's topic: the machine that decides about it, its parked requests and its

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """A coordinator's topic as the runtime and the loader use it: `append`, `extent`, `read`.
 
 The adapter between coordinators and the broker's partitions. The topic is created at its first use.

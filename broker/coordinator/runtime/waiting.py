@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Requests that wait for the sync of a decision's records: they get their replies after it, or an error if it fails.
 
 Requests that only read wait, too: no client sees a record that a power failure could undo.

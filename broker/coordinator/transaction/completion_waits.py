@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The requests that wait until a transaction is complete: writes that arrived while it was still being finished.
 
 Also counts the completed transactions, by how they ended. Each wait has a time limit; a request whose wait is over

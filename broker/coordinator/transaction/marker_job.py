@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The job that finishes one transaction: the markers written, the markers left to write, and what it waits for.
 
 Values and properties only; `markers.py` works with them.

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Finishing transactions: write a marker to every partition, then release all of them in one step.
 
 Knows partitions and markers, not the states of transactional ids: `transactions.py` decides what a transaction is, and

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The transaction coordinator: the interface for the request handlers.
 
 Finds the partition of a transactional id, calls the decisions in `transaction/`, and has the runtime carry them out.

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Whether a transactional batch may begin on a partition: Produce and TxnOffsetCommit check this before they append.
 
 Older clients have sent their partitions to the coordinator before (AddPartitionsToTxn), which is verified here; newer

@@ -1,3 +1,4 @@
+# compiled: mypyc, as a traced broker runs it for each event
 """The ring: the last events of a broker, numbered, bounded by their number and by their size in memory.
 
 Listens to events, and reads clocks; knows nothing of HTTP. It is active from its creation until it is closed. Quiet

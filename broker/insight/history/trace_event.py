@@ -1,3 +1,4 @@
+# compiled: mypyc, as a traced broker runs it for each event
 """One event as the history stores it: numbered, with its times and its cause, and of bounded size. Pure.
 
 Each event passes here while the broker serves, so only those of its facts are examined that may be long texts or

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Fetch sessions (KIP-227): a client names its partitions once, then only the changes; so does the answer.
 
 Knows partitions by the client's names for them (name or id) and the last answer for them; reads no log.

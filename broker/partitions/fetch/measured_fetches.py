@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Fetch sessions whose answers are checked against a quota before they are sent.
 
 Used only while there are quotas; otherwise requests use the sessions directly. A refused answer has no partitions, and

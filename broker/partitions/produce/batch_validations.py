@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Batches whose topic requires validation, record by record, before they are appended: a walk in slices.
 
 Knows batches and the settings they are walked for (storage/log/validate.py); not their senders, nor their results:

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The batches of one Produce request that are appended after its call: each as soon as its own walk is over.
 
 Knows logs and walks, not requests: a function checks again whether a batch is admitted. The outcome of a batch is a

@@ -1,3 +1,4 @@
+# compiled: mypyc, as a traced broker runs it for each event
 """The causes of events: a request, or a timer of a group. Values."""
 
 from __future__ import annotations

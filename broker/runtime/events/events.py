@@ -1,3 +1,4 @@
+# compiled: mypyc, as a traced broker runs it for each event
 """The place where the parts of a broker report events, and from where listeners receive them.
 
 Knows no part and no listener. A part checks `is_on` first, so that an event without a listener costs one attribute

@@ -1,3 +1,4 @@
+# compiled: mypyc, as a traced broker runs it for each event
 """Facts of bounded size: the first items of what may be a long list."""
 
 from __future__ import annotations

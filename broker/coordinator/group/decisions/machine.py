@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The groups of one partition: their durable state, their working state, their timers and their loading.
 
 Driven by the runtime (`runtime.Machine`). Working groups are made from stored ones at their first use, so a group that

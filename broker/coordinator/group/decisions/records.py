@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The group coordinator's records in `__consumer_offsets`: values to bytes and back.
 
 Chooses the versions, so that Kafka 4.0 to 4.4 read them: offsets as version 4 (version 1 if the client set an

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The decisions about AddPartitionsToTxn, AddOffsetsToTxn, additions by Produce (KIP-890), and verification."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The decisions without a request: a transaction's markers, completion and timeout, and the expiration of an id."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The decisions about EndTxn, and about the abort that fences: how a transaction becomes prepared.
 
 Under TV1 the epoch stays; under TV2 the record that prepares the end already has the next epoch, so that the markers

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The transactions of one partition of `__transaction_state`: the state that replay builds from its records.
 
 Driven by the runtime (`runtime.Machine`). Only `replay` changes it, at run time and at start alike. There is no

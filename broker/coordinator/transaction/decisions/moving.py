@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Helpers for decisions about a transaction: its next state, and the outcome that writes it.
 
 A transaction changes three times, so `moved` names the fields one by one: any general way takes twice as long.

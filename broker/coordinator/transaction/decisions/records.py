@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The transaction coordinator's record in `__transaction_state`: a value to bytes and back.
 
 Chooses the version: 1 from transaction.version 1 on, which Kafka 4.0 to 4.4 read, and 0 below, which Kafka from 0.11 on

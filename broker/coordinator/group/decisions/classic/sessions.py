@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Sessions of members: Heartbeat, the ends of sessions, and what a group does right after it was loaded.
 
 A session runs for each member and for each id assigned with MEMBER_ID_REQUIRED. A member that waits in a JoinGroup or

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The groups that have offsets for a topic: to find the offsets of a deleted topic without reading every group.
 
 A count for each group and topic; the owner decides what is counted.

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The decisions about OffsetCommit, TxnOffsetCommit, OffsetDelete, expiration, and the deletion of a group.
 
 Reading them (OffsetFetch) needs no decision: see `state.DurableGroups.committed`.

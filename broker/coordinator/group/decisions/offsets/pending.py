@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Offsets committed in transactions that have not ended: their producers, and the partitions they make unstable.
 
 Knows nothing of other commits. A transaction's marker may be written some time before it is shown (`hold`, then
