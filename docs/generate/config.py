@@ -16,45 +16,45 @@ _HEAD = """\
 # Configuration
 
 Keys have Apache Kafka's names, types and ranges (4.4.0); those that Kafka does not have begin with `barnabas.`. They
-come from four places; the first that has a key wins:
+come from four places; the first one with a key wins:
 
 1. the flags of `barnabas serve` (`--host`, `--port`, `--data-dir` …),
 2. `--set key=value`,
 3. `KAFKA_*` environment variables,
-4. the file given with `--config`, a `server.properties`; of several the last.
+4. the file given with `--config`, a `server.properties`; if several have a key, the last one.
 
 The broker does not start with an invalid value, or with a key or listener that asks for unsupported protection (a
 policy class). A key that Kafka does not know is reported and ignored; a key without
 effect here is checked and reported. `barnabas configs` shows the values in force and where they come from,
-`barnabas doctor` explains what is wrong with a set-up.
+`barnabas doctor` explains the errors of a configuration.
 
 While the broker runs, `per-broker` and `cluster-wide` keys can be changed with IncrementalAlterConfigs
 (`kafka-configs.sh`, `barnabas configs`), and so can the keys of topics, groups and client metrics. Such values are
-kept in `__cluster_metadata` and win over the four places. The levels of loggers (`--entity-type broker-loggers`:
+stored in `__cluster_metadata` and override the four places. The levels of loggers (`--entity-type broker-loggers`:
 `root`, `kafka`, `kafka.net` …) can be changed, too, until the broker stops.
 
 ## Properties files
 
 A file is read as `java.util.Properties` reads it for Kafka: as ISO-8859-1, with backslash escapes. So a value in UTF-8
-is not what it looks like, here and there, and is reported: write other characters as `\\u00e9`. A `\\u` without four
-hexadecimal digits (`C:\\users`) stops the start, as in Kafka; so does half of a surrogate pair, which Java takes. Files
-of configuration providers are UTF-8. Environment variables are in UTF-8, too, and keep their characters.
+is misread, as in Kafka, and is reported: write characters that are not ASCII as `\\u00e9`. A `\\u` without four
+hexadecimal digits (`C:\\users`) stops the start, as in Kafka; so does half of a surrogate pair, which Java accepts.
+Files of configuration providers are read as UTF-8. Environment variables are UTF-8, too, and are read correctly.
 
 ## Environment variables
 
 They are read as in Apache Kafka's container image: without `KAFKA_`, in lower case, `_` is a dot, `__` an underscore,
 `___` a dash. `KAFKA_LOG_SEGMENT_BYTES` is `log.segment.bytes`. A value is read like one in a properties file, with
-backslash escapes: a line break in it is written `\\n`, as the value ends at any other, and the lines behind it are not
-told: they may be a secret. Errors name the variable. These variables are no keys: {not_keys}.
+backslash escapes: write a line break in it as `\\n`, because the value ends at a real one. The lines after it are
+not printed, as they may be a secret. Errors name the variable. These variables are not keys: {not_keys}.
 
 `KAFKA_CFG_LOG_SEGMENT_BYTES` is the same key: set-ups for Bitnami's images of Kafka have these names. A key that is
-given under both names with different values is an error that names both.
+set under both names with different values is an error that names both.
 
 | variable | what it does |
 |---|---|
 | `CLUSTER_ID` | the cluster id of a new data directory; any text. An existing directory keeps its id, with a warning |
 | `KAFKA_CLUSTER_ID`, `KAFKA_KRAFT_CLUSTER_ID` | Bitnami's names for `CLUSTER_ID` |
-| `ALLOW_PLAINTEXT_LISTENER` | nothing: listeners are PLAINTEXT. Any other value than `yes`, `true` or `1` is reported |
+| `ALLOW_PLAINTEXT_LISTENER` | no effect: listeners are PLAINTEXT. A value other than `yes`, `true` or `1` is reported |
 | `KAFKA_SSL_KEYSTORE_FILENAME`, `KAFKA_SSL_TRUSTSTORE_FILENAME` | a store in /etc/kafka/secrets: its location |
 | `KAFKA_SSL_KEY_CREDENTIALS` | a file in /etc/kafka/secrets with the password of the key |
 | `KAFKA_SSL_KEYSTORE_CREDENTIALS`, `KAFKA_SSL_TRUSTSTORE_CREDENTIALS` | the same for a store |
@@ -103,7 +103,7 @@ def _lines() -> Iterator[str]:
     yield "A default with a * is not Kafka's.\n"
     yield from _table(KEYS.values())
     yield "\n## Topics\n"
-    yield "A topic without a value of its own takes the broker's, where `inherits` names a key, and else the default."
+    yield "A topic without its own value has the value of the broker's key in `inherits`, or else the default."
     yield "All of them can be changed while the broker runs.\n"
     yield "| key | type | default | values | inherits | what it does |"
     yield "|---|---|---|---|---|---|"
@@ -111,8 +111,8 @@ def _lines() -> Iterator[str]:
         inherits = f"`{topic_key.inherits}`" if topic_key.inherits else ""
         yield f"{_columns(topic_key)} {inherits} | {documentation(topic_key.name)} |"
     yield "\n## Groups\n"
-    yield "A group without a value of its own takes the broker's, where `inherits` names a key, and else the default."
-    yield "Its own has to be inside the broker's bounds (`group.consumer.min.session.timeout.ms` and the like).\n"
+    yield "A group without its own value has the value of the broker's key in `inherits`, or else the default."
+    yield "Its own value must be within the broker's bounds (`group.consumer.min.session.timeout.ms` and the like).\n"
     yield "| key | type | default | values | inherits | what it does |"
     yield "|---|---|---|---|---|---|"
     for group_key in GROUP_KEYS.values():
@@ -120,7 +120,7 @@ def _lines() -> Iterator[str]:
             inherits = f"`{group_key.inherits}`" if group_key.inherits else ""
             yield f"{_columns(group_key)} {inherits} | {documentation(group_key.name)} |"
     yield "\n## Client metrics\n"
-    yield "Subscriptions have names that their makers choose. An attribute of `match` is one of "
+    yield "A subscription has a name of the operator's choice. An attribute of `match` is one of "
     yield ", ".join(f"`{name}`" for name in ATTRIBUTES) + ".\n"
     yield "| key | type | default | what it does |"
     yield "|---|---|---|---|"
@@ -128,14 +128,15 @@ def _lines() -> Iterator[str]:
         kind = client_key.type.name.lower()
         yield f"| `{client_key.name}` | {kind} | {_shown(client_key.default)} | {documentation(client_key.name)} |"
     yield "\n## Kafka's keys without effect here\n"
-    yield "They are checked and described, so that a configuration written for Kafka starts.\n"
+    yield "They are checked and described, so that the broker starts with a configuration written for Kafka.\n"
     yield "| key | type | default | while running | why |"
     yield "|---|---|---|---|---|"
     for key in ACCEPTED.values():
         columns = f"| `{key.name}` | {key.type.name.lower()} | {_default(key)} | {_update(key)} |"
         yield f"{columns} {why_without_effect(key.name)} |"
-    yield "\n## Keys that refuse to start\n"
-    yield "Set to anything but Kafka's default: " + ", ".join(f"`{name}`" for name in _refusing()) + "."
+    yield "\n## Keys that stop the start\n"
+    refusing = ", ".join(f"`{name}`" for name in _refusing())
+    yield f"The broker does not start if one of these does not have Kafka's default: {refusing}."
 
 
 def _table(keys: Iterable[Key]) -> Iterator[str]:
