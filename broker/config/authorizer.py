@@ -14,5 +14,5 @@ def super_users(text: str | None) -> frozenset[str]:
     for principal in sorted(found):
         kind, colon, _ = principal.partition(":")
         if not colon or not kind:
-            raise ValueError(f"super.users: {principal} is no principal: they are written User:name")
+            raise ValueError(f"super.users: {principal} is not a principal: write it as User:name")
     return found

@@ -161,10 +161,10 @@ def _cut_off(variable: str) -> str:
 def _warnings(variables: Mapping[str, str]) -> Iterator[str]:
     idle = sorted(_IDLE & variables.keys())
     if idle:
-        yield f"no effect here: {', '.join(idle)}. Kafka's own keys say who may come in, and there are no other nodes"
+        yield f"no effect here: {', '.join(idle)}. Kafka's own keys control access, and there are no other nodes"
     allowed = variables.get(_ALLOW_PLAINTEXT)
     if allowed is not None and allowed.strip().lower() not in _YES:
-        yield f"{_ALLOW_PLAINTEXT} is {allowed}, which has no effect here: the listeners say what they speak"
+        yield f"{_ALLOW_PLAINTEXT} is {allowed}, which has no effect here: the listeners set their protocols"
 
 
 def _named(*names: str) -> str:

@@ -69,7 +69,7 @@ def _warnings(words: list[str]) -> list[str]:
     named = sorted({found[0] for word in others if (found := _OPTION.match(word))})
     count = sum(_OPTION.match(word) is None for word in others)
     if count:
-        named.append("1 word that is no option" if count == 1 else f"{count} words that are no options")
+        named.append("1 word that is not an option" if count == 1 else f"{count} words that are not options")
     return [
-        f"no effect here: of {VARIABLE} {', '.join(named)}. It is cut at blanks, also in quotes, and only -D is read"
+        f"no effect here: of {VARIABLE} {', '.join(named)}. It is split at blanks, also in quotes, and only -D is read"
     ]

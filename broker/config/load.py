@@ -99,8 +99,8 @@ def load_config(
     warnings += _idle_authorizer(config)
     warnings += _unmet_minimums(config, brokers) + _idle_selector(config, brokers) + _idle_balance(config, brokers)
     if moved:
-        warnings.append(f"{' and '.join(moved)} not used: the command line moves the listeners of the file")
-    warnings += [f"{name} not used: --data-dir says where the data are" for name in left_behind]
+        warnings.append(f"{' and '.join(moved)} not used: the command line replaces the listeners of the file")
+    warnings += [f"{name} not used: --data-dir sets the data directory" for name in left_behind]
     return LoadedConfig(config, warnings)
 
 
@@ -125,7 +125,7 @@ def _without_secrets(wrong: ConfigError, written: Mapping[str, str], given: Mapp
     hides = key is not None and key.type is ValueType.PASSWORD  # its errors never contain the value
     if hides or given.get(name, "") == written.get(name, "") or name not in given:
         return wrong
-    return ConfigError(f"{name}: what {written[name]} stands for is not a value that this key can have", name)
+    return ConfigError(f"{name}: the value of {written[name]} is not valid for this key", name)
 
 
 def _config(static: Mapping[str, str], around: EnvironmentSettings) -> BrokerConfig:
@@ -138,7 +138,7 @@ def _settings(settings: Iterable[str]) -> dict[str, str]:
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals or not name.strip():
-            raise ConfigError("--set: a setting is written key=value")
+            raise ConfigError("--set: write a setting as key=value")
         entries[name.strip()] = value
     return entries
 
@@ -162,9 +162,9 @@ def _examine(static: Mapping[str, str], brokers: int) -> list[str]:
     idle: dict[str, list[str]] = {}
     for name, text in sorted(static.items()):
         key = find_key(name)
-        asked = asks_for(name, text, key)
-        if asked is not None:
-            sentence = f"{name} asks for {asked}, which this broker does not enforce: remove it to start"
+        unsupported = asks_for(name, text, key)
+        if unsupported is not None:
+            sentence = f"{name} requires {unsupported}, which this broker does not enforce: remove it to start"
             raise ConfigError(sentence, name)
         if key is not None and _changes_nothing(key, text) and not (brokers > 1 and name in _FOR_SEVERAL_NODES):
             from barnabas.broker.config.reference.descriptions import why_without_effect
@@ -190,16 +190,14 @@ def _unmet_minimums(config: BrokerConfig, brokers: int) -> list[str]:
     """Return a warning for each setting that requires more replicas than there are."""
     warnings = []
     for name in ("min.insync.replicas", "transaction.state.log.min.isr"):
-        asked = config.integer(name)
-        effective = effective_min_insync_replicas(asked, brokers)
-        if effective != asked:
+        configured = config.integer(name)
+        effective = effective_min_insync_replicas(configured, brokers)
+        if effective != configured:
             replicas = "1 replica" if brokers == REPLICATION_FACTOR else f"{brokers} replicas at most"
-            warnings.append(f"{name} {asked} counts as {effective}: topics have {replicas} here")
-    if (asked := config.integer(_DEFAULT_FACTOR)) > brokers:
+            warnings.append(f"{name} {configured} counts as {effective}: topics have {replicas} here")
+    if (factor := config.integer(_DEFAULT_FACTOR)) > brokers:
         there_are = "is 1 broker" if brokers == 1 else f"are {brokers} brokers"
-        warnings.append(
-            f"{_DEFAULT_FACTOR} {asked}: there {there_are}, so no topic is made that names no factor itself"
-        )
+        warnings.append(f"{_DEFAULT_FACTOR} {factor}: there {there_are}, so a new topic must name its own factor")
     return warnings
 
 
@@ -208,16 +206,16 @@ def _idle_authorizer(config: BrokerConfig) -> list[str]:
     named = [key.name for key in OF_AUTHORIZER if key.name in config.static]
     if not named or config.string("authorizer.class.name").strip():
         return []
-    return [f"no effect here: {', '.join(sorted(named))}. There is no authorizer: authorizer.class.name."]
+    return [f"no effect here: {', '.join(sorted(named))}. There is no authorizer: set authorizer.class.name."]
 
 
 def _idle_selector(config: BrokerConfig, brokers: int) -> list[str]:
     """Return a warning if a class is set to choose the replicas that consumers read, and it has no effect."""
-    asked = config.value("replica.selector.class")
-    if not asked:
+    selector = config.value("replica.selector.class")
+    if not selector:
         return []
-    if asked != RACK_AWARE_SELECTOR:
-        return [f"no effect here: replica.selector.class. Only {RACK_AWARE_SELECTOR} is known."]
+    if selector != RACK_AWARE_SELECTOR:
+        return [f"no effect here: replica.selector.class. Only {RACK_AWARE_SELECTOR} is supported."]
     return ["no effect here: replica.selector.class. There is one replica."] if brokers == REPLICATION_FACTOR else []
 
 
@@ -242,17 +240,17 @@ def _check_together(config: BrokerConfig, flags: Mapping[str, str]) -> None:
     if not directories:
         raise ConfigError("log.dirs names no directory", "log.dirs")
     if any("\0" in path for path in (*directories, config.metadata_dir)):
-        raise ConfigError("log.dirs names a directory with a NUL in it, which no file system has", "log.dirs")
+        raise ConfigError("log.dirs names a directory with a NUL character, which no file system permits", "log.dirs")
     if {"node.id", "broker.id"} <= config.static.keys() and config.integer("node.id") != config.integer("broker.id"):
         raise ConfigError("node.id and broker.id name two different nodes", "node.id")
     roles = config.strings("process.roles") if "process.roles" in config.static else ["broker"]
     if "broker" not in roles:
         raise ConfigError(
-            "process.roles does not name broker: this broker cannot be a controller alone", "process.roles"
+            "process.roles does not contain broker: this broker cannot run as a controller only", "process.roles"
         )
     codec = config.integer("offsets.topic.compression.codec")
     if codec not in COMPRESSION_NAMES:
-        raise ConfigError(f"offsets.topic.compression.codec {codec} is no codec: 0 to {max(COMPRESSION_NAMES)} are")
+        raise ConfigError(f"offsets.topic.compression.codec {codec} is not a codec: use 0 to {max(COMPRESSION_NAMES)}")
     _check_internal_topics(config)
     _check_authorizer(config)
     _check_groups(config)
@@ -286,7 +284,7 @@ def _check_authorizer(config: BrokerConfig) -> None:
         from barnabas.broker.config.authorizer import STANDARD_AUTHORIZER, super_users  # few brokers have one
 
         if authorizer != STANDARD_AUTHORIZER:
-            sentence = f"authorizer.class.name is {authorizer}: only {STANDARD_AUTHORIZER} is known here"
+            sentence = f"authorizer.class.name is {authorizer}: only {STANDARD_AUTHORIZER} is supported"
             raise ConfigError(sentence, "authorizer.class.name")
         try:
             super_users(config.text("super.users"))
@@ -313,11 +311,12 @@ def _check_overrides(config: BrokerConfig) -> None:
 def _check_listeners(config: BrokerConfig) -> None:
     listeners, advertised = _addresses(config)
     if not listeners:
-        raise ConfigError("listeners names no address for clients", "listeners")
+        raise ConfigError("listeners has no listener for clients", "listeners")
     unknown = {listener.name for listener in advertised} - {listener.name for listener in listeners}
     if unknown:
         raise ConfigError(
-            f"advertised.listeners names {', '.join(sorted(unknown))}, which listeners does not", "advertised.listeners"
+            f"advertised.listeners names {', '.join(sorted(unknown))}, which listeners does not have",
+            "advertised.listeners",
         )
 
 
@@ -350,7 +349,7 @@ def _take_java_options(config: BrokerConfig, options: str, read_file: Callable[[
         raise ConfigError(f"{VARIABLE}: {path} cannot be read: {error.strerror or error}", VARIABLE) from error
     except ValueError as wrong:
         sentence = "it is not UTF-8" if isinstance(wrong, UnicodeDecodeError) else wrong
-        raise ConfigError(f"{VARIABLE}: {path} is no JAAS file: {sentence}", VARIABLE) from None
+        raise ConfigError(f"{VARIABLE}: {path} is not a JAAS file: {sentence}", VARIABLE) from None
     return warnings
 
 

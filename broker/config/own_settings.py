@@ -23,8 +23,8 @@ HTTP_ADDRESS = Key("barnabas.http.address", STRING, None)
 
 def tell_http(config: BrokerConfig, address: str | None) -> None:
     """Set the HTTP address, HOST:PORT, in the configuration; None removes it, whatever a file says."""
-    told = {} if address is None else {HTTP_ADDRESS.name: address}
-    config.static = {**{key: text for key, text in config.static.items() if key != HTTP_ADDRESS.name}, **told}
+    setting = {} if address is None else {HTTP_ADDRESS.name: address}
+    config.static = {**{key: text for key, text in config.static.items() if key != HTTP_ADDRESS.name}, **setting}
 
 
 def config_of_node(shared: BrokerConfig, number: int, nodes: int, made: Mapping[str, str]) -> BrokerConfig:

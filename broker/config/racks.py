@@ -18,5 +18,6 @@ def racks(setting: str | None, brokers: int) -> list[str | None]:
     if len(named) == 1:
         return named * brokers
     if len(named) != brokers:
-        raise ValueError(f"broker.rack {setting} names {len(named)} racks for {brokers} nodes: one for each, or one")
+        wrong = f"broker.rack {setting} names {len(named)} racks for {brokers} nodes"
+        raise ValueError(f"{wrong}: name one for each, or one for all")
     return named

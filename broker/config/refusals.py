@@ -8,8 +8,8 @@ from barnabas.broker.config.definitions.keys import Key
 from barnabas.broker.config.listeners.listener_keys import key_within
 
 _BY_NAME = {
-    "principal.builder.class": "a class that makes principals",
-    "security.providers": "a provider of security",
+    "principal.builder.class": "a class that builds principals",
+    "security.providers": "a security provider",
     "client.quota.callback.class": "a class that decides about quotas",
     "create.topic.policy.class.name": "a policy class",
     "alter.config.policy.class.name": "a policy class",

@@ -24,8 +24,8 @@ def warnings_of_unknown(names: Iterable[str], file: Mapping[str, str], given: Co
     file: the settings of the files, in their order.   given: the names given one by one, by options and variables.
     """
     unknown = sorted(names)
-    told = [name for name in unknown if name in given or is_name(name, file.get(name, ""))]
-    lines = set(unknown) - set(told)
+    reported = [name for name in unknown if name in given or is_name(name, file.get(name, ""))]
+    lines = set(unknown) - set(reported)
     counts: dict[str, int] = {}
     behind = ""
     for name in file:
@@ -33,7 +33,7 @@ def warnings_of_unknown(names: Iterable[str], file: Mapping[str, str], given: Co
             counts[behind] = counts.get(behind, 0) + 1
         else:
             behind = name
-    warnings = [f"{UNKNOWN_KEY}{name}: ignored{_in_its_place(name)}" for name in told]
+    warnings = [f"{UNKNOWN_KEY}{name}: ignored{_in_its_place(name)}" for name in reported]
     return warnings + [_followed(name, count) for name, count in counts.items()]
 
 
@@ -51,13 +51,13 @@ def is_name(name: str, value: str) -> bool:
 
 
 def counted_lines(count: int) -> str:
-    """Return the count of lines that are no settings, in words."""
-    return "1 line that is no setting" if count == 1 else f"{count} lines that are no settings"
+    """Return the count of lines that are not settings, in words."""
+    return "1 line that is not a setting" if count == 1 else f"{count} lines that are not settings"
 
 
 def _followed(name: str, count: int) -> str:
     where = f"{name} is followed by" if name else "a file begins with"
-    escape = "a line of a value that goes on ends in \\, or in \\n\\ to keep the line break"
+    escape = "end a line with \\ to continue its value, or with \\n\\ to preserve the line break"
     return f"{where} {counted_lines(count)}, ignored: {escape}"
 
 

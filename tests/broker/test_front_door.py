@@ -161,7 +161,7 @@ def test_what_testcontainers_sets_starts_with_a_word_on_what_is_ignored(
         (["--port", "0", "--feature", "metadata.version=7"], {}, 1, "INVALID_UPDATE_VERSION"),
         (["--port", "0", "--feature", "kraft.version=0"], {}, 1, "INVALID_UPDATE_VERSION"),
         (["--port", "0", "--topic", "no/name"], {}, 1, "INVALID_TOPIC_EXCEPTION"),
-        ([], {"KAFKA_LISTENERS": "SASL_PLAINTEXT://:0"}, 1, "asks for GSSAPI"),
+        ([], {"KAFKA_LISTENERS": "SASL_PLAINTEXT://:0"}, 1, "requires GSSAPI"),
         ([], {"KAFKA_LISTENERS": "SSL://:0"}, 1, "listener SSL: there is no key store"),
         ([], {"KAFKA_LISTENERS": "SASL_PLAINTEXT://:0", "KAFKA_SASL_ENABLED_MECHANISMS": "SECRET"}, 1,
          "KAFKA_SASL_ENABLED_MECHANISMS: sasl.enabled.mechanisms names SECRET"),

@@ -67,7 +67,7 @@ def words(wire: int, value: int, content: memoryview) -> list[int]:
     if wire != BYTES:
         return []
     if len(content) % 8:
-        raise DecodeError(f"{len(content)} bytes are no list of 64-bit numbers")
+        raise DecodeError(f"{len(content)} bytes are not a list of 64-bit numbers")
     return list(struct.unpack(f"<{len(content) // 8}Q", content))
 
 

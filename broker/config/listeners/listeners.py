@@ -73,7 +73,7 @@ def check_ports(key: str, listeners: list[Listener]) -> None:
         sharing = [listener for listener in listeners if listener.port == port]
         if len(sharing) > 1 and sorted(each.ip_version or 0 for each in sharing) != [4, 6]:
             named = " and ".join(listener.name for listener in sharing)
-            raise ValueError(f"{key}: {named} are on one port, {port}: each listener needs a port of its own")
+            raise ValueError(f"{key}: {named} have the same port, {port}: give each listener its own port")
 
 
 def check_advertised(key: str, listeners: list[Listener]) -> None:
@@ -81,8 +81,8 @@ def check_advertised(key: str, listeners: list[Listener]) -> None:
     for listener in listeners:
         if listener.host and listener.is_every_interface:
             raise ValueError(
-                f"{key}: {listener.name}://{listener.address} is no address that clients can connect to: "
-                "name the host or the address they reach this broker by"
+                f"{key}: {listener.name}://{listener.address} is not an address that clients can connect to: "
+                "set the host or the address by which they reach this broker"
             )
 
 
@@ -95,7 +95,7 @@ def _parse_listener(key: str, address: str, protocol_map: dict[str, str]) -> Lis
         raise ValueError(f"{key}: {address} has a port outside 0 to 65535")
     protocol = protocol_map.get(name)
     if protocol is None:
-        raise ValueError(f"{key}: listener.security.protocol.map does not say which protocol {name} speaks")
+        raise ValueError(f"{key}: listener.security.protocol.map has no protocol for {name}")
     return Listener(name, match[2], port, protocol)
 
 

@@ -29,8 +29,7 @@ _TEXTS = {
     "ssl.allow.san.changes": "Whether a key store that replaces another may lack a name of the old one.",
     "ssl.cipher.suites": "The cipher suites to offer, by their IANA names; empty for OpenSSL's default. TLS 1.3 is "
     "offered if all three of its suites are named, or none of them.",
-    "ssl.client.auth": "Whether clients present a certificate. On SASL_SSL only the listener's own setting "
-    "counts.",
+    "ssl.client.auth": "Whether clients present a certificate. On SASL_SSL only the listener's own setting counts.",
     "ssl.enabled.protocols": "The TLS versions to offer: TLSv1.2 and TLSv1.3. Older versions in the list are not "
     "offered, as in current Java; the broker does not start if the list has only older versions.",
     "ssl.key.password": "The password of the private key; if it is not set, the password of the key store is used.",

@@ -30,7 +30,8 @@ _NO_LIMIT = -1
 def objection(config: BrokerConfig, per_broker: Mapping[str, str], cluster_wide: Mapping[str, str]) -> str | None:
     """Return why a broker may not have these settings in place of its dynamic ones, or None."""
     if variable := _new_variable(config, {**cluster_wide, **per_broker}):
-        return f"{variable} is not resolved while the broker runs: give the value itself, or the variable at the start"
+        instead = "set the value itself, or the variable before the start"
+        return f"{variable} is not resolved while the broker runs: {instead}"
     after = BrokerConfig(config.static)
     after.follow(_usable(per_broker), _usable(cluster_wide))
     if any(name.startswith("group.") for name in (*after.per_broker, *after.cluster_wide)):

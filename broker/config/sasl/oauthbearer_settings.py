@@ -64,13 +64,13 @@ def signed_tokens(settings: ListenerSettings, config: BrokerConfig, options: Map
     if handler in (None, "", UNSECURED_HANDLER):
         for key in (_URL, _AUDIENCE, _ISSUER):
             if own.is_set(key):
-                raise _wrong(own, key, f"asks for signed tokens, which are taken where {own.full(HANDLER)} is "
-                                       f"{SIGNED_HANDLER}")  # fmt: skip
+                raise _wrong(own, key, f"requires signed tokens, which are accepted only if "
+                                       f"{own.full(HANDLER)} is {SIGNED_HANDLER}")  # fmt: skip
         return None
     if handler == _OLD_HANDLER:
         raise ConfigError(f"{own.full(HANDLER)}: since Kafka 4.0 it is {SIGNED_HANDLER}", own.full(HANDLER))
     if handler != SIGNED_HANDLER:
-        sentence = "asks for a class of its own, which this broker cannot load"
+        sentence = "names a class that this broker cannot load"
         raise ConfigError(f"{own.full(HANDLER)} {sentence}", own.full(HANDLER))
     if find_spec("joserfc") is None:
         needs = "signed tokens need the package joserfc: pip install 'barnabas[secure]'"
@@ -80,17 +80,17 @@ def signed_tokens(settings: ListenerSettings, config: BrokerConfig, options: Map
 
 def _checked(own: _Own, config: BrokerConfig, options: Mapping[str, str]) -> SignedTokens:
     if own.text(_VALIDATOR) not in _VALIDATORS:
-        raise _wrong(own, _VALIDATOR, "asks for a class of its own, which this broker cannot load")
+        raise _wrong(own, _VALIDATOR, "names a class that this broker cannot load")
     audiences, issuer = own.strings(_AUDIENCE), own.text(_ISSUER)
     for value, key, any_will_do in ((audiences, _AUDIENCE, _ANY_AUDIENCE), (issuer, _ISSUER, _ANY_ISSUER)):
         if not value and not own.value(any_will_do):
-            raise _wrong(own, key, f"has to be set, or {any_will_do} to true: then any will do")
+            raise _wrong(own, key, f"must be set, or {any_will_do} must be true to accept any")
     if own.integer(_REFRESH) <= 0:
-        raise _wrong(own, _REFRESH, "has to be more than 0")
+        raise _wrong(own, _REFRESH, "must be more than 0")
     claims = {name: own.text(_CLAIMS[name]) for name in _CLAIMS}
     for name, claim in claims.items():
         if not claim:
-            raise _wrong(own, _CLAIMS[name], "names no claim")
+            raise _wrong(own, _CLAIMS[name], "does not name a claim")
     return SignedTokens(
         _keys_url(own, config),
         own.integer(_REFRESH),
@@ -108,14 +108,14 @@ def _checked(own: _Own, config: BrokerConfig, options: Mapping[str, str]) -> Sig
 def _keys_url(own: _Own, config: BrokerConfig) -> str:
     url = own.text(_URL)
     if not url:
-        raise _wrong(own, _URL, "has to be set: tokens are judged by the keys that are there")
+        raise _wrong(own, _URL, "must be set: the keys there verify the tokens")
     try:
         parts = urlsplit(url)
         is_usable = parts.scheme == "file" or (bool(parts.hostname) and parts.port != 0)
     except ValueError:
-        raise _wrong(own, _URL, "is no URL") from None
+        raise _wrong(own, _URL, "is not a URL") from None
     if parts.scheme not in ("file", "http", "https") or not is_usable or not (url.isascii() and url.isprintable()):
-        raise _wrong(own, _URL, "is no URL that begins with https:, http: or file:")
+        raise _wrong(own, _URL, "is not a URL that begins with https:, http: or file:")
     if config.allowed_token_urls is not None and url not in config.allowed_token_urls:
         raise _wrong(own, _URL, f"is not in the list -D{ALLOWED_URLS} of KAFKA_OPTS: Kafka does not start either")
     return url

@@ -57,7 +57,8 @@ def sasl_settings(config: BrokerConfig, listener: str) -> ListenerSaslSettings:
     modules = {mechanism: _login_modules(mechanism, settings, config) for mechanism in mechanisms}
     delay_ms, idle_ms = config.integer(_DELAY), config.integer("connections.max.idle.ms")
     if 0 < idle_ms <= delay_ms:
-        sentence = f"{_DELAY} {delay_ms} has to be less than connections.max.idle.ms {idle_ms}, or nobody would be told"
+        must = f"must be less than connections.max.idle.ms {idle_ms}, or clients would not get the error"
+        sentence = f"{_DELAY} {delay_ms} {must}"
         raise ConfigError(sentence, _DELAY)
     return ListenerSaslSettings(
         mechanisms,
@@ -93,18 +94,18 @@ def _check_mechanisms(mechanisms: Sequence[str], settings: ListenerSettings) -> 
     for mechanism in mechanisms:
         if mechanism == "GSSAPI":
             raise ConfigError(
-                f"listener {settings.listener} asks for GSSAPI (Kerberos), which this broker does not serve: set "
+                f"listener {settings.listener} requires GSSAPI (Kerberos), which this broker does not support: set "
                 f"{_ENABLED} to {known}",
                 key,
             )
         if mechanism not in _MODULES:
             raise ConfigError(
-                f"{settings.name(_ENABLED)} names {mechanism}, which this broker does not serve: {known} are",
+                f"{settings.name(_ENABLED)} names {mechanism}, which this broker does not support: set it to {known}",
                 settings.name(_ENABLED),
             )
         if mechanism != oauthbearer.NAME and settings.of_mechanism(mechanism, HANDLER):
             name = f"listener.name.{settings.listener.lower()}.{mechanism.lower()}.{HANDLER}"
-            raise ConfigError(f"{name} asks for a class of its own, which this broker cannot load", name)
+            raise ConfigError(f"{name} names a class that this broker cannot load", name)
 
 
 def _login_modules(mechanism: str, settings: ListenerSettings, config: BrokerConfig) -> Sequence[LoginModule]:
@@ -122,7 +123,7 @@ def _login_modules(mechanism: str, settings: ListenerSettings, config: BrokerCon
     if fitting or (not modules and mechanism != plain.NAME):
         return fitting
     if not modules:
-        sentence = f"listener {settings.listener} serves {mechanism} and has no users"
+        sentence = f"listener {settings.listener} offers {mechanism} but has no users"
         raise ConfigError(f"{sentence}: set {name}, or name a JAAS file in KAFKA_OPTS", name)
     if mechanism == plain.NAME or text:
         raise ConfigError(f"{where} has no {_MODULES[mechanism]}: other login modules cannot be loaded", name)
@@ -146,16 +147,16 @@ def _reauth_ms(mechanism: str, settings: ListenerSettings) -> int:
 
 def warnings_of_sasl(config: BrokerConfig) -> list[str]:
     """Return warnings: settings that Kafka ignores with a warning, too, and unsafe settings."""
-    said = []
+    warnings = []
     if config.is_set(_JAAS):
-        said.append(f"{_JAAS} is ignored, as in Kafka: its name begins with listener.name.NAME.MECHANISM.")
+        warnings.append(f"{_JAAS} is ignored, as in Kafka: its name begins with listener.name.NAME.MECHANISM.")
     for listener in config.listeners:
         settings = sasl_settings(config, listener.name) if listener.speaks_sasl else None
         if settings is None or oauthbearer.NAME not in settings.mechanisms:
             continue
         if (signed := settings.signed_tokens) is not None:
-            said += warning_of_url(signed.keys_url, config)
+            warnings += warning_of_url(signed.keys_url, config)
         else:
-            said.append(f"NOT SECURE: listener {listener.name} takes OAUTHBEARER tokens that nobody signed, so anybody "
-                        "can come in as anybody. That is for tests only")  # fmt: skip
-    return said
+            warnings.append(f"NOT SECURE: listener {listener.name} accepts unsigned OAUTHBEARER tokens, so a client "
+                            "can authenticate as any user. Use it only for tests")  # fmt: skip
+    return warnings

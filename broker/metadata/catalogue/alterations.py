@@ -248,9 +248,11 @@ def _check_broker_together(name: str, after: Mapping[str, str | None], writer: W
 
 
 def _check_broker_value(name: str, text: str, key: Key | None) -> None:
-    asked = asks_for(name, text, key)
-    if asked is not None:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name} asks for {asked}, which this broker does not enforce.")
+    unsupported = asks_for(name, text, key)
+    if unsupported is not None:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, f"{name} requires {unsupported}, which this broker does not enforce."
+        )
     if key is None:
         return  # Kafka stores unknown keys, for plug-ins
     try:

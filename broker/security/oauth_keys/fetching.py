@@ -27,13 +27,13 @@ async def fetch(url: str, context: ssl.SSLContext | None, time_max_s: float = TI
         async with asyncio.timeout(time_max_s):
             return await _asked(url, context)
     except TimeoutError:
-        raise LoadFailed(f"there was no whole answer within {time_max_s:g} s") from None
+        raise LoadFailed(f"there was no complete response within {time_max_s:g} s") from None
     except ssl.SSLCertVerificationError as error:
         raise LoadFailed(f"the server's certificate is not trusted: {error.verify_message}") from error
     except OSError as error:
         raise LoadFailed(error.strerror or str(error)) from error
     except h11.RemoteProtocolError as error:
-        raise LoadFailed("the answer is no HTTP, or its header is too large") from error
+        raise LoadFailed("the response is not HTTP, or its header is too large") from error
 
 
 async def _asked(url: str, context: ssl.SSLContext | None) -> bytes:
@@ -61,10 +61,10 @@ async def _answer(connection: h11.Connection, reader: asyncio.StreamReader) -> b
             connection.receive_data(await reader.read(_READ_BYTES))
         elif isinstance(event, h11.Response):
             if event.status_code != 200:
-                raise LoadFailed(f"the server answers with status {event.status_code}")
+                raise LoadFailed(f"the server responds with status {event.status_code}")
         elif isinstance(event, h11.Data):
             body += event.data
             if len(body) > BODY_BYTES_MAX:
-                raise LoadFailed(f"the answer has more than {BODY_BYTES_MAX} bytes")
+                raise LoadFailed(f"the response has more than {BODY_BYTES_MAX} bytes")
         elif isinstance(event, h11.EndOfMessage):
             return bytes(body)

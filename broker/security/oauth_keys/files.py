@@ -44,7 +44,7 @@ def context_for(trust: Mapping[str, str]) -> ssl.SSLContext:
         kind, password = trust.get("type", "JKS"), trust.get("password")
         found = read_store(data, kind, password, None, store=TRUST_STORE, path=path).trusted
         if not found:
-            raise StoreError(f"{where}: there is no certificate in it that is trusted")
+            raise StoreError(f"{where}: it contains no trusted certificate")
     context = ssl.create_default_context(cadata="".join(pem_of(pem.CERTIFICATE, each) for each in found))
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # as in Java, every certificate in a trust store is trusted
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT  # Python 3.13's default: many companies' authorities fail it

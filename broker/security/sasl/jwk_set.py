@@ -66,11 +66,11 @@ def parse_set(content: bytes) -> JwkSet:
     try:
         listed = json_object(content).get("keys")
     except InvalidToken:
-        raise ValueError("it is no JSON object") from None
+        raise ValueError("it is not a JSON object") from None
     if not isinstance(listed, list):
         raise ValueError("it has no list of keys")
     if len(listed) > KEYS_MAX:
-        raise ValueError(f"it has {len(listed)} keys, and {KEYS_MAX} are the most that are taken")
+        raise ValueError(f"it has {len(listed)} keys, more than {KEYS_MAX}")
     return JwkSet(key for key in map(_parsed, listed) if key is not None)
 
 

@@ -86,9 +86,9 @@ def _check_user(user: str) -> None:
     try:
         size = len(user.encode())
     except UnicodeEncodeError:
-        raise InvalidToken("it names a user that UTF-8 cannot carry") from None
+        raise InvalidToken("its user name cannot be encoded in UTF-8") from None
     if size > USER_BYTES_MAX:
-        raise InvalidToken(f"it names a user with {size} bytes, of {USER_BYTES_MAX} at most")
+        raise InvalidToken(f"its user name has {size} bytes, more than {USER_BYTES_MAX}")
 
 
 def _parts(message: bytes) -> tuple[str, str]:

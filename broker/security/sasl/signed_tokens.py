@@ -66,7 +66,7 @@ def judge(
     _check_scopes(claims.get(rules.scope_claim))
     user = claims.get(rules.subject_claim)
     if not isinstance(user, str) or not user.strip():
-        raise InvalidToken(f"the claim {rules.subject_claim} names nobody")
+        raise InvalidToken(f"the claim {rules.subject_claim} does not name a user")
     return Bearer(user.strip(), int(claims["exp"]) * 1000)
 
 
@@ -77,33 +77,33 @@ def _verified(token: str, find_key: Callable[[str | None, str], Key | None]) -> 
     try:
         signed = jws.extract_compact(token.encode(), registry=_REGISTRY)
     except (JoseError, ValueError, RecursionError):
-        raise InvalidToken("it is no signed token") from None
+        raise InvalidToken("it is not a signed token") from None
     header: object = signed.protected
     if not isinstance(header, dict) or "crit" in header:
         raise InvalidToken("its header cannot be understood")
     algorithm, key_id = header.get("alg"), header.get("kid")
     if algorithm not in ALGORITHMS:
-        raise InvalidToken("it is not signed by an algorithm that is taken")
+        raise InvalidToken("its algorithm is not accepted")
     if not isinstance(key_id, str | None):
-        raise InvalidToken("the id of its key is no text")
+        raise InvalidToken("its key id is not a string")
     key = find_key(key_id, algorithm)
     if key is None:
-        raise InvalidToken("there is no key for it in the set of keys")
+        raise InvalidToken("the key set has no key for it")
     try:
         is_good = jws.validate_compact(signed, key, [algorithm], _REGISTRY)
     except (JoseError, ValueError):
         is_good = False
     if not is_good:
-        raise InvalidToken("its signature is not that of the key")
+        raise InvalidToken("its signature does not match the key")
     return signed.payload
 
 
 def _check_times(claims: Mapping[str, Any], now_s: int, skew_s: int) -> None:
     expires_s, issued_s, begins_s = (_whole_s(claims, name) for name in ("exp", "iat", "nbf"))
     if expires_s is None or expires_s < 0:
-        raise InvalidToken("there is no expiration time")
+        raise InvalidToken("it has no expiration time")
     if issued_s is None or issued_s < 0:
-        raise InvalidToken("it does not say when it was issued")
+        raise InvalidToken("it has no issue time")
     if now_s - skew_s >= expires_s:
         raise InvalidToken("it has expired")
     if expires_s < issued_s:
@@ -111,9 +111,9 @@ def _check_times(claims: Mapping[str, Any], now_s: int, skew_s: int) -> None:
     if begins_s is None:
         return
     if expires_s < begins_s:
-        raise InvalidToken("it expires before it may be used")
+        raise InvalidToken("it expires before it becomes valid")
     if now_s + skew_s < begins_s:
-        raise InvalidToken("it may not be used yet")
+        raise InvalidToken("it is not valid yet")
 
 
 def _whole_s(claims: Mapping[str, Any], name: str) -> int | None:
@@ -125,15 +125,15 @@ def _check_names(claims: Mapping[str, Any], rules: SignedRules) -> None:
     """Check audience and issuer; and that names are texts, also where no rule uses them."""
     for name in ("sub", "iss", "jti"):
         if not isinstance(claims.get(name), str | None):
-            raise InvalidToken(f"the claim {name} is no text")
+            raise InvalidToken(f"the claim {name} is not a string")
     audience = claims.get("aud", [])
     told = [audience] if isinstance(audience, str) else audience
     if not isinstance(told, list) or not all(isinstance(each, str) for each in told):
-        raise InvalidToken("the claim aud is no text and no list of texts")
+        raise InvalidToken("the claim aud is neither a string nor a list of strings")
     if rules.audiences and not set(told).intersection(rules.audiences):
         raise InvalidToken("it is for another audience")
     if rules.issuer is not None and claims.get("iss") != rules.issuer:
-        raise InvalidToken("it is of another issuer")
+        raise InvalidToken("it is from another issuer")
 
 
 def _check_scopes(value: object) -> None:
@@ -144,4 +144,4 @@ def _check_scopes(value: object) -> None:
     if not all(isinstance(each, str) and each.strip() for each in scopes):
         raise InvalidToken("a scope of it has no name")
     if len({each.strip() for each in scopes}) != len(scopes):
-        raise InvalidToken("it names a scope twice")
+        raise InvalidToken("it has a scope twice")

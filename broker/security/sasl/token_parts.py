@@ -17,7 +17,7 @@ def split(token: str) -> list[str]:
     """Split a token into header, claims and signature."""
     parts = token.split(".")
     if len(parts) != 3:
-        raise InvalidToken("it has not three parts")
+        raise InvalidToken("it does not have three parts")
     return parts
 
 
@@ -36,14 +36,14 @@ def json_object(content: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise InvalidToken("a part of it is not JSON in base64") from None
     if not isinstance(found, dict):
-        raise InvalidToken("a part of it is no JSON object")
+        raise InvalidToken("a part of it is not a JSON object")
     return found
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise InvalidToken("a part of it names something twice")
+        raise InvalidToken("a part of it has a name twice")
     return found
 
 
@@ -53,5 +53,5 @@ def time_s(claims: Mapping[str, Any], name: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e12:
-        raise InvalidToken(f"the claim {name} is no time")
+        raise InvalidToken(f"the claim {name} is not a time")
     return value

@@ -45,10 +45,10 @@ def judge(rules: UnsecuredRules, now_ms: Callable[[], float], token: str) -> Bea
     claims, now = decoded(claims_part), now_ms()
     user = claims.get(rules.principal_claim)
     if not isinstance(user, str) or not user.strip():
-        raise InvalidToken(f"the claim {rules.principal_claim} names nobody")
+        raise InvalidToken(f"the claim {rules.principal_claim} does not name a user")
     issued, expires = _time(claims, "iat"), _time(claims, "exp")
     if expires is None:
-        raise InvalidToken("there is no expiration time")
+        raise InvalidToken("it has no expiration time")
     if issued is not None and issued > now + rules.skew_ms:
         raise InvalidToken("it is issued in the future")
     if now - rules.skew_ms >= expires:

@@ -57,7 +57,7 @@ def name_of(content: bytes) -> str:
 
 def _relative_name(element: Element) -> str:
     if element.tag != SET:
-        raise ValueError("a part of a name is no set")
+        raise ValueError("a part of a name is not a set")
     return "+".join(_attribute(each) for each in elements(element.content))
 
 

@@ -129,14 +129,14 @@ def _parts(replacement: str, pattern: JavaPattern) -> list[str | int]:
         position += 1
         if character == "\\":
             if position == len(replacement):
-                raise ValueError("a \\ has no character behind it")
+                raise ValueError("a \\ is not followed by a character")
             parts.append(replacement[position])
             position += 1
         elif character != "$":
             parts.append(character)
         elif named := _NAMED_GROUP.match(replacement, position - 1):
             if named[1] not in pattern.names:
-                raise ValueError(f"{named[0]} is the name of no group")
+                raise ValueError(f"{named[0]} is not the name of a group")
             parts.append(pattern.names[named[1]])
             position = named.end()
         else:
@@ -154,7 +154,7 @@ def _group(replacement: str, position: int, groups: int) -> tuple[int, int]:
             break
         number, position = longer, position + 1
     if position == begin:
-        raise ValueError("a $ has no number of a group behind it: a plain one is written \\$")
+        raise ValueError("a $ is not followed by the number of a group: write a plain $ as \\$")
     if number > groups:
         raise ValueError(f"there is no group {number}")
     return number, position

@@ -95,7 +95,7 @@ def _protocols_and_suites(settings: TlsSettingsSource) -> tuple[tuple[str, ...],
     protocols = [each for each in named if each not in _NO_LONGER_SPOKEN] or named
     for protocol in protocols:
         if protocol not in (TLS_1_2, TLS_1_3):
-            raise StoreError(f"{key}: {protocol} is not served: {TLS_1_2} and {TLS_1_3} are")
+            raise StoreError(f"{key}: {protocol} is not supported: {TLS_1_2} and {TLS_1_3} are")
     names = settings.strings("ssl.cipher.suites")
     if not names:
         return tuple(protocols), ()
@@ -109,8 +109,8 @@ def _protocols_and_suites(settings: TlsSettingsSource) -> tuple[tuple[str, ...],
         left = [each for each in left if each != TLS_1_3]
     if not left:
         raise StoreError(
-            f"{settings.name('ssl.cipher.suites')}: there is no suite of an enabled protocol; {TLS_1_3} is spoken "
-            f"where all of its suites are named: {', '.join(TLS_1_3_SUITES)}"
+            f"{settings.name('ssl.cipher.suites')}: it has no suite of an enabled protocol; {TLS_1_3} is offered "
+            f"only if all of its suites are named: {', '.join(TLS_1_3_SUITES)}"
         )
     return tuple(left), tuple(older)
 
@@ -152,7 +152,7 @@ def _trust_store(settings: TlsSettingsSource) -> ListenerStoreSettings | None:
 def _type(settings: TlsSettingsSource, key: str) -> str:
     kind = (settings.text(key) or "JKS").strip().upper()
     if kind not in TYPES:
-        raise StoreError(f"{settings.name(key)}: {kind} is unknown: {', '.join(TYPES)} are read")
+        raise StoreError(f"{settings.name(key)}: {kind} is unknown: use one of {', '.join(TYPES)}")
     return kind
 
 

@@ -34,7 +34,7 @@ def open_stores(settings: ListenerTlsSettings) -> Stores:
         return Stores(own, certificates(trust_store.certificates, "ssl.truststore.certificates"))
     trusted = _read(trust_store, TRUST_STORE).trusted
     if not trusted:
-        raise StoreError(f"{_where(trust_store, TRUST_STORE)}: there is no certificate in it that is trusted")
+        raise StoreError(f"{_where(trust_store, TRUST_STORE)}: it contains no trusted certificate")
     return Stores(own, trusted)
 
 
@@ -59,7 +59,7 @@ def _identity(store: ListenerStoreSettings) -> Identity:
         return identity(store.key, *where, store.key_password)
     found = _read(store, KEY_STORE).identity
     if found is None:
-        raise StoreError(f"{_where(store, KEY_STORE)}: there is no private key in it")
+        raise StoreError(f"{_where(store, KEY_STORE)}: it contains no private key")
     return found
 
 

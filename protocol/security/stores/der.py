@@ -27,7 +27,7 @@ def elements(data: bytes) -> Iterator[Element]:
         content_at, size = _header(data, position)
         end = content_at + size
         if end > len(data):
-            raise ValueError("a DER element is longer than what it is in")
+            raise ValueError("a DER element is longer than its container")
         yield Element(data[position], data[content_at:end], data[position:end])
         position = end
 

@@ -47,7 +47,7 @@ def certificates(text: str, where: str) -> tuple[bytes, ...]:
     """Return all certificates of a text, at least one. StoreError."""
     found = tuple(block.der for block in blocks(text, where) if block.label == CERTIFICATE)
     if not found:
-        raise StoreError(f"{where}: there is no certificate in it")
+        raise StoreError(f"{where}: it contains no certificate")
     return found
 
 

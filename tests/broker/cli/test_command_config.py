@@ -65,7 +65,7 @@ def test_what_has_no_effect_is_named_without_its_value(offline: Barnabas, secure
     with open(path, "a") as file:
         file.write("bootstrap.key=-----BEGIN PRIVATE KEY-----\nMIIEvAIBADANBg+kqhkiG9w0BA\nhunter.two\n")
     found = offline("topics", "list", "--bootstrap-server", secured.address, "--command-config", path)
-    assert found.stderr.endswith("here: acks, bootstrap.key, ssl.trustore.password, 2 lines that are no settings\n")
+    assert found.stderr.endswith("here: acks, bootstrap.key, ssl.trustore.password, 2 lines that are not settings\n")
 
 
 def test_a_value_in_utf_8_is_named_as_java_reads_another(offline: Barnabas, secured: Secured) -> None:

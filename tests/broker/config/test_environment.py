@@ -106,11 +106,11 @@ def test_the_cluster_id_and_the_container_are_told_beside_the_keys() -> None:
         ("KAFKA_NUM_PARTITIONS", "two", "KAFKA_NUM_PARTITIONS: Invalid value two for configuration num.partitions"),
         ("KAFKA_CFG_NUM_PARTITIONS", "two", "KAFKA_CFG_NUM_PARTITIONS: Invalid value two"),
         ("KAFKA_LISTENERS", "9092", "KAFKA_LISTENERS: listeners: 9092 is not of the form"),
-        ("KAFKA_LISTENERS", "SASL_SSL://:9092", "KAFKA_LISTENERS: listener SASL_SSL asks for GSSAPI"),
+        ("KAFKA_LISTENERS", "SASL_SSL://:9092", "KAFKA_LISTENERS: listener SASL_SSL requires GSSAPI"),
         ("KAFKA_ADVERTISED_LISTENERS", "PLAINTEXT://0.0.0.0:9092", "KAFKA_ADVERTISED_LISTENERS: advertised.listeners"),
         ("KAFKA_LISTENER_SECURITY_PROTOCOL_MAP", "A:B", "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP: listener.sec"),
         ("KAFKA_SSL_CLIENT_AUTH", "maybe", "KAFKA_SSL_CLIENT_AUTH: Invalid value maybe for configuration ssl.client"),
-        ("KAFKA_PROCESS_ROLES", "controller", "KAFKA_PROCESS_ROLES: process.roles does not name broker"),
+        ("KAFKA_PROCESS_ROLES", "controller", "KAFKA_PROCESS_ROLES: process.roles does not contain broker"),
     ],
 )
 def test_what_is_wrong_is_told_under_the_name_of_the_variable(variable: str, value: str, said: str) -> None:
@@ -157,7 +157,7 @@ def test_plaintext_listeners_are_allowed_without_being_asked_and_a_no_is_reporte
         )
     found = read_environment({"ALLOW_PLAINTEXT_LISTENER": "no"})
     assert load_config(environment=found).warnings == [
-        "ALLOW_PLAINTEXT_LISTENER is no, which has no effect here: the listeners say what they speak"
+        "ALLOW_PLAINTEXT_LISTENER is no, which has no effect here: the listeners set their protocols"
     ]
 
 

@@ -9,6 +9,7 @@ from barnabas.broker.config.definitions.keys import KEYS
 from barnabas.broker.config.environment import EnvironmentSettings
 from barnabas.broker.config.racks import RACK_AWARE_SELECTOR
 from barnabas.broker.config.racks import racks as racks_of
+from barnabas.broker.config.reference.descriptions import why_without_effect
 
 
 def test_flags_come_before_settings_before_the_environment_before_the_file() -> None:
@@ -73,7 +74,7 @@ SELECTOR = "replica.selector.class"
         (
             "num.io.threads=8 num.network.threads=9",
             1,
-            ["no effect here: num.network.threads. The part of Apache Kafka it sets is not there in this broker."],
+            ["no effect here: num.network.threads. " + why_without_effect("num.network.threads")],
         ),
         (BALANCING, 2, []),
         ("auto.leader.rebalance.enable=true", 1, []),
@@ -87,7 +88,7 @@ SELECTOR = "replica.selector.class"
         ),
         (f"{SELECTOR}={RACK_AWARE_SELECTOR}", 2, []),
         (f"{SELECTOR}={RACK_AWARE_SELECTOR}", 1, [f"no effect here: {SELECTOR}. There is one replica."]),
-        (f"{SELECTOR}=com.example.S", 2, [f"no effect here: {SELECTOR}. Only {RACK_AWARE_SELECTOR} is known."]),
+        (f"{SELECTOR}=com.example.S", 2, [f"no effect here: {SELECTOR}. Only {RACK_AWARE_SELECTOR} is supported."]),
         (
             "min.insync.replicas=3 transaction.state.log.min.isr=2",
             1,
@@ -99,7 +100,7 @@ SELECTOR = "replica.selector.class"
         (
             "default.replication.factor=3",
             1,
-            ["default.replication.factor 3: there is 1 broker, so no topic is made that names no factor itself"],
+            ["default.replication.factor 3: there is 1 broker, so a new topic must name its own factor"],
         ),
         ("default.replication.factor=3", 3, []),
         (COORDINATORS, 3, []),
@@ -121,20 +122,22 @@ PEM = "-----BEGIN PRIVATE KEY-----\nMIIEvAIBADANBg+kqhkiG9w0BA/QEF\nmnopqr\nQg==
 def test_lines_that_may_be_a_value_are_counted_and_not_told() -> None:
     file = f"typo.of.mine=1\nssl.keystore.key={PEM}\nsasl.jaas.config=a.B required\n  password=x\nhunter.two\n"
     _, warnings = load_config(properties=file.encode(), settings=["Odd=1"])
-    escape = "ignored: a line of a value that goes on ends in \\, or in \\n\\ to keep the line break"
+    escape = "ignored: end a line with \\ to continue its value, or with \\n\\ to preserve the line break"
     assert warnings == [
         "unknown configuration key Odd: ignored",
         "unknown configuration key typo.of.mine: ignored",
-        f"ssl.keystore.key is followed by 4 lines that are no settings, {escape}",
-        f"sasl.jaas.config is followed by 2 lines that are no settings, {escape}",
+        f"ssl.keystore.key is followed by 4 lines that are not settings, {escape}",
+        f"sasl.jaas.config is followed by 2 lines that are not settings, {escape}",
     ]
-    assert load_config(properties=b"hunter2\n").warnings == [f"a file begins with 1 line that is no setting, {escape}"]
+    first = f"a file begins with 1 line that is not a setting, {escape}"
+    assert load_config(properties=b"hunter2\n").warnings == [first]
 
 
 def test_the_authorizers_keys_warn_where_there_is_none() -> None:
     settings = ["super.users=User:me", "allow.everyone.if.no.acl.found=true"]
     assert load_config(settings=settings).warnings == [
-        "no effect here: allow.everyone.if.no.acl.found, super.users. There is no authorizer: authorizer.class.name."
+        "no effect here: allow.everyone.if.no.acl.found, super.users. "
+        "There is no authorizer: set authorizer.class.name."
     ]
     assert load_config(settings=[*settings, f"authorizer.class.name={STANDARD_AUTHORIZER}"]).warnings == []
 
@@ -142,8 +145,8 @@ def test_the_authorizers_keys_warn_where_there_is_none() -> None:
 @pytest.mark.parametrize(
     ("setting", "named"),
     [
-        ("super.users=alice", "super.users: alice is no principal: they are written User:name"),
-        ("super.users=User:a;:b", "super.users: :b is no principal"),
+        ("super.users=alice", "super.users: alice is not a principal: write it as User:name"),
+        ("super.users=User:a;:b", "super.users: :b is not a principal"),
         ("allow.everyone.if.no.acl.found=perhaps", "allow.everyone.if.no.acl.found"),
     ],
 )
@@ -163,7 +166,9 @@ def test_nodes_are_in_the_racks_of_a_list(setting: str, brokers: int, racks: lis
 
 
 def test_a_list_of_racks_of_another_length_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"^broker.rack a,b names 2 racks for 3 nodes: one for each, or one$"):
+    with pytest.raises(
+        ConfigError, match=r"^broker.rack a,b names 2 racks for 3 nodes: name one for each, or one for all$"
+    ):
         load_config(settings=["broker.rack=a,b"], brokers=3)
 
 
@@ -177,9 +182,9 @@ def test_quotas_that_kafka_has_no_longer_are_ignored_with_what_is_in_their_place
     ("setting", "named"),
     [
         ("authorizer.class.name=kafka.security.authorizer.AclAuthorizer", "only org.apache.kafka.metadata"),
-        ("client.quota.callback.class=x.Y", "asks for a class that decides about quotas"),
-        ("create.topic.policy.class.name=x.Y", "asks for a policy class"),
-        ("listeners=SASL_SSL://:9093", "listener SASL_SSL asks for GSSAPI"),
+        ("client.quota.callback.class=x.Y", "requires a class that decides about quotas"),
+        ("create.topic.policy.class.name=x.Y", "requires a policy class"),
+        ("listeners=SASL_SSL://:9093", "listener SASL_SSL requires GSSAPI"),
     ],
 )
 def test_what_asks_for_protection_that_is_not_enforced_refuses_to_start(setting: str, named: str) -> None:
@@ -200,28 +205,28 @@ def test_what_asks_for_protection_that_is_not_enforced_refuses_to_start(setting:
         ("log.cleaner.min.cleanable.ratio=1.5", "Value must be no more than 1"),
         ("log.dirs=/a,/b\0", "log.dirs names a directory with a NUL"),
         ("log.dirs=/a\0b", "log.dirs names a directory with a NUL"),
-        ("advertised.listeners=OTHER://h:1", "does not say which protocol OTHER speaks"),
-        ("advertised.listeners=SSL://h:1", "advertised.listeners names SSL, which listeners does not"),
+        ("advertised.listeners=OTHER://h:1", "has no protocol for OTHER"),
+        ("advertised.listeners=SSL://h:1", "advertised.listeners names SSL, which listeners does not have"),
         ("listeners=9092", "9092 is not of the form NAME://host:port"),
         ("listeners=PLAINTEXT://h:99999", "port outside 0 to 65535"),
         ("listeners=PLAINTEXT://a:1,PLAINTEXT://b:2", "must have a different name"),
-        ("listeners=PLAINTEXT://a:1,B://b:1", "does not say which protocol B speaks"),
-        ("listeners=INTERNAL://a:1", "listener.security.protocol.map does not say which protocol INTERNAL speaks"),
-        ("listeners=", "listeners names no address"),
+        ("listeners=PLAINTEXT://a:1,B://b:1", "has no protocol for B"),
+        ("listeners=INTERNAL://a:1", "listener.security.protocol.map has no protocol for INTERNAL"),
+        ("listeners=", "listeners has no listener for clients"),
         ("listener.security.protocol.map=A:B", "A:B is not of the form NAME:PROTOCOL"),
-        ("advertised.listeners=PLAINTEXT://0.0.0.0:9092", "PLAINTEXT://0.0.0.0:9092 is no address that clients can"),
-        ("advertised.listeners=PLAINTEXT://[::]:9092", "PLAINTEXT://.::.:9092 is no address that clients can"),
+        ("advertised.listeners=PLAINTEXT://0.0.0.0:9092", "//0.0.0.0:9092 is not an address that clients can"),
+        ("advertised.listeners=PLAINTEXT://[::]:9092", "PLAINTEXT://.::.:9092 is not an address that clients can"),
         ("inter.broker.listener.name=INTERNAL", "inter.broker.listener.name is INTERNAL, but listeners are PLAINTEXT"),
         ("max.connections.per.ip.overrides=somewhere:9", "per.ip.overrides: somewhere:9 is not ADDRESS:COUNT"),
-        ("process.roles=controller", "process.roles does not name broker"),
-        ("offsets.topic.compression.codec=5", "offsets.topic.compression.codec 5 is no codec: 0 to 4 are"),
+        ("process.roles=controller", "process.roles does not contain broker"),
+        ("offsets.topic.compression.codec=5", "offsets.topic.compression.codec 5 is not a codec: use 0 to 4"),
         ("offsets.topic.segment.bytes=65536", "offsets.topic.segment.bytes: Value must be at least 1048576"),
         ("transaction.state.log.segment.bytes=1", "state.log.segment.bytes: Value must be at least 1048576"),
         ("offsets.topic.num.partitions=10001", "offsets.topic.num.partitions: Value must be no more than 10000"),
         ("transaction.state.log.num.partitions=99999", "transaction.state.log.num.partitions: Value must be no more"),
         ("group.coordinator.rebalance.protocols=consumer", "Disabling the 'classic' protocol is not supported"),
-        ("nothing", "a setting is written key=value"),
-        ("=5", "a setting is written key=value"),
+        ("nothing", "write a setting as key=value"),
+        ("=5", "write a setting as key=value"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_the_key_and_the_reason(setting: str, why: str) -> None:
@@ -271,7 +276,7 @@ log.retention.hours=168
         ("EXTERNAL", 9094),
     ]
     assert [told.host for told in config.advertised_listeners] == ["broker", "localhost"]
-    assert warnings == ["no effect here: controller.quorum.voters. There is no controller quorum beside this node."]
+    assert warnings == ["no effect here: controller.quorum.voters. There is no separate controller quorum."]
 
 
 @pytest.mark.parametrize("host", ["", "0.0.0.0", "[::]"])
@@ -342,6 +347,6 @@ def test_a_data_directory_of_the_command_line_has_the_catalogue_of_a_file_with_i
     assert load_config(properties=written).config.metadata_dir == "/elsewhere"
     moved = load_config(properties=written, flags={"log.dirs": "/mine"})
     assert moved.config.metadata_dir == "/mine"
-    assert "metadata.log.dir not used: --data-dir says where the data are" in moved.warnings
+    assert "metadata.log.dir not used: --data-dir sets the data directory" in moved.warnings
     asked = load_config(properties=written, flags={"log.dirs": "/mine"}, settings=["metadata.log.dir=/asked"])
     assert asked.config.metadata_dir == "/asked"

@@ -64,18 +64,18 @@ def test_any_audience_and_issuer_will_do_where_that_is_said() -> None:
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (["sasl.oauthbearer.jwks.endpoint.url="], "jwks.endpoint.url has to be set"),
-        (["sasl.oauthbearer.jwks.endpoint.url=keys.json"], "no URL that begins with"),
-        (["sasl.oauthbearer.jwks.endpoint.url=ftp://x/"], "no URL that begins with"),
-        (["sasl.oauthbearer.jwks.endpoint.url=https:///x"], "no URL that begins with"),
-        (["sasl.oauthbearer.jwks.endpoint.url=https://x:port/"], "is no URL"),
+        (["sasl.oauthbearer.jwks.endpoint.url="], "jwks.endpoint.url must be set"),
+        (["sasl.oauthbearer.jwks.endpoint.url=keys.json"], "not a URL that begins with"),
+        (["sasl.oauthbearer.jwks.endpoint.url=ftp://x/"], "not a URL that begins with"),
+        (["sasl.oauthbearer.jwks.endpoint.url=https:///x"], "not a URL that begins with"),
+        (["sasl.oauthbearer.jwks.endpoint.url=https://x:port/"], "is not a URL"),
         (["sasl.oauthbearer.jwks.endpoint.url=https://other.test/"], f"is not in the list -D{ALLOWED_URLS}"),
-        (["sasl.oauthbearer.expected.audience="], "expected.audience has to be set, or .*allow.unverified.audience"),
-        (["sasl.oauthbearer.expected.issuer="], "expected.issuer has to be set, or .*allow.unverified.issuer"),
-        (["sasl.oauthbearer.jwks.endpoint.refresh.ms=0"], "has to be more than 0"),
-        (["sasl.oauthbearer.sub.claim.name="], "names no claim"),
-        ([f"{OWN}sasl.oauthbearer.jwt.validator.class={PACKAGE}.ClientJwtValidator"], "a class of its own"),
-        ([f"{OWN}sasl.server.callback.handler.class=x.Y"], "a class of its own, which this broker cannot load"),
+        (["sasl.oauthbearer.expected.audience="], "expected.audience must be set, or .*allow.unverified.audience"),
+        (["sasl.oauthbearer.expected.issuer="], "expected.issuer must be set, or .*allow.unverified.issuer"),
+        (["sasl.oauthbearer.jwks.endpoint.refresh.ms=0"], "must be more than 0"),
+        (["sasl.oauthbearer.sub.claim.name="], "does not name a claim"),
+        ([f"{OWN}sasl.oauthbearer.jwt.validator.class={PACKAGE}.ClientJwtValidator"], "names a class"),
+        ([f"{OWN}sasl.server.callback.handler.class=x.Y"], "names a class that this broker cannot load"),
         (
             [f"{OWN}sasl.server.callback.handler.class={PACKAGE}.secured.OAuthBearerValidatorCallbackHandler"],
             f"since Kafka 4.0 it is {SIGNED_HANDLER}",
@@ -95,10 +95,10 @@ def test_what_cannot_be_judged_by_refuses_to_start(more: list[str], sentence: st
 @pytest.mark.parametrize("handler", [[], [f"{OWN}sasl.server.callback.handler.class={UNSECURED_HANDLER}"]])
 @pytest.mark.parametrize("setting", SIGNED[3:])
 def test_who_asks_for_signed_tokens_does_not_get_others(handler: list[str], setting: str) -> None:
-    with pytest.raises(ConfigError, match="asks for signed tokens, which are taken where"):
+    with pytest.raises(ConfigError, match="requires signed tokens, which are accepted only if"):
         load(*LISTENER, *handler, setting)
     (warning,) = load(*LISTENER, *handler).warnings
-    assert "takes OAUTHBEARER tokens that nobody signed" in warning
+    assert "accepts unsigned OAUTHBEARER tokens" in warning
 
 
 def test_without_the_list_of_urls_it_is_said_that_kafka_needs_one() -> None:

@@ -200,7 +200,7 @@ def test_an_error_does_not_tell_what_came_from_a_provider(name: str) -> None:
         load(settings)
     assert "bob-secret" not in str(raised.value)
     assert raised.value.__cause__ is None
-    assert str(raised.value) == f"{name}: what ${{env:BOB}} stands for is not a value that this key can have"
+    assert str(raised.value) == f"{name}: the value of ${{env:BOB}} is not valid for this key"
 
 
 def test_a_file_that_is_not_small_is_not_read(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_a_file_has_the_properties_of_kafka_opts() -> None:
         *LISTENER, "sasl.enabled.mechanisms=PLAIN", jaas=file, options="-Da.password=x -Da.password=s=3"
     ).config
     assert sasl_settings(config, "SASL_PLAINTEXT").plain_users == {"a": "s=3/", "b": "pa$$wo\rd"}
-    with pytest.raises(ConfigError, match=r"/etc/jaas.conf is no JAAS file: line 1: a value has a property of Java's"):
+    with pytest.raises(ConfigError, match=r"jaas.conf is not a JAAS file: line 1: a value has a property of Java's"):
         load(*LISTENER, "sasl.enabled.mechanisms=PLAIN", jaas=file.replace("a.password", "java.home"))
 
 
@@ -89,7 +89,8 @@ def test_a_file_has_the_properties_of_kafka_opts() -> None:
 def test_words_of_kafka_opts_that_have_no_effect_are_told_once_without_what_may_be_secret(
     options: str, told: int | None
 ) -> None:
-    named = "--add-opens, -XX, -Xmx, -javaagent, 1 word that is no option" if told == 1 else f"{told} words that are"
+    options_named = "--add-opens, -XX, -Xmx, -javaagent, 1 word that is not an option"
+    named = options_named if told == 1 else f"{told} words that are"
     warnings = load(options=options).warnings
     assert len(warnings) == (told is not None)
     assert all(f"no effect here: of KAFKA_OPTS {named}" in warning and "secret" not in warning for warning in warnings)
@@ -102,20 +103,20 @@ def test_scram_needs_no_login_module() -> None:
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        (LISTENER, "listener SASL_PLAINTEXT asks for GSSAPI .* set sasl.enabled.mechanisms to some of PLAIN"),
+        (LISTENER, "listener SASL_PLAINTEXT requires GSSAPI .* set sasl.enabled.mechanisms to some of PLAIN"),
         ([*LISTENER, "sasl.enabled.mechanisms="], "has no SASL mechanism"),
-        ([*LISTENER, "sasl.enabled.mechanisms=plain"], "names plain, which this broker does not serve"),
-        ([*LISTENER, "sasl.enabled.mechanisms=PLAIN"], "serves PLAIN and has no users: set listener.name"),
+        ([*LISTENER, "sasl.enabled.mechanisms=plain"], "names plain, which this broker does not support"),
+        ([*LISTENER, "sasl.enabled.mechanisms=PLAIN"], "offers PLAIN but has no users: set listener.name"),
         ([*ENABLED[:2], f"{JAAS} {SCRAM}"], "has 2 login modules, and should have 1"),
         ([*ENABLED[:2], JAAS.replace("PlainLogin", "OtherLogin")], "has no org.apache.kafka.*PlainLoginModule"),
         ([*ENABLED[:2], JAAS[:-2]], "jaas.config: a quote is not closed"),
-        ([*ENABLED, "connections.max.idle.ms=100"], "has to be less than connections.max.idle.ms 100"),
+        ([*ENABLED, "connections.max.idle.ms=100"], "must be less than connections.max.idle.ms 100"),
         (
             [*ENABLED, "listener.name.sasl_plaintext.plain.sasl.server.callback.handler.class=x.Y"],
-            "asks for a class of its own",
+            "names a class that this broker cannot load",
         ),
-        ([*ENABLED, "principal.builder.class=x.Y"], "asks for a class that makes principals"),
-        ([*ENABLED, "listener.name.sasl_plaintext.principal.builder.class=x.Y"], "a class that makes principals"),
+        ([*ENABLED, "principal.builder.class=x.Y"], "requires a class that builds principals"),
+        ([*ENABLED, "listener.name.sasl_plaintext.principal.builder.class=x.Y"], "a class that builds principals"),
     ],
 )
 def test_what_cannot_be_served_refuses_to_start_and_tells_no_secret(settings: list[str], sentence: str) -> None:
@@ -146,9 +147,9 @@ def test_other_options_of_java_are_not_looked_at() -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (f'KafkaServer {{ {PLAIN} user_a="secret }};', "/etc/jaas.conf is no JAAS file: line 1: a quote is not closed"),
+        (f'KafkaServer {{ {PLAIN} user_a="secret }};', "jaas.conf is not a JAAS file: line 1: a quote is not closed"),
         (f"KafkaServer {{ {SCRAM} }};", "KafkaServer has no org.apache.kafka.*PlainLoginModule"),
-        (f'KafkaClient {{ {PLAIN} user_a="secret"; }};', "serves PLAIN and has no users"),
+        (f'KafkaClient {{ {PLAIN} user_a="secret"; }};', "offers PLAIN but has no users"),
     ],
 )
 def test_a_file_that_does_not_fit_refuses_to_start(content: str, sentence: str) -> None:
@@ -175,7 +176,7 @@ def test_tokens_that_nobody_signed_are_warned_of_loudly() -> None:
     options = 'unsecuredLoginStringClaim_sub="x" unsecuredValidatorRequiredScope="kafka"'
     loaded = load(*LISTENER, "sasl.enabled.mechanisms=OAUTHBEARER", f"{name}={module} {options};")
     (warning,) = loaded.warnings
-    assert warning.startswith("NOT SECURE: listener SASL_PLAINTEXT takes OAUTHBEARER tokens that nobody signed")
+    assert warning.startswith("NOT SECURE: listener SASL_PLAINTEXT accepts unsigned OAUTHBEARER tokens")
     assert sasl_settings(loaded.config, "SASL_PLAINTEXT").unsecured_tokens.required_scope == ("kafka",)
 
 

@@ -94,7 +94,7 @@ def test_a_key_that_everybody_may_read(ssl: dict[str, str]) -> None:
 
 def test_sasl_without_users(sasl: dict[str, str]) -> None:
     none = worst(found(sasl), "SASL")
-    assert (none.level, "serves PLAIN and has no users" in none.says) == (Level.PROBLEM, True)
+    assert (none.level, "offers PLAIN but has no users" in none.says) == (Level.PROBLEM, True)
     empty = found({**sasl, JAAS: f"{LOGIN};"})
     assert worst(empty, "SASL").says == "nobody can log in: none of its mechanisms has users"
     some = worst(found({**sasl, JAAS: f'{LOGIN} user_alice="hunter2";'}), "SASL")

@@ -40,7 +40,7 @@ def test_two_listeners_share_a_port_only_on_the_two_versions_of_ip(hosts: tuple[
     if may_share:
         check_ports("listeners", listeners)
     else:
-        with pytest.raises(ValueError, match="on one port, 9092: each listener needs a port of its own"):
+        with pytest.raises(ValueError, match="have the same port, 9092: give each listener its own port"):
             check_ports("listeners", listeners)
     check_ports("listeners", [each._replace(port=0) for each in listeners])
 

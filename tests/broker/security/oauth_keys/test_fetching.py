@@ -56,9 +56,9 @@ OK = b"HTTP/1.1 200 OK\r\n"
 BROKEN = {
     "another status": (saying(b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"), "status 503"),
     "sent on": (saying(b"HTTP/1.1 302 Go\r\nLocation: http://x/\r\nContent-Length: 0\r\n\r\n"), "status 302"),
-    "no HTTP": (saying(b"SSH-2.0-x\r\n\r\n"), "no HTTP"),
-    "nothing": (saying(), "no HTTP"),
-    "half of it": (saying(OK + b"Content-Length: 10\r\n\r\n{}"), "no HTTP"),
+    "no HTTP": (saying(b"SSH-2.0-x\r\n\r\n"), "not HTTP"),
+    "nothing": (saying(), "not HTTP"),
+    "half of it": (saying(OK + b"Content-Length: 10\r\n\r\n{}"), "not HTTP"),
     "a huge body": (saying(OK + b"\r\n", bytes(BODY_BYTES_MAX), b"x", ends=False), "more than 524288 bytes"),
     "a huge header": (saying(OK, b"X: " + b"y" * 200_000, ends=False), "header is too large"),
     "a slow body": (saying(OK + b"Content-Length: 10\r\n\r\n{", ends=False), "within 0.3 s"),

@@ -112,7 +112,7 @@ async def test_what_fails_is_tried_again_for_a_while_and_the_keys_stay(
     server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     await server.keys.begin()
-    server.published = LoadFailed("the server answers with status 500")
+    server.published = LoadFailed("the server responds with status 500")
     with caplog.at_level(logging.WARNING, "kafka.security"):
         server.clock.advance(TIMING.refresh_ms)
         for _ in range(20):

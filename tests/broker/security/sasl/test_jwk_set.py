@@ -69,10 +69,10 @@ def test_keys_that_are_not_known_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", "no JSON object"),
-        (b"[]", "no JSON object"),
-        (b"[" * 100_000, "no JSON object"),
-        (b"\xff", "no JSON object"),
+        (b"", "not a JSON object"),
+        (b"[]", "not a JSON object"),
+        (b"[" * 100_000, "not a JSON object"),
+        (b"\xff", "not a JSON object"),
         (b"{}", "no list of keys"),
         (b'{"keys": {}}', "no list of keys"),
         (json.dumps({"keys": [{}] * (KEYS_MAX + 1)}).encode(), "it has 1001 keys"),

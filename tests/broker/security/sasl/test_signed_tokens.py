@@ -58,23 +58,23 @@ def test_what_is_good_enough_for_kafka_is_taken(claims: dict[str, Any]) -> None:
     [
         ({"aud": "someone"}, "another audience"),
         ({"aud": None}, "another audience"),
-        ({"aud": 5}, "the claim aud is no text"),
+        ({"aud": 5}, "the claim aud is neither a string nor"),
         ({"iss": "https://other.test"}, "another issuer"),
         ({"iss": None}, "another issuer"),
         ({"iat": NOW_S - 60, "exp": NOW_S - 30}, "has expired"),
         ({"exp": None}, "no expiration time"),
-        ({"exp": "soon"}, "the claim exp is no time"),
-        ({"exp": True}, "the claim exp is no time"),
-        ({"exp": float("inf")}, "the claim exp is no time"),
-        ({"iat": None}, "does not say when it was issued"),
-        ({"iat": -1}, "does not say when it was issued"),
+        ({"exp": "soon"}, "the claim exp is not a time"),
+        ({"exp": True}, "the claim exp is not a time"),
+        ({"exp": float("inf")}, "the claim exp is not a time"),
+        ({"iat": None}, "has no issue time"),
+        ({"iat": -1}, "has no issue time"),
         ({"iat": NOW_S + 61}, "expired before it was issued"),
-        ({"nbf": NOW_S + 31}, "may not be used yet"),
-        ({"nbf": NOW_S + 61}, "expires before it may be used"),
-        ({"sub": None}, "the claim sub names nobody"),
-        ({"sub": " "}, "the claim sub names nobody"),
-        ({"sub": 5}, "the claim sub is no text"),
-        ({"jti": 5}, "the claim jti is no text"),
+        ({"nbf": NOW_S + 31}, "is not valid yet"),
+        ({"nbf": NOW_S + 61}, "expires before it becomes valid"),
+        ({"sub": None}, "the claim sub does not name a user"),
+        ({"sub": " "}, "the claim sub does not name a user"),
+        ({"sub": 5}, "the claim sub is not a string"),
+        ({"jti": 5}, "the claim jti is not a string"),
         ({"scope": ["a", "a"]}, "a scope twice"),
         ({"scope": ["a", " "]}, "has no name"),
         ({"scope": " "}, "has no name"),
@@ -123,7 +123,7 @@ def test_another_signature_is_refused() -> None:
     header, claims, signature = signed().split(".")
     other = signed(by=Signer("one"), sub="mallory").split(".")
     for token in (f"{header}.{other[1]}.{signature}", ".".join(other), f"{header}.{claims}.{signature[:-4]}"):
-        with pytest.raises(InvalidToken, match="its signature is not that of the key"):
+        with pytest.raises(InvalidToken, match="its signature does not match the key"):
             judged(token)
 
 
@@ -133,12 +133,12 @@ def test_a_public_key_is_no_secret_to_sign_with() -> None:
     unsigned = f"{part({'alg': 'HS256', 'kid': 'one'})}.{part(CLAIMS)}"
     signature = hmac.digest(own.as_pem(private=False), unsigned.encode(), "sha256")
     forged = f"{unsigned}.{urlsafe_b64encode(signature).decode().rstrip('=')}"
-    with pytest.raises(InvalidToken, match="there is no key for it"):
+    with pytest.raises(InvalidToken, match="the key set has no key for it"):
         judge(RULES, parse_set(published(Signer("one", own))).find, lambda: NOW_S * 1000, forged)
 
 
 def test_the_key_has_to_be_there() -> None:
-    with pytest.raises(InvalidToken, match="there is no key for it"):
+    with pytest.raises(InvalidToken, match="the key set has no key for it"):
         judged(Signer("two", signer().key).sign(CLAIMS))
     assert judged(Signer(None, signer().key).sign(CLAIMS)).user == "alice"
 
@@ -165,7 +165,7 @@ def test_what_is_no_token_is_refused(token: str) -> None:
 
 @pytest.mark.parametrize("claims", [[], "text", None])
 def test_what_is_signed_has_to_be_an_object(claims: object) -> None:
-    with pytest.raises(InvalidToken, match="no JSON object"):
+    with pytest.raises(InvalidToken, match="not a JSON object"):
         judged(signer().sign(claims))
 
 

@@ -86,7 +86,7 @@ def test_a_key_that_is_not_the_certificates_is_told(tmp_path: Path) -> None:
     ("content", "told"),
     [
         ("", "one private key was expected, but there are none"),
-        (KEY_PEM, "there is no certificate in it"),
+        (KEY_PEM, "it contains no certificate"),
         (KEY_PEM + KEY_PEM + CHAIN_PEM, "one private key was expected, but there are 2"),
         (KEY_PEM.replace("M", "=", 1) + CHAIN_PEM, "is no base64"),
         ("-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n-----END RSA PRIVATE KEY-----\n", "PKCS #8"),
@@ -150,7 +150,7 @@ def test_a_wrong_password_of_a_key_in_a_jks_store_is_told(key: dict[str, str]) -
 def test_a_store_without_a_key_is_no_key_store() -> None:
     for file in ("trust.jks", "trust.p12"):
         sentence = refusal(ssl_keystore_location=str(GOLDEN / file), ssl_keystore_password="secret")
-        assert sentence.endswith("there is no private key in it")
+        assert sentence.endswith("it contains no private key")
 
 
 @pytest.mark.parametrize("size", [0, 3, 4, 30, 200, 400])
@@ -212,9 +212,12 @@ def test_without_the_extra_a_pkcs12_store_names_it(monkeypatch: pytest.MonkeyPat
             {"ssl_keystore_type": "PEM", "ssl_keystore_location": "x", "ssl_keystore_password": "x"},
             "SSL key store password cannot be specified with PEM format, only key password may be specified.",
         ),
-        ({"ssl_keystore_type": "BKS"}, "ssl.keystore.type: BKS is unknown: PEM, JKS, PKCS12 are read"),
+        ({"ssl_keystore_type": "BKS"}, "ssl.keystore.type: BKS is unknown: use one of PEM, JKS, PKCS12"),
         ({"ssl_provider": "BC"}, "ssl.provider: classes and providers of Java cannot be loaded: remove it"),
-        ({"ssl_enabled_protocols": "TLSv1.1"}, "ssl.enabled.protocols: TLSv1.1 is not served: TLSv1.2 and TLSv1.3 are"),
+        (
+            {"ssl_enabled_protocols": "TLSv1.1"},
+            "ssl.enabled.protocols: TLSv1.1 is not supported: TLSv1.2 and TLSv1.3 are",
+        ),
         ({"ssl_cipher_suites": "TLS_FOO"}, "ssl.cipher.suites: TLS_FOO is unknown"),
         ({"ssl_principal_mapping_rules": "default"}, "ssl.principal.mapping.rules: Invalid rule: "),
     ],
@@ -292,7 +295,7 @@ def test_only_the_suites_that_are_named_are_offered(pem: dict[str, str]) -> None
     assert context.maximum_version == ssl.TLSVersion.TLSv1_2
     newer = "TLS_AES_256_GCM_SHA384,TLS_CHACHA20_POLY1305_SHA256,TLS_AES_128_GCM_SHA256"
     assert made(**pem, ssl_cipher_suites=newer).minimum_version == ssl.TLSVersion.TLSv1_3
-    assert "there is no suite of an enabled protocol" in refusal(**pem, ssl_cipher_suites="TLS_AES_256_GCM_SHA384")
+    assert "it has no suite of an enabled protocol" in refusal(**pem, ssl_cipher_suites="TLS_AES_256_GCM_SHA384")
     assert "OpenSSL has none of" in refusal(**pem, ssl_cipher_suites="TLS_RSA_WITH_ARIA_256_CCM_8")
 
 
