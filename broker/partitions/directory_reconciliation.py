@@ -46,7 +46,7 @@ def _warn_of_level(catalogue: Catalogue) -> None:
         _log.error(
             line(
                 "several data directories are not supported in this metadata.version: "
-                "it is not noted in which of them a partition lies",
+                "it does not record in which of them a partition is",
                 level=level,
                 needed=DIRECTORIES_LEVEL,
             )
@@ -96,7 +96,7 @@ def _settle_moves(directories: LogDirectories, catalogue: Catalogue) -> None:
                 directory.take_in((topic, number), future)
                 _log.warning(line("move of a partition finished", topic=topic, partition=number, data=directory.path))
             else:
-                _log.warning(line("a copy of a partition that is not there is left alone", path=future.path))
+                _log.warning(line("copy of a missing partition left unchanged", path=future.path))
                 directory.checkpoints.forget((topic, number))  # its rows describe the copy, which stays
 
 

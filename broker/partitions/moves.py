@@ -146,7 +146,7 @@ class Moves:
             log = self._partitions.get(*moving.key)
             if moving.copy is None:
                 home = self._partitions.directory.home(*moving.key)
-                assert home is not None, "an open log lies somewhere"
+                assert home is not None, "an open log has a directory"
                 log.replacer.finish()  # no cleaning begins from now on, and a copied file is never replaced
                 moving.copy = Move(moving.key, home, moving.target, self._random_bytes(16))
             left = moving.copy.left(log.sizes)

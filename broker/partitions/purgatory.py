@@ -83,7 +83,7 @@ class DelayedOperation(Generic[T]):
 
     def result(self) -> T:
         """Return the result of `finish`, or raise its exception."""
-        assert self._is_over, "asked before it was finished"
+        assert self._is_over, "read before it was finished"
         if self._error is not None:
             raise self._error
         return self._result  # type: ignore[return-value]  # because it is over, and there was no error

@@ -137,7 +137,7 @@ class RecoveryPass:
     def _tell(self) -> None:
         found = self._progress()
         if found.remaining:
-            _log.info(line("recovery goes on", **self._facts(found)))
+            _log.info(line("recovery continues", **self._facts(found)))
             self._timer = self._clock.call_later(_TOLD_EVERY_MS, self._tell)
 
     def _ended(self) -> None:

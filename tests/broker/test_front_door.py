@@ -151,7 +151,7 @@ def test_what_testcontainers_sets_starts_with_a_word_on_what_is_ignored(
     ("arguments", "variables", "status", "words"),
     [
         (["--port", "0"], {"KAFKA_NUM_PARTITIONS": "many"}, 1, "KAFKA_NUM_PARTITIONS: Invalid value many"),
-        ([], {"KAFKA_LISTENERS": "A://:0,B://:0"}, 1, "does not say which protocol A speaks"),
+        ([], {"KAFKA_LISTENERS": "A://:0,B://:0"}, 1, "has no protocol for A"),
         (["--set", "listener.security.protocol.map=A:PLAINTEXT,B:PLAINTEXT"],
          {"KAFKA_LISTENERS": "A://:9092,B://:9092"}, 1, "A and B are on one port, 9092"),
         ([], {"KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://0.0.0.0:9092"}, 1, "no address that clients can connect to"),

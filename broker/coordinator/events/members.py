@@ -10,11 +10,11 @@ from barnabas.broker.runtime.events.events import Events
 
 _SESSION_TIMERS = ("session", "consumer session")
 _OVERDUE = {
-    "join": "it did not join again in time",
-    "consumer join": "it did not join again in time",
-    "sync": "it did not ask for its assignment in time",
-    "consumer sync": "it did not ask for its assignment in time",
-    "consumer rebalance": "it did not give up its partitions in time",
+    "join": "it did not rejoin in time",
+    "consumer join": "it did not rejoin in time",
+    "sync": "it did not request its assignment in time",
+    "consumer sync": "it did not request its assignment in time",
+    "consumer rebalance": "it did not release its partitions in time",
 }
 
 
@@ -38,7 +38,7 @@ def tell_gone(
     if is_session_end(cause):
         events.tell(kinds.SESSION_EXPIRED, {**facts, "session_timeout_ms": session_timeout_ms})
     else:
-        why = _why_gone(cause, member_id) if successor is None else f"it came back as {successor}"
+        why = _why_gone(cause, member_id) if successor is None else f"it rejoined as {successor}"
         events.tell(kinds.MEMBER_LEFT, {**facts, "why": why})
 
 
@@ -52,17 +52,17 @@ def rebalance_why(cause: Cause | None, joined: Sequence[str], gone: Sequence[str
     if joined:
         return f"member {joined[0]} joined"
     if gone:
-        return f"the session of member {gone[0]} ended" if is_session_end(cause) else f"member {gone[0]} is gone"
+        return f"the session of member {gone[0]} ended" if is_session_end(cause) else f"member {gone[0]} left"
     if isinstance(cause, RequestCause) and cause.asked.get("member_id"):
-        return f"member {cause.asked['member_id']} asked for it by {cause.api}"
+        return f"member {cause.asked['member_id']} requested it with {cause.api}"
     if isinstance(cause, TimerCause):
-        return "members did not do in time what they were to do"
-    return "what it subscribes to, or its settings, have changed"
+        return "members did not respond in time"
+    return "its subscription or its settings have changed"
 
 
 def _why_gone(cause: Cause | None, member_id: str) -> str:
     if isinstance(cause, TimerCause):
-        return _OVERDUE.get(cause.timer, "its time was over")
+        return _OVERDUE.get(cause.timer, "its time expired")
     if isinstance(cause, RequestCause):
         return "it left" if cause.asked.get("member_id") == member_id else f"it was removed by {cause.api}"
     return "it was removed"

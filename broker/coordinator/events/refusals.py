@@ -12,7 +12,7 @@ def why_refused(error: ErrorCode, txn: TransactionMetadata | None, cause: Cause 
     asked = cause.asked if isinstance(cause, RequestCause) else {}
     given_id, given_epoch = asked.get("producer_id"), asked.get("producer_epoch")
     if txn is None:
-        return "the broker knows no such transactional id"
+        return "the broker does not know this transactional id"
     holder_id, holder_epoch = txn.holder
     match error:
         case ErrorCode.CONCURRENT_TRANSACTIONS if txn.state.is_prepared:

@@ -253,7 +253,7 @@ class Shard(Generic[R, V]):
         key = (entity_id, waiter)
         earlier = self._parked.pop(key, None)
         if earlier is not None:
-            refuse(earlier, ErrorCode.REBALANCE_IN_PROGRESS, "the same member asked again")
+            refuse(earlier, ErrorCode.REBALANCE_IN_PROGRESS, "the same member sent a newer request")
         future = self._parked[key] = self._create_future()
         future.add_done_callback(partial(self._unpark, key))
         return future

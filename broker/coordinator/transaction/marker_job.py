@@ -25,10 +25,10 @@ class Waits(Enum):
     """The reason why a job waits, besides its turn and the disk's syncs."""
 
     NOT = "nothing"
-    LOADING = "a partition that loads"
-    ROOM = "room on the disk"
-    BROKEN = "something nobody here can do anything about"
-    HELD = "somebody who holds it up at a step"
+    LOADING = "a partition that is being loaded"
+    ROOM = "free space on the disk"
+    BROKEN = "an error, which is retried at longer intervals"
+    HELD = "a hold at a step, until it is released"
 
 
 STUCK = (Waits.ROOM, Waits.BROKEN, Waits.HELD)

@@ -250,7 +250,8 @@ class MarkerWriter:
             self._refused(job, where, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, repr(mistake)))
             return False
         if job.parked and job.parked.pop(where, None) is not None:
-            _log.info(line("marker written at last", transactional_id=job.name, topic=where[0], partition=where[1]))
+            topic, partition = where
+            _log.info(line("marker written after retries", transactional_id=job.name, topic=topic, partition=partition))
         if job.is_holding:
             job.held.append(where)
         if synced is not None:
@@ -265,14 +266,14 @@ class MarkerWriter:
         facts = {"transactional_id": job.name, "topic": where[0], "partition": where[1], "reason": refusal}
         if code in _GONE:
             job.parked.pop(where, None)
-            _log.info(line("marker left out", **facts))
+            _log.info(line("marker skipped", **facts))
         elif code in _FENCED:
             job.parked.pop(where, None)
             _log.error(line("marker fenced", **facts))
         else:
             if where not in job.parked:
                 log = _log.debug if code in _LOADING else _log.error  # loading is not an error
-                log(line("marker refused, tried again until it is taken", **facts))
+                log(line("marker refused, retried until it is accepted", **facts))
             job.parked[where] = code
             job.without_room.discard(where)
             if isinstance(refusal.__cause__, DirectoryFull):

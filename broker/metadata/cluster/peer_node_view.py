@@ -106,7 +106,7 @@ class AllNodesView(PeerNodeView):
     def check_leads(self, topic: str, partition: int) -> None:
         """Raise KafkaError LEADER_NOT_AVAILABLE if no node leads it: unlike a load, that may last."""
         if not self.leads(topic, partition):
-            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"nobody leads {topic}-{partition}")
+            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"{topic}-{partition} has no leader")
 
     def led(self, topic: TopicImage) -> Sequence[int]:
         """Return the numbers of the partitions that any node leads, like `NodeView.led`."""

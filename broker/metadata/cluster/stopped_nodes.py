@@ -26,9 +26,9 @@ def alter_stopped_nodes(
     """Stop exactly the nodes of this list; APPEND stops more nodes, SUBTRACT starts some. Raises KafkaError."""
     check_alterations(alterations)
     if nodes is None:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "There is one node, which is not stopped alone: serve --brokers N.")
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "One node cannot be stopped: start several by serve --brokers N.")
     if len(alterations) > 1:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{STOPPED_NODES} is set alone.")
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Alter {STOPPED_NODES} without other keys.")
     ((_, operation, value),) = alterations
     named = set() if operation == AlterConfigOp.DELETE or not value else _node_ids(value)
     if validate_only:

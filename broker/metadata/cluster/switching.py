@@ -83,7 +83,7 @@ class Switching:
         for node in stopped:
             nodes.check(node)
         if stopped == set(nodes.brokers):
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "One node has to run: nobody could start the others again.")
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "One node must run, so that the others can be started again.")
         for node in sorted((nodes.stopped | self._unfinished) - stopped):
             yield from self._start(node)
         for node in sorted(stopped - nodes.stopped):

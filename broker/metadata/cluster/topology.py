@@ -44,7 +44,7 @@ HaveStopped = Callable[[Callable[[Collection[int]], Collection[int]]], "Future[N
 INTERNAL_FACTOR = 3
 """The replication factor of a coordinator's topic that is not configured, with as many nodes: Kafka's default."""
 _PREFERRED_IS_AWAY = KafkaError(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, "The preferred leader was not available.")
-_NOBODY_TO_ELECT = KafkaError(
+_NO_ELIGIBLE_LEADER = KafkaError(
     ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, "Eligible topic partition leaders are not available."
 )
 
@@ -79,7 +79,7 @@ class ClusterTopology:
         self.stopped = {node for node in before.stopped if node in self.brokers}
         """The ids of the nodes that are not running: always the same set, which the catalogue refers to."""
         if not self.running:
-            _log.warning(line("every node is started", reason="those that ran are not there any more"))
+            _log.warning(line("every node is started", reason="the file names no node that may run"))
             self.stopped.clear()
         self.leaving: set[int] = set()
         """The ids of the running nodes that are about to stop, once others lead their partitions."""
@@ -95,7 +95,7 @@ class ClusterTopology:
         for topic in catalogue.topics.values():
             self._place_again(topic, before.topics.get(uuid_text(topic.topic_id), ()))
             self._file.note(self._placed(topic.name))
-        if not self._file.says(self.stopped):
+        if not self._file.is_current(self.stopped):
             self._file.write(self.stopped)
         catalogue.place_with(self)
         catalogue.subscribe(self)
@@ -272,7 +272,7 @@ class ClusterTopology:
     def check(self, node: int) -> None:
         """Raise KafkaError if there is no such node."""
         if node not in self.brokers:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"There is no node {node}, but {sorted(self.brokers)}.")
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"There is no node {node}, only {sorted(self.brokers)}.")
 
     def reassign(self, wishes: Mapping[PartitionKey, Sequence[int]]) -> None:
         """Move partitions to these replicas, which are existing nodes, at once. Raises KafkaError or StorageError."""
@@ -287,7 +287,7 @@ class ClusterTopology:
         now = placement.reassigned(self.of(topic, partition), replicas, running, may_be_unclean=unclean)
         if now is None:
             raise KafkaError(
-                ErrorCode.INVALID_REPLICA_ASSIGNMENT, "Nobody leads the partition, and none of these is in sync."
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT, "The partition has no leader, and none of these is in sync."
             )
         return now
 
@@ -315,7 +315,7 @@ class ClusterTopology:
                     ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
                 )
             elif now is None:
-                answers[key] = _PREFERRED_IS_AWAY if preferred else _NOBODY_TO_ELECT
+                answers[key] = _PREFERRED_IS_AWAY if preferred else _NO_ELIGIBLE_LEADER
             else:
                 answers[key], wanted[key] = None, now
         if wanted:

@@ -49,7 +49,7 @@ def read(root: Directory) -> TopologyContent:
     try:
         return _decode(json.loads(data))
     except (ValueError, KeyError, TypeError, DecodeError) as error:
-        why = f"this is not where nodes are kept ({error}); once the file is removed, partitions are placed anew"
+        why = f"this file is not a list of nodes ({error}): remove it, and the partitions are placed again"
         raise NodesFileError(root.path_of(FILE_NAME), why) from error
 
 
@@ -86,7 +86,7 @@ class NodesFile:
         self._root.write_atomically(FILE_NAME, self._content(stopped, self._topics | texts))
         self._topics.update(texts)
 
-    def says(self, stopped: Iterable[int]) -> bool:
+    def is_current(self, stopped: Iterable[int]) -> bool:
         """Return whether the file already has the content that would be written."""
         return self._root.read(FILE_NAME) == self._content(stopped, self._topics)
 
@@ -113,7 +113,7 @@ def _json(value: object) -> bytes:
 
 def _decode(content: Any) -> TopologyContent:
     if content["version"] != VERSION:
-        raise DecodeError(f"it is of version {content['version']}, and this is {VERSION}")
+        raise DecodeError(f"it has version {content['version']}, but this broker reads version {VERSION}")
     topics = {
         topic_id: [_placement(*each) for each in topic["partitions"]] for topic_id, topic in content["topics"].items()
     }

@@ -114,7 +114,7 @@ class Journal:
         first = self._bootstrap or (read_bootstrap(bootstrap) if bootstrap else initial_records(NEW_LEVELS))
         levels = {record.name: record.feature_level for record in first if isinstance(record, FeatureLevelRecord)}
         if METADATA_VERSION not in levels:
-            raise CatalogueError(f"{BOOTSTRAP_CHECKPOINT} does not say which {METADATA_VERSION} to begin with")
+            raise CatalogueError(f"{BOOTSTRAP_CHECKPOINT} does not contain the {METADATA_VERSION} to begin with")
         self._open_epoch()
         registration = self._registration(levels[METADATA_VERSION], listeners, incarnation_id)
         self.commit([*(Versioned(record) for record in first), registration])

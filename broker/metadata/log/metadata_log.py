@@ -128,8 +128,8 @@ class MetadataLog:
         if log_end < self._noted_end:
             raise CatalogueError(
                 f"{self._where()} ends at offset {log_end}, and ended at {self._noted_end} when the broker was last "
-                f"stopped cleanly: restore it, or remove {self._directory.path_of(CATALOGUE_END)} to go on without the "
-                "changes that are missing"
+                f"stopped cleanly: restore it, or remove {self._directory.path_of(CATALOGUE_END)} to continue without "
+                "the missing changes"
             )
         self.next_offset = log_end
 
@@ -140,7 +140,7 @@ class MetadataLog:
         except DecodeError as error:
             path = self._directory.path_of(CATALOGUE_END)
             raise CatalogueError(
-                f"{path} is damaged ({error}): restore it, or remove it if {self._where()} is known to be whole"
+                f"{path} is damaged ({error}): restore it, or remove it if {self._where()} is known to be complete"
             ) from error
 
     def _read_snapshot(self, snapshot: MetadataSnapshot) -> Iterator[StoredBatch]:
@@ -179,11 +179,11 @@ class MetadataLog:
         if not is_last:
             raise CatalogueError(f"{where}, and it is not the last segment")
         if _good_batch_behind(data, position, offset):
-            raise CatalogueError(f"{where}, and good batches follow: this is no torn tail")
+            raise CatalogueError(f"{where}, and valid batches follow, so this is not a torn tail")
         if self._was_clean or offset < self._noted_end:
             raise CatalogueError(
                 f"{where}, and the broker was stopped cleanly: restore the file, or remove {CLEAN_SHUTDOWN} and "
-                f"{CATALOGUE_END} to go on without this change and what came with it"
+                f"{CATALOGUE_END} to continue without this change and those of the same batch"
             )
         _log.warning(line("unanswered change cut", where=where, bytes_dropped=len(data) - position))
         file.truncate(position)

@@ -157,7 +157,7 @@ class Cleaner:
         """Return the part of a log that can be cleaned now. Raises StorageError."""
         around, key = self._around, (log.topic, log.partition)
         home = around.partitions.directory.home(*key)
-        assert home is not None, "an open log lies somewhere"
+        assert home is not None, "an open log has a directory"
         begin = first_dirty(
             home.checkpoints.first_dirty(key),
             log_start_offset=log.log_start_offset,
@@ -287,7 +287,7 @@ class Cleaner:
         if self.figures.set_aside.pop(key, None) is not None:
             self._note_set_aside()
         if key in self._under_way:
-            self._give_up(key, Discarded("it is gone, or elsewhere"))
+            self._give_up(key, Discarded("it was deleted or moved"))
 
     def _give_up(self, key: PartitionKey, why: Discarded) -> None:
         future = self._under_way.pop(key)

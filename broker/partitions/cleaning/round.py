@@ -171,7 +171,7 @@ class CleaningRound:
         around = self._around
         home = around.partitions.directory.home(*self.key)
         if home is None:
-            raise Discarded("it is gone")
+            raise Discarded("it was deleted")
         home.checkpoints.note_cleaned(self.key, self.cleanable.first_dirty_offset)  # the row says: the log has holes
         yield from self._synced(home.begin_checkpoint(), home.end_checkpoint)
         log = around.partitions.get(*self.key)
@@ -183,7 +183,7 @@ class CleaningRound:
             raise Discarded(str(why)) from why
         yield from self._swapped(log)
         if not home.has(self.key) or around.partitions.directory.home(*self.key) is not home:
-            raise Discarded("it is gone, or elsewhere")
+            raise Discarded("it was deleted or moved")
         home.checkpoints.note_cleaned(self.key, end_offset)
         yield from self._synced(home.begin_checkpoint(), home.end_checkpoint)
 

@@ -194,7 +194,7 @@ class DiskSpaceWatch:
             if refusal is None and decisions.is_enough(volume, reserve) and self._takes_a_file(room):
                 self._leave(room)
         elif refusal is not None or decisions.is_used_up(volume, reserve):
-            self._enter(room, refusal or f"{volume.usable_bytes} bytes are free, and {reserve} are kept")
+            self._enter(room, refusal or f"{volume.usable_bytes} bytes are free, and {reserve} are reserved")
         return decisions.LOOK_WHILE_FULL_MS if room.is_full else decisions.look_after_ms(volume, reserve)
 
     def _now_ms(self) -> float:
@@ -203,7 +203,7 @@ class DiskSpaceWatch:
     def _enter(self, room: _Room, reason: str) -> None:
         room.since_ms = room.tried_ms = now_ms = self._now_ms()
         room.wait_ms = decisions.wait_ms(None if room.left_ms is None else now_ms - room.left_ms, room.wait_ms)
-        room.disk.full_reason = f"the data directory {room.directory.path} is full: nothing can be produced to it"
+        room.disk.full_reason = f"the data directory {room.directory.path} is full: producers cannot write to it"
         self._tell(room)
         _log.error(line("data directory is full, producers wait", path=room.directory.path, reason=reason))
         room.retained_ms = now_ms - RETENTION_MS

@@ -124,7 +124,7 @@ class Recoveries:
             return log
         if self._is_closed:
             self._upkeep.give_up(log)
-            raise StorageError(f"{key[0]}-{key[1]}", "the broker stops, and does not recover it any more")
+            raise StorageError(f"{key[0]}-{key[1]}", "the broker stops, and no longer recovers it")
         self._callbacks[key] = []
         self._openings[key] = log
         return None

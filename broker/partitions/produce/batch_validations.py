@@ -40,7 +40,7 @@ class TooManyWalks(KafkaError):
     """No room for one more batch that has to wait. The client may retry."""
 
     def __init__(self) -> None:
-        super().__init__(ErrorCode.NOT_LEADER_OR_FOLLOWER, "too many batches wait to be looked into")
+        super().__init__(ErrorCode.NOT_LEADER_OR_FOLLOWER, "too many batches wait to be validated")
 
 
 class PendingValidation(NamedTuple):

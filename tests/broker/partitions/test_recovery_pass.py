@@ -62,9 +62,9 @@ async def test_it_is_told_when_it_takes_longer_than_a_second(caplog: pytest.LogC
     world = await killed(LONG, LONG)
     await world.broker.start()
     world.clock.advance(FIRST_TOLD_MS - 1)
-    assert "recovery goes on" not in caplog.text
+    assert "recovery continues" not in caplog.text
     world.clock.advance(1)
-    assert "recovery goes on partitions=0/2" in caplog.text
+    assert "recovery continues partitions=0/2" in caplog.text
     await until_recovered(world)
     assert "recovery ended partitions=2/2" in caplog.text
     assert f"took_ms={FIRST_TOLD_MS}" in caplog.text

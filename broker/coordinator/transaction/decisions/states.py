@@ -64,10 +64,10 @@ class TransactionEvent(Enum):
 
     __hash__ = object.__hash__  # for the same reason
 
-    INITIALISED = "InitProducerId: a producer begins, or begins anew"
+    INITIALISED = "InitProducerId: a producer starts, or starts again"
     INITIALISED_KEEPING = "InitProducerId that keeps a prepared transaction (KIP-939)"
     ADDED = "partitions are added"
-    VERIFIED = "partitions are asked about"
+    VERIFIED = "partitions are verified"
     COMMITTED = "EndTxn commits, TV1"
     ABORTED = "EndTxn aborts, TV1"
     COMMITTED_CURRENT = "EndTxn commits with the stored epoch, TV2"
@@ -89,10 +89,10 @@ _SERVE = Proceed()
 _WAIT = Say(ErrorCode.CONCURRENT_TRANSACTIONS)
 _WRONG = Say(ErrorCode.INVALID_TXN_STATE)
 _FENCED = Say(ErrorCode.PRODUCER_FENCED)
-_CLOSED = Never("only an open transaction is aborted from outside")
-_UNDECIDED = Never("markers are only written for what is prepared")
-_IN_USE = Never("what is not finished does not expire")
-_UNSEEN = Never("no transaction is ever kept in this state")
+_CLOSED = Never("only an open transaction is aborted by the coordinator")
+_UNDECIDED = Never("markers are only written for a prepared transaction")
+_IN_USE = Never("an unfinished transaction does not expire")
+_UNSEEN = Never("no transaction is ever in this state")
 
 _ROWS: dict[TransactionEvent, tuple[Cell, Cell, Cell, Cell, Cell, Cell]] = {
     #                           Empty        Ongoing     PrepareCommit PrepareAbort CompleteCommit CompleteAbort

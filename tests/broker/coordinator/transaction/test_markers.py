@@ -61,7 +61,7 @@ async def test_a_partition_that_cannot_write_is_named_once_and_written_to_when_i
     assert len(refused) == 1
     assert "partition=1" in refused[0]
     assert "transactional_id=tx" in refused[0]
-    assert any(line.startswith("marker written at last") for line in caplog.messages)
+    assert any(line.startswith("marker written after retries") for line in caplog.messages)
 
 
 @pytest.mark.pure
@@ -260,7 +260,7 @@ async def test_the_only_partition_is_written_to_when_it_can(
     told = [message for message in caplog.messages if message.startswith("marker")]
     assert [message.split(",")[0] for message in told] == [
         "marker refused",
-        "marker written at last transactional_id=tx topic=t partition=1",
+        "marker written after retries transactional_id=tx topic=t partition=1",
     ]
 
 

@@ -225,7 +225,7 @@ async def test_a_full_disk_is_told_beside_what_is_left_to_read() -> None:
     services = disk.world.services
     await heartbeat(disk.world, "g", "t")
     answer = str(await Asked(services).consumer("g"))
-    assert "The data directory /data is full: nothing can be produced to it." in answer
+    assert "The data directory /data is full: producers cannot write to it." in answer
     await disk.world.close()
 
 

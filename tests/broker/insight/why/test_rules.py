@@ -227,7 +227,7 @@ CONSUMERS: dict[str, tuple[ConsumerFacts, *tuple[str, ...]]] = {
                 HERE._replace(partition=1, holder=OPEN, last_stable_offset=5),
                 HERE._replace(partition=2, trouble="it is being loaded"),
             ),
-            full=("the data directory /data is full: nothing can be produced to it",),
+            full=("the data directory /data is full: producers cannot write to it",),
             partitions_left_out=3,
         ),
         "t-2 cannot be read: it is being loaded.",
@@ -238,7 +238,7 @@ CONSUMERS: dict[str, tuple[ConsumerFacts, *tuple[str, ...]]] = {
         LAG,
         FOUR,
         "Member m can read them now: nothing in the broker holds them back.",
-        "The data directory /data is full: nothing can be produced to it.",
+        "The data directory /data is full: producers cannot write to it.",
         "3 partitions of it were not looked at.",
     ),
     "its coordinator loads": (

@@ -206,7 +206,7 @@ async def test_the_last_node_that_runs_is_not_stopped(world: BrokerWorld) -> Non
     await switch(world, 2, "true")
     await switch(world, 3, "true")
     refused = await switch(world, 1, "true")
-    assert (refused.error_code, "One node has to run" in refused.error_message) == (E.INVALID_REQUEST, True)
+    assert (refused.error_code, "One node must run" in refused.error_message) == (E.INVALID_REQUEST, True)
 
 
 async def test_with_one_node_there_is_no_such_setting() -> None:

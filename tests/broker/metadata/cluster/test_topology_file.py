@@ -55,10 +55,10 @@ def test_a_write_encodes_what_has_changed_and_nothing_else(root: Directory) -> N
     file.write((), [PlacedTopic(bytes(16), "changed", topics[1])])
     file.write({2}, [PlacedTopic(b"x" * 16, "later", topics[2])])
     assert [each.times for each in topics] == [1, 1, 1]
-    assert file.says({2})
+    assert file.is_current({2})
     assert list(read(root).topics.values()) == [PLACEMENTS] * 3
     file.forget(ID)
-    assert not file.says({2})
+    assert not file.is_current({2})
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,12 @@ def test_a_write_encodes_what_has_changed_and_nothing_else(root: Directory) -> N
     [
         (b"{", "Expecting"),
         (b"[]", "list indices"),
-        (b'{"version":2}', "it is of version 2, and this is 1"),
+        (b'{"version":2}', "it has version 2, but this broker reads version 1"),
         (b'{"version":1,"nodes":[1],"stopped":[],"topics":{"id":{"partitions":[[[1],[2],1]]}}}', "no partition can"),
         (b'{"version":1,"nodes":[1],"stopped":[]}', "topics"),
     ],
 )
 def test_damage_is_told_with_the_path_and_what_to_do(root: Directory, content: bytes, says: str) -> None:
     root.write_atomically(FILE_NAME, content)
-    with pytest.raises(NodesFileError, match=rf"/data/{FILE_NAME}: .*{says}.*once the file is removed"):
+    with pytest.raises(NodesFileError, match=rf"/data/{FILE_NAME}: .*{says}.*: remove it, and the partitions are placed again"):
         read(root)

@@ -170,7 +170,7 @@ def test_without_the_note_of_the_end_nothing_is_missed(world: CatalogueWorld) ->
     whole = world.log()
     *_, (last, _) = iter_batches(whole)
     _write(world, LOG, whole[:last])
-    with pytest.raises(CatalogueError, match=f"or remove {END} to go on"):
+    with pytest.raises(CatalogueError, match=f"or remove {END} to continue"):
         world.start()
     world.files.remove(END)
     world.start()
@@ -181,7 +181,7 @@ def test_damage_with_good_batches_behind_it_is_refused(world: CatalogueWorld, po
     data = bytearray(world.log())
     data[position] ^= 0x40
     _write(world, LOG, bytes(data))
-    with pytest.raises(CatalogueError, match="good batches follow: this is no torn tail"):
+    with pytest.raises(CatalogueError, match="valid batches follow, so this is not a torn tail"):
         world.start()
     assert world.log() == data, "what is refused is left as it is"
 

@@ -106,7 +106,7 @@ async def test_it_is_shown(disk: FullDisk) -> None:
     assert answer.results[0].total_bytes == CAPACITY
     (reading,) = disk.world.services.room.readings()
     assert reading.is_full
-    assert disk.world.services.room.full_reasons == ["the data directory /data is full: nothing can be produced to it"]
+    assert disk.world.services.room.full_reasons == ["the data directory /data is full: producers cannot write to it"]
     assert disk.world.broker.unready_reason() is None
 
 

@@ -43,7 +43,7 @@ class PendingIds:
 
     def add(self, member_id: str) -> None:
         """Add a newly assigned id, which must not be in the set."""
-        assert member_id not in self, "an id is handed out once"
+        assert member_id not in self, "an id is returned only once"
         self._added[member_id] = None
         self._share_if_many()
 

@@ -133,7 +133,7 @@ def vote(group: Group) -> str:
         choice = next((name for name, _ in member.protocols if group.protocol_counts[name] == size), None)
         if choice is not None:
             votes[choice] = votes.get(choice, 0) + 1
-    assert votes, "no member is let in that shares no protocol with all others"
+    assert votes, "every member shares a protocol with all others"
     return max(votes, key=votes.__getitem__)
 
 

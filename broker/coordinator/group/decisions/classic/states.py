@@ -39,22 +39,22 @@ class ClassicGroupState(Enum):
 class ClassicGroupEvent(Enum):
     """An event that a group can receive."""
 
-    MEMBER_ADDED = "a member joins that the group did not have"
-    MEMBER_REJOINED = "a follower joins again with the protocols it had"
-    LEADER_REJOINED = "the leader joins again with the protocols it had"
-    MEMBER_CHANGED = "a member joins again with other protocols"
-    STATIC_REPLACED = "a static member comes back under a new member id; the vote stays as it was"
-    STATIC_CHANGED = "a static member comes back under a new member id and the vote changes"
+    MEMBER_ADDED = "a new member joins"
+    MEMBER_REJOINED = "a follower rejoins with the same protocols"
+    LEADER_REJOINED = "the leader rejoins with the same protocols"
+    MEMBER_CHANGED = "a member rejoins with other protocols"
+    STATIC_REPLACED = "a static member rejoins with a new member id; the vote does not change"
+    STATIC_CHANGED = "a static member rejoins with a new member id and the vote changes"
     MEMBER_REMOVED = "a member leaves, or its session ends"
     ALL_JOINED = "the join phase ends with members"
     NOBODY_JOINED = "the join phase ends without members"
-    SYNC = "a member asks for its assignment"
+    SYNC = "a member requests its assignment"
     ASSIGNED = "the leader's assignment is stored"
     ASSIGNMENT_LOST = "the leader's assignment could not be stored"
-    SYNC_OVERDUE = "members did not ask for their assignment in time"
-    HEARTBEAT = "a member says it is alive"
+    SYNC_OVERDUE = "members did not request their assignment in time"
+    HEARTBEAT = "a member sends a heartbeat"
     MEMBER_COMMIT = "a member commits offsets"
-    OVERSIZED = "a group was loaded with more members than are allowed now"
+    OVERSIZED = "a group was loaded with more members than are allowed"
     DELETED = "the group is deleted, or expired with its last offset"
 
 
@@ -70,7 +70,7 @@ _NO_MEMBERS = Never("an empty group has no members")
 _JOINING = Never("a join phase only runs in PreparingRebalance")
 _SYNCING = Never("assignments are only stored in CompletingRebalance")
 _RUNNING = Never("the timer is cancelled when the group leaves this phase")
-_BURIED = Never("a dead group is forgotten with its members")
+_BURIED = Never("a dead group is removed with its members")
 
 _ROWS: dict[ClassicGroupEvent, tuple[Cell, Cell, Cell, Cell, Cell]] = {
     #                       Empty        Preparing     Completing   Stable       Dead

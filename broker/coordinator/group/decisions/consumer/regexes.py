@@ -33,8 +33,8 @@ class Status(Enum):
     """The effect of a heartbeat on the member's regular expression."""
 
     UNCHANGED = "it is the same, or none"
-    UPDATED = "it is another, and has to be resolved first"
-    UPDATED_AND_RESOLVED = "it is another, and its topics are known"
+    UPDATED = "it is another one, and must be resolved first"
+    UPDATED_AND_RESOLVED = "it is another one, and its topics are known"
 
 
 class RegexUpdate(NamedTuple):

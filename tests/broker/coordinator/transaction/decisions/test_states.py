@@ -53,5 +53,5 @@ def test_nothing_is_ever_in_the_states_that_are_only_names() -> None:
 
 
 def test_what_cannot_happen_is_asserted() -> None:
-    with pytest.raises(AssertionError, match="markers are only written for what is prepared"):
+    with pytest.raises(AssertionError, match="markers are only written for a prepared transaction"):
         on(ONGOING, TransactionEvent.MARKED)

@@ -125,4 +125,4 @@ class _Work:
                 yield
             begin += room
         if begin < len(self._left_over):
-            raise AssignorError("there is no room for some partitions: an assignment had some that do not exist")
+            raise AssignorError("some partitions fit no member: an assignment had partitions that do not exist")
