@@ -1,4 +1,4 @@
 """Bytes and their meaning: messages, record batches, file entries. No I/O, no clock, no event loop."""
 
 if __name__ != "barnabas.protocol":
-    raise ImportError("its name is barnabas.protocol: under two names every class would be there twice")
+    raise ImportError("import it as barnabas.protocol: under two names every class would exist twice")

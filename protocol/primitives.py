@@ -65,7 +65,7 @@ def uvarint_tail(buffer: Buffer, position: int, first: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             if value > MAX_INT32:
-                raise DecodeError(f"a varint of {value} is no length")
+                raise DecodeError(f"a varint of {value} is not a length")
             return value, position
     raise DecodeError("a varint is longer than 5 bytes")
 
@@ -112,7 +112,7 @@ def read_nullable_string(buffer: Buffer, position: int) -> tuple[str | None, int
         raise DecodeError(f"a string of {length} bytes")
     end = start + length
     if end > len(buffer):
-        raise DecodeError(f"a string of {length} bytes where {len(buffer) - start} are left")
+        raise DecodeError(f"a string of {length} bytes but {len(buffer) - start} are left")
     try:
         return str(buffer[start:end], "utf-8"), end
     except UnicodeDecodeError as broken:
@@ -163,7 +163,7 @@ def uvarint(value: int) -> bytes:
 
 def write_uvarint(out: bytearray, value: int) -> None:
     if value < 0:
-        raise EncodeError(f"{value} is no unsigned varint")
+        raise EncodeError(f"{value} is not an unsigned varint")
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
         value >>= 7

@@ -1,4 +1,4 @@
 """Partitions on disk. Knows batches; knows no requests, no network and no event loop. Every call is synchronous."""
 
 if __name__ != "barnabas.storage":
-    raise ImportError("its name is barnabas.storage: under two names every class would be there twice")
+    raise ImportError("import it as barnabas.storage: under two names every class would exist twice")

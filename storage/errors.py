@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 
 _NO_ROOM = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
-WHAT_TO_DO = "Restore the file, or stop the broker: `barnabas log repair` says what can be kept"
+WHAT_TO_DO = "Restore the file, or stop the broker: `barnabas log repair` shows what can be saved"
 
 
 class StorageError(Exception):

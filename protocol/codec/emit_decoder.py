@@ -239,7 +239,7 @@ def _string_tail(buffer: Buffer, position: int, first: int) -> tuple[int, int]:
 def _bad_length(where: str, length: int, left: int) -> DecodeError:
     if length == -1:
         return DecodeError(f"{where} must not be null")
-    return DecodeError(f"{where} claims {length} bytes where {left} are left")
+    return DecodeError(f"{where} claims {length} bytes, but {left} are left")
 
 
 def _bad_count(where: str, count: int, left: int) -> DecodeError:
@@ -247,7 +247,7 @@ def _bad_count(where: str, count: int, left: int) -> DecodeError:
         return DecodeError(f"{where} must not be null")
     if MAX_ARRAY_ELEMENTS < count <= left:
         return DecodeError(f"{where} claims {count} elements; at most {MAX_ARRAY_ELEMENTS} are read")
-    return DecodeError(f"{where} claims {count} elements where {left} bytes are left")
+    return DecodeError(f"{where} claims {count} elements, but {left} bytes are left")
 
 
 def _bad_tag(struct: str, tag: int) -> DecodeError:

@@ -88,11 +88,11 @@ class ClientConnection:
 
     def _answer(self, frame: memoryview) -> ResponseReceived:
         if not self._asked:
-            raise DecodeError(f"an answer of {len(frame)} bytes that nobody asked for")
+            raise DecodeError(f"a response of {len(frame)} bytes without a request")
         asked = self._asked.popleft()
         correlation_id, position = parse_response_header(asked.key, asked.version, frame)
         if correlation_id != asked.correlation_id:
-            raise DecodeError(f"an answer to request {correlation_id} where {asked.correlation_id} was next")
+            raise DecodeError(f"a response to request {correlation_id}, but {asked.correlation_id} is next")
         version = asked.version
         if asked.key == ApiKey.API_VERSIONS and _is_unsupported_version(frame, position):
             version = 0  # a broker that does not know this version responds in the first one

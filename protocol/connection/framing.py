@@ -48,9 +48,9 @@ def why_refused(size: int, limit: int) -> str:
     """Return a sentence for the operator about a size below zero or above `limit`."""
     first = SIZE.pack(size)
     if first.startswith(_TLS_HANDSHAKE):
-        return "a TLS hello where plain Kafka is spoken"
+        return "a TLS hello instead of a Kafka request"
     if first in _HTTP_WORDS:
-        return "HTTP where Kafka is spoken"
+        return "HTTP instead of a Kafka request"
     if size < 0:
         return f"a frame of {size} bytes"
     return f"a frame of {size} bytes, the limit is {limit}"

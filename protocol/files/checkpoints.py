@@ -121,7 +121,7 @@ def _decode(data: bytes, columns: int) -> list[tuple[str, list[str]]]:
     if len(lines) < 2:
         raise DecodeError("checkpoint without a count")
     if (count := _number(lines[1], lines[1])) != len(lines) - 2:
-        raise DecodeError(f"checkpoint says {count} entries and has {len(lines) - 2}")
+        raise DecodeError(f"checkpoint has a count of {count}, but {len(lines) - 2} entries")
     rows = [(line, line.split()) for line in lines[2:]]
     for line, row in rows:
         if len(row) != columns:
@@ -138,5 +138,5 @@ def _text(data: bytes) -> str:
 
 def _number(text: str, line: str) -> int:
     if not text.removeprefix("-").isdecimal() or len(text) > 20:
-        raise DecodeError(f"checkpoint line {line!r}: {text!r} is no number")
+        raise DecodeError(f"checkpoint line {line!r}: {text!r} is not a number")
     return int(text)

@@ -93,11 +93,11 @@ def _provider(name: str, settings: Mapping[str, str]) -> _Provider:
     prefix = f"{PROVIDERS}.{name}."
     asked = settings.get(prefix + "class")
     if asked is None:
-        raise UnresolvedError(PROVIDERS, f"{name!r} is named, and {prefix}class is not set")
+        raise UnresolvedError(PROVIDERS, f"{name!r} is named, but {prefix}class is not set")
     kind = _CLASSES.get(asked)
     if kind is None:
         known = f"{_FILE}, {_DIRECTORY} and {_ENVIRONMENT} of {_PACKAGE.rstrip('.')}"
-        raise UnresolvedError(f"{prefix}class", f"{asked} is not there: only {known} are")
+        raise UnresolvedError(f"{prefix}class", f"{asked} is not supported, only {known}")
     pattern, paths = f"{prefix}param.allowlist.pattern", f"{prefix}param.allowed.paths"
     try:
         allowed = JavaPattern(settings[pattern]) if kind == _ENVIRONMENT and pattern in settings else None
@@ -134,14 +134,14 @@ class _Source:
         if self._provider.kind == _ENVIRONMENT:
             return self._of_environment(path, key)
         if not path:
-            raise ValueError(f"{key} is asked for without a path: ${{provider:path:key}}")
+            raise ValueError(f"{key} has no path: write ${{provider:path:key}}")
         if self._provider.allowed_paths:
             path = self._allowed(path)
         return self._of_file(path, key) if self._provider.kind == _FILE else self._of_directory(path, key)
 
     def _of_environment(self, path: str, name: str) -> str:
         if path:
-            raise ValueError(f"{path} is no path of an environment variable, which has none: ${{provider:NAME}}")
+            raise ValueError(f"{path} is a path, which an environment variable does not have: write ${{provider:NAME}}")
         if self._provider.allowed is not None and self._provider.allowed.matches(name) is None:
             raise ValueError(f"the provider's allowlist.pattern does not allow the environment variable {name}")
         if name not in self._variables:
@@ -172,7 +172,7 @@ class _Source:
         except (OSError, ValueError) as error:
             raise ValueError(f"{path} cannot be read: {_why(error)}") from None
         if not any(real == each or real.startswith(each.rstrip("/") + "/") for each in self._provider.allowed_paths):
-            raise ValueError(f"{path} is not in a path that the provider's allowed.paths names")
+            raise ValueError(f"{path} is outside the provider's allowed.paths")
         return real
 
     def _bytes(self, path: str) -> bytes:

@@ -77,7 +77,7 @@ def decode(data: bytes) -> MetaProperties:
             raise DecodeError(f"meta.properties has no {key}")
     node_id = fields["node.id"].strip()
     if not node_id.isdecimal():
-        raise DecodeError(f"meta.properties: node.id {node_id!r} is no number")
+        raise DecodeError(f"meta.properties: node.id {node_id!r} is not a number")
     directory_id = None
     if "directory.id" not in fields and not data.endswith((b"\n", b"\r")):  # it would be given another id
         raise DecodeError("meta.properties is cut off: it ends within a line, and has no directory.id")

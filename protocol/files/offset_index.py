@@ -33,7 +33,7 @@ def encode(entries: list[tuple[int, int]] | list[OffsetIndexEntry]) -> bytes:
 def decode(data: Buffer) -> list[OffsetIndexEntry]:
     """Return every entry of a trimmed file; DecodeError for a partial entry or if they do not increase."""
     if len(data) % ENTRY_SIZE:
-        raise DecodeError(f"offset index of {len(data)} bytes is no multiple of {ENTRY_SIZE}")
+        raise DecodeError(f"offset index of {len(data)} bytes is not a multiple of {ENTRY_SIZE}")
     entries = [OffsetIndexEntry._make(entry) for entry in ENTRY.iter_unpack(data)]
     for before, after in pairwise(entries):
         if after.relative_offset <= before.relative_offset or after.position <= before.position:

@@ -115,7 +115,7 @@ def _unescaped(found: re.Match[str]) -> str:
     if found["hex"] is not None:
         return chr(int(found["hex"], 16))
     if found["plain"] == "u":
-        raise DecodeError("a \\u is not followed by four hexadecimal digits: a backslash of its own is written \\\\")
+        raise DecodeError("a \\u is not followed by four hexadecimal digits: write a plain backslash as \\\\")
     return _CONTROLS.get(found["plain"], found["plain"])
 
 

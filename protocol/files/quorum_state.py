@@ -50,7 +50,7 @@ def decode(data: bytes) -> QuorumState:
     try:
         fields = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise DecodeError(f"quorum-state is no JSON: {error}") from error
+        raise DecodeError(f"quorum-state is not JSON: {error}") from error
     if not isinstance(fields, dict) or fields.get("data_version") not in (0, 1):
         raise DecodeError(f"quorum-state has no known data_version: {fields!r}")
     version = fields.pop("data_version")
@@ -69,7 +69,7 @@ def decode(data: bytes) -> QuorumState:
 
 def _number(value: object) -> int:
     if not isinstance(value, int):
-        raise DecodeError(f"quorum-state: {value!r} is no number")
+        raise DecodeError(f"quorum-state: {value!r} is not a number")
     return value
 
 

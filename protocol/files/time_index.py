@@ -33,7 +33,7 @@ def encode(entries: list[tuple[int, int]] | list[TimeIndexEntry]) -> bytes:
 def decode(data: Buffer) -> list[TimeIndexEntry]:
     """Return every entry of a trimmed file; DecodeError for a partial entry or if they are out of order."""
     if len(data) % ENTRY_SIZE:
-        raise DecodeError(f"time index of {len(data)} bytes is no multiple of {ENTRY_SIZE}")
+        raise DecodeError(f"time index of {len(data)} bytes is not a multiple of {ENTRY_SIZE}")
     entries = [TimeIndexEntry._make(entry) for entry in ENTRY.iter_unpack(data)]
     for before, after in pairwise(entries):
         if after.timestamp <= before.timestamp or after.relative_offset < before.relative_offset:

@@ -39,7 +39,7 @@ def encode(entries: list[AbortedTxn]) -> bytes:
 def decode(data: Buffer) -> list[AbortedTxn]:
     """Return every entry; DecodeError for an unknown version, a cut entry, or markers out of order."""
     if len(data) % ENTRY_SIZE:
-        raise DecodeError(f"transaction index of {len(data)} bytes is no multiple of {ENTRY_SIZE}")
+        raise DecodeError(f"transaction index of {len(data)} bytes is not a multiple of {ENTRY_SIZE}")
     entries: list[AbortedTxn] = []
     for version, *fields in ENTRY.iter_unpack(data):
         if version != _VERSION:

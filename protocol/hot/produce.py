@@ -149,7 +149,7 @@ def _decode_classic(frame: memoryview, position: int, most: int) -> ProduceReque
             position += _INDEX_CLASSIC_SIZE.size
             end = position + max(size, 0)
             if size < -1 or end > len(frame):
-                raise DecodeError(f"records of {size} bytes where {len(frame) - position} are left")
+                raise DecodeError(f"records of {size} bytes, but {len(frame) - position} are left")
             partitions.append((index, None if size < 0 else frame[position:end]))
             position = end
         topics.append((topic, partitions))

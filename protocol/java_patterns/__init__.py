@@ -25,7 +25,7 @@ class JavaPattern:
         try:
             self._compiled = re.compile(found.text, re.ASCII)
         except (re.error, OverflowError, RecursionError) as wrong:
-            raise UntranslatableError(f"it cannot be translated for Python, which says: {wrong}") from None
+            raise UntranslatableError(f"it cannot be translated for Python: {wrong}") from None
         self.groups = self._compiled.groups
 
     def matches(self, text: str) -> re.Match[str] | None:

@@ -20,7 +20,7 @@ _END = r"(?:(?=(?:\r\n|[\r\x85\u2028\u2029])?\Z)|(?<!\r)(?=\n\Z))"
 _END_OF_LINE = r"(?:\Z|(?<!\r)(?=\n)|(?=[\r\x85\u2028\u2029]))"
 _BEGIN_OF_LINE = r"(?!\Z)(?:\A|(?<=[\n\x85\u2028\u2029])|(?<=\r)(?!\n))"
 _CONTROLS = {"t": 9, "n": 10, "r": 13, "f": 12, "a": 7, "e": 27}
-_KEPT = "Java keeps what a group matched in here, also where it is given up"
+_KEPT = "Java retains the match of a group in here, even after it backtracks"
 _ASSERTIONS = {"A": r"\A", "z": r"\Z", "Z": _END}
 
 
@@ -135,7 +135,7 @@ class _Parser:
         if not self.is_over and self._peek == "?":
             found = _GROUP.match(self._text, self._at)
             if found is None:
-                raise self.wrong("a group of this kind, or a flag but i, m and s")
+                raise self.wrong("a group of this kind, or a flag other than i, m and s")
             self._at = found.end()
             kind, name, on, off, end = found.groups()
             if end is not None:

@@ -288,7 +288,7 @@ def encode_record(record: Stored, version: int) -> bytes:
     """Return the value of a log record: the frame around `record` in `version`."""
     key = type(record).__schema__.key
     if key is None:
-        raise ValueError(f"{type(record).__name__} is no record of the catalogue")
+        raise ValueError(f"{type(record).__name__} is not a record of the catalogue")
     return uvarint(_FRAME_VERSION) + uvarint(key) + uvarint(version) + codec(type(record), version).encode(record)
 
 

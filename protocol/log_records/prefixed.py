@@ -22,7 +22,7 @@ def encode_key(key: Stored) -> bytes:
     """Return the bytes of a log record's key."""
     record_type = type(key).__schema__.key
     if record_type is None:
-        raise ValueError(f"{type(key).__name__} is no key")
+        raise ValueError(f"{type(key).__name__} is not a key")
     return record_type.to_bytes(2, "big") + codec(type(key), 0).encode(key)
 
 

@@ -54,7 +54,7 @@ def build_batch(
     `level` is the codec's compression level, None for its default.
     """
     if not records:
-        raise ValueError("a batch that is built has at least one record")
+        raise ValueError("a new batch has at least one record")
     rows = [
         NewRecord(record.key, record.value, record.headers, record.timestamp)
         if isinstance(record, BatchRecord)

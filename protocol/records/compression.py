@@ -187,7 +187,7 @@ def _snappy_chunks(data: Buffer) -> Iterator[bytes]:
         size = int.from_bytes(view[position : position + 4], "big")
         position += 4
         if size > len(view) - position:
-            raise DecodeError(f"snappy block at {position} claims {size} bytes, {len(view) - position} are left")
+            raise DecodeError(f"snappy block at {position} claims {size} bytes, but {len(view) - position} are left")
         yield _snappy_block(view[position : position + size])
         position += size
 

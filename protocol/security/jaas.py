@@ -132,7 +132,7 @@ def _expanded(value: str, properties: Mapping[str, str], where: str) -> str:
         position = end + 1
     expanded = "".join(written) + value[position:]
     if value and not expanded:
-        raise ValueError(f"{where}what a value stands for is empty")
+        raise ValueError(f"{where}the value of a variable is empty")
     return expanded
 
 
@@ -142,7 +142,7 @@ def _property(name: str, properties: Mapping[str, str], where: str) -> str:
     if name not in properties:
         raise ValueError(
             f"{where}a value has a property of Java's, ${{…}}, which is known here only if KAFKA_OPTS has a -D of its "
-            "name: write what it stands for"
+            "name: write its value instead"
         )
     return properties[name]
 

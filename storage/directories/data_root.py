@@ -45,7 +45,7 @@ def open_root(disk: Disk) -> tuple[Directory, bool]:
         _make_path(disk, disk.path)
         return root, True
     except OSError as error:
-        raise from_os_error(disk.path, "look at the directory", error) from error
+        raise from_os_error(disk.path, "inspect the directory", error) from error
     return root, False
 
 
@@ -90,7 +90,7 @@ def read_meta_properties(
         except DecodeError as error:
             raise NotADataDirectory(root.path, str(error)) from error
         if meta.node_id != node_id:
-            raise NotADataDirectory(root.path, f"belongs to node.id {meta.node_id}, and this is {node_id}")
+            raise NotADataDirectory(root.path, f"belongs to node.id {meta.node_id}, but this is {node_id}")
         if meta.directory_id is not None:
             return meta, False
         meta = meta._replace(directory_id=_draw_id(new_id))
@@ -112,7 +112,7 @@ def take_inventory(root: Directory) -> Inventory:
         found = names.parse_partition_directory(entry.name)
         if found is None:
             raise NotADataDirectory(
-                root.path, f"the directory {entry.name} in it is no partition; Apache Kafka would not start either"
+                root.path, f"the directory {entry.name} in it is not a partition; Apache Kafka would not start either"
             )
         match found.state:
             case names.DirectoryState.LIVE:
@@ -122,7 +122,7 @@ def take_inventory(root: Directory) -> Inventory:
             case names.DirectoryState.FUTURE:
                 inventory.futures.append(((found.topic, found.partition), entry.name))
             case names.DirectoryState.STRAY:
-                inventory.notices.append(f"{root.path_of(entry.name)} is left alone")
+                inventory.notices.append(f"{root.path_of(entry.name)} is left unchanged")
     return inventory
 
 
@@ -145,4 +145,4 @@ def _make_path(disk: Disk, path: str) -> None:
             disk.files.mkdir(path)
         disk.files.sync_directory(parent)
     except OSError as error:
-        raise from_os_error(path, "make the directory", error) from error
+        raise from_os_error(path, "create the directory", error) from error

@@ -124,7 +124,7 @@ class LogDirectories:
             directories._check_claims()
             if len(every) > 1 and cluster_id not in (None, known):
                 directories.metadata.notices.append(
-                    f"{first} belongs to cluster {known} and stays so, not {cluster_id}"
+                    f"{first} belongs to cluster {known}; the cluster id {cluster_id} is ignored"
                 )
             for found in directories.every:
                 found.begin()
@@ -234,7 +234,7 @@ class LogDirectories:
             if each.directory_id == directory_id or (not directory_id and self.is_one):
                 return each
         raise DirectoryOffline(
-            f"{topic}-{partition}", f"its data directory, with directory.id {uuid_text(directory_id)}, is not there"
+            f"{topic}-{partition}", f"its data directory, with directory.id {uuid_text(directory_id)}, is missing"
         )
 
     # --- partitions ---
@@ -341,14 +341,14 @@ class LogDirectories:
             for key in each.partitions:
                 if key[0] == names.CLUSTER_METADATA_TOPIC and each is not self.metadata:
                     raise NotADataDirectory(
-                        each.path, f"has the metadata log in it, which is looked for in {self.metadata.path}"
+                        each.path, f"contains the metadata log, which is expected in {self.metadata.path}"
                     )
                 other = claimed.setdefault(key, each)
                 if other is not each:
                     raise NotADataDirectory(
                         each.path,
                         f"has partition {key[0]}-{key[1]}, and so has {other.path}: remove one of the two, "
-                        "that of the directory that has failed recently",
+                        "in the directory that has failed recently",
                     )
 
 

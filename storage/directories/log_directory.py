@@ -116,7 +116,8 @@ class LogDirectory:
             directory = cls(root, lock, meta, new_id, was_clean=root.exists(names.CLEAN_SHUTDOWN))
             directory.is_new, directory._is_made = is_new, is_made
             if cluster_id not in (None, meta.cluster_id):
-                directory.notices.append(f"{path} belongs to cluster {meta.cluster_id} and stays so, not {cluster_id}")
+                ignored = f"the cluster id {cluster_id} is ignored"
+                directory.notices.append(f"{path} belongs to cluster {meta.cluster_id}; {ignored}")
             if begin:
                 directory.begin()
             return directory

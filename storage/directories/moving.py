@@ -207,7 +207,7 @@ class Move:
             self.source.root.sync()
             self.target.take_in(self.key, self.future)
         except StorageError as error:
-            self.target.root.disk.go_offline(f"a partition could not be taken in: {error}")
+            self.target.root.disk.go_offline(f"a partition could not be added: {error}")
             raise
 
     def give_up(self) -> None:

@@ -68,7 +68,7 @@ class FileSystemSync:
             return False
 
     def sync(self, files: Sequence[Syncable], paths: Sequence[str]) -> None:
-        assert self._call is not None, "asked before whether it is usable"
+        assert self._call is not None, "is_usable was not checked before"
         self._call()
         files[0].sync()  # flushes the drive's cache, in which these file systems may leave their last writes
 

@@ -56,7 +56,7 @@ class Directory:
         except FileExistsError:
             return
         except OSError as error:
-            raise self.disk.failure(self.path, "make the directory", error) from error
+            raise self.disk.failure(self.path, "create the directory", error) from error
         if self.parent is not None:
             self.parent.changes += 1
 
@@ -74,7 +74,7 @@ class Directory:
         try:
             return self.disk.files.volume(self.path)
         except OSError as error:
-            raise from_os_error(self.path, "ask for the room on the volume of", error) from error
+            raise from_os_error(self.path, "read the free space of the volume of", error) from error
 
     def names(self) -> list[str]:
         """Return the names of the files (not the directories) in it, sorted."""
@@ -251,4 +251,4 @@ class Directory:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise from_os_error(path, "look at", error) from error
+            raise from_os_error(path, "inspect", error) from error

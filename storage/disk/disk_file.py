@@ -79,7 +79,7 @@ class DiskFile:
         try:
             return (self._file or self._open()).size()
         except OSError as error:
-            raise from_os_error(self.path, "look at", error) from error
+            raise from_os_error(self.path, "inspect", error) from error
 
     def truncate(self, size: int) -> None:
         """Truncate the file to `size` bytes."""

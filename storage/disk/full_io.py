@@ -86,7 +86,7 @@ def write_fully(file: File, data: Buffer, position: int) -> None:
     while rest:
         written = file.pwrite(rest, position)
         if written <= 0:
-            raise OSError(0, "the system took no bytes")
+            raise OSError(0, "the system wrote no bytes")
         rest, position = rest[written:], position + written
 
 

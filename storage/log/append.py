@@ -343,7 +343,8 @@ class Appender:
         So nothing is written any more; the next start reads the offsets from the log.
         """
         path = self._segments.active.log.path
-        self._disk.go_offline(f"{path}: the batch at offset {offset} was written and not accounted for: {mistake!r}")
+        what = f"the batch at offset {offset} was written, but the log's state lacks it"
+        self._disk.go_offline(f"{path}: {what}: {mistake!r}")
 
     def _judge(
         self, batch: WritableBuffer, now_ms: int, from_client: bool, produce_version: int, walked: bool

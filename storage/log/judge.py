@@ -76,7 +76,7 @@ def judge(
             ErrorCode.RECORD_LIST_TOO_LARGE,
             f"a batch of {header.size_in_bytes} bytes, a segment holds {config.segment_bytes}",
         )
-    assert not header.is_control, "append was given a marker, which append_marker has to write"
+    assert not header.is_control, "append got a marker, which only append_marker writes"
     repeated = None
     if header.has_producer_id:
         bumps_epoch = produce_version >= _EPOCH_BUMPED_SINCE_PRODUCE_VERSION

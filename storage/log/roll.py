@@ -129,7 +129,7 @@ class Roller:
             self._directory.remove(segment_file(base_offset, FileKind.LOG))
             self._directory.sync()
         except StorageError as error:
-            self._directory.disk.go_offline(f"cannot go on after a failed roll: {error}")
+            self._directory.disk.go_offline(f"cannot continue after a failed roll: {error}")
 
     def _set_limits(self) -> None:
         """Set the limits. Each segment ends up to segment.jitter.ms earlier, constant for each segment."""

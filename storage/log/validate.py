@@ -385,7 +385,7 @@ def _refused_records(findings: _Findings) -> AppendRefused:
     shown = "; ".join(f"record {index}: {what}" for index, what in findings.errors[:_RECORD_ERRORS_SHOWN])
     more = len(findings.errors) - _RECORD_ERRORS_SHOWN
     shown += f"; and {more} more" if more > 0 else ""
-    shown += f"; the {findings.unread} records behind them were not looked at" if findings.unread else ""
+    shown += f"; the {findings.unread} records after them were not checked" if findings.unread else ""
     return _invalid(shown, findings.errors)
 
 
@@ -394,4 +394,4 @@ def _invalid(message: str, record_errors: list[RecordError] | None = None) -> Ap
 
 
 def _too_large(size: int, max_message_bytes: int) -> AppendRefused:
-    return AppendRefused(ErrorCode.MESSAGE_TOO_LARGE, f"a batch of {size} bytes, the topic takes {max_message_bytes}")
+    return AppendRefused(ErrorCode.MESSAGE_TOO_LARGE, f"a batch of {size} bytes, the topic accepts {max_message_bytes}")

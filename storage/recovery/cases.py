@@ -72,15 +72,15 @@ class TailCase(NamedTuple):
 SEGMENT_CASES = (
     #           clean  synced indexes
     SegmentCase("A", True,  ANY,   True,  Trust.AS_IT_IS, "a clean stop synced everything and trimmed the indexes"),
-    SegmentCase("B", True,  ANY,   False, Trust.REREAD,   "an index is missing or untrimmed: the log knows all of it"),
-    SegmentCase("C", False, True,  True,  Trust.AS_IT_IS, "the recovery point passes only what is synced"),
+    SegmentCase("B", True,  ANY,   False, Trust.REREAD,   "an index is missing or untrimmed: the log can rebuild it"),
+    SegmentCase("C", False, True,  True,  Trust.AS_IT_IS, "all before the recovery point is synced"),
     SegmentCase("D", False, True,  False, Trust.REREAD,   "its log was synced but an index is unusable: as B"),
-    SegmentCase("E", False, False, ANY,   Trust.REREAD,   "nobody said that any of it reached the disk"),
+    SegmentCase("E", False, False, ANY,   Trust.REREAD,   "nothing confirms that any of it reached the disk"),
 )
 
 TAIL_CASES = (
     TailCase("F", Tail.WHOLE, ANY,   TailAction.KEEP,      "nothing is wrong"),
-    TailCase("G", Tail.TORN,  False, TailAction.CUT,       "an append the stop interrupted: it was never acknowledged"),
+    TailCase("G", Tail.TORN,  False, TailAction.CUT,       "the stop interrupted an unacknowledged append"),
     TailCase("H", Tail.BAD,   False, TailAction.SET_ASIDE, "a power cut tore unsynced pages"),
     TailCase("I", Tail.TORN,  True,  TailAction.REFUSE,    "synced bytes are gone"),
     TailCase("J", Tail.BAD,   True,  TailAction.REFUSE,    "synced bytes changed"),

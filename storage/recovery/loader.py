@@ -334,14 +334,14 @@ class _Loader:
             if self._checkpoint.was_clean:
                 raise CorruptFile(
                     self._segments[-1].log.path,
-                    f"the log ends at offset {self._end_offset()}, and by {LOG_START_CHECKPOINT} it starts at "
+                    f"the log ends at offset {self._end_offset()}, but by {LOG_START_CHECKPOINT} it starts at "
                     f"{start_offset}",
                 )
             self._report.met("V")
             for segment in self._segments:
                 self._report.dropped(segment.size, segments=1)
                 set_segment_aside(self._directory, segment)
-            self._report.note(f"every segment dropped: all they hold was deleted, the log starts at {start_offset}")
+            self._report.note(f"every segment dropped: their records were deleted, the log starts at {start_offset}")
             self._segments.clear()
 
     # --- the rest ---

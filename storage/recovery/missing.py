@@ -29,7 +29,7 @@ def check_directory(path: str, recovery_point: int | None) -> None:
     if recovery_point:
         raise CorruptFile(
             path,
-            f"the directory is missing, and up to offset {recovery_point} all was synced: it is gone (case Z)",
+            f"the directory is missing, but was synced up to offset {recovery_point}: its records are lost (case Z)",
         )
 
 
@@ -55,7 +55,7 @@ def check_segments(directory: Directory, found: Listing, synced: int) -> list[in
                 continue
             path = directory.path_of(segment_file(file.base_offset, FileKind.LOG))
             raise CorruptFile(
-                path, f"it is missing, and {file.name} is there: offsets from {file.base_offset} on are gone (case Y)"
+                path, f"it is missing, but {file.name} exists: offsets from {file.base_offset} on are lost (case Y)"
             )
     return sorted(never_synced)
 
@@ -82,8 +82,8 @@ def check_first(directory: Directory, found: Listing, epochs: LeaderEpochs, chec
         return first
     raise CorruptFile(
         directory.path_of(segment_file(start, FileKind.LOG)),
-        f"the first segment is missing: by {LEADER_EPOCH_CHECKPOINT} the log began at offset {start}, and the "
-        f"first segment there is begins at {first} (case Y)",
+        f"the first segment is missing: by {LEADER_EPOCH_CHECKPOINT} the log began at offset {start}, but the "
+        f"first existing segment begins at {first} (case Y)",
     )
 
 
@@ -95,7 +95,7 @@ def check_between(directory: Directory, end_offset: int, base_offset: int, next_
     if end_offset <= base_offset < next_base_offset:
         raise CorruptFile(
             directory.path_of(segment_file(base_offset, FileKind.LOG)),
-            f"it is missing, by {SEGMENT_CHECKSUMS}: offsets {end_offset} to {next_base_offset - 1} are gone (case Y)",
+            f"it is missing, by {SEGMENT_CHECKSUMS}: offsets {end_offset} to {next_base_offset - 1} are lost (case Y)",
         )
 
 
@@ -105,10 +105,10 @@ def check_end(path: str, end_offset: int, checkpoint: LogCheckpoint) -> None:
     if end_offset < recovery_point:
         raise CorruptFile(
             path,
-            f"the log ends at offset {end_offset}, and up to {recovery_point} it was synced: offsets {end_offset} to "
-            f"{recovery_point - 1} are gone (case W)",
+            f"the log ends at offset {end_offset}, but was synced up to {recovery_point}: offsets {end_offset} to "
+            f"{recovery_point - 1} are lost (case W)",
         )
     if checkpoint.was_clean and end_offset > recovery_point > 0:
         raise CorruptFile(
-            path, f"the log ends at offset {end_offset}, and was stopped cleanly at {recovery_point} (case W)"
+            path, f"the log ends at offset {end_offset}, but was stopped cleanly at {recovery_point} (case W)"
         )

@@ -122,4 +122,4 @@ class IndexFile:
         return b"".join(map(self.entry.pack, first, second))
 
     def _is_sound(self, first: array[int], second: array[int], last_max: int) -> bool:
-        raise AssertionError("a subclass knows its order")
+        raise AssertionError("a subclass defines the order")

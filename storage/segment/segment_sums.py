@@ -46,8 +46,8 @@ class SegmentSums:
         elif segment.size < size:
             raise CorruptFile(
                 segment.log.path,
-                f"the file ends at position {segment.size}, and {SEGMENT_CHECKSUMS} has {size} for it: "
-                f"{size - segment.size} bytes behind offset {segment.base_offset} are gone (case Y)",
+                f"the file ends at position {segment.size}, but {SEGMENT_CHECKSUMS} has {size} for it: "
+                f"{size - segment.size} bytes after offset {segment.base_offset} are lost (case Y)",
             )
 
     def is_right(self, segment: Segment, *, has_txn_index: bool) -> bool:

@@ -105,7 +105,7 @@ def test_an_unsupported_version_of_api_versions_is_read_in_version_0() -> None:
     ("payload", "reason"),
     [
         (b"", "no whole header"),
-        (b"\x00\x00\x00\x63\x00" + bytes(7), "an answer to request 99 where 0 was next"),
+        (b"\x00\x00\x00\x63\x00" + bytes(7), "a response to request 99, but 0 is next"),
         (b"\x00\x00\x00\x00", "end"),
         (b"\x00\x00\x00\x00\x00" + bytes(6) + b"\x00more", "4 bytes behind a Heartbeat response v4"),
     ],
@@ -122,13 +122,13 @@ def test_an_answer_that_does_not_fit_breaks_the_client_for_good(payload: bytes, 
 
 def test_an_answer_nobody_asked_for_breaks_the_client() -> None:
     (event,) = ClientConnection(None).receive(frame(b"hello"))
-    assert event == ConnectionBroken("an answer of 5 bytes that nobody asked for")
+    assert event == ConnectionBroken("a response of 5 bytes without a request")
 
 
 def test_requests_before_the_damage_can_still_be_replied_to() -> None:
     client, server = ClientConnection(None), ServerConnection()
     request, broken = server.receive(sent(client, heartbeat(1)) + b"GET / HTTP/1.1\r\n\r\n")
-    assert broken == ProtocolBroken("HTTP where Kafka is spoken")
+    assert broken == ProtocolBroken("HTTP instead of a Kafka request")
     assert client.receive(server.reply(0, answer(request))) == [ResponseReceived(0, HeartbeatResponse(error_code=0))]
     assert server.receive(sent(client, heartbeat(2))) == []
 

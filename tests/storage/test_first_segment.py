@@ -50,7 +50,7 @@ def test_segments_that_are_gone_are_missed(files: MemoryFiles, retained: int, is
             opened(start(files))
         assert str(refused.value) == (
             f"/data/t-0/{first:020d}.log: the first segment is missing: by leader-epoch-checkpoint the log began at "
-            f"offset {first}, and the first segment there is begins at {gone + 2} (case Y). {WHAT_TO_DO}"
+            f"offset {first}, but the first existing segment begins at {gone + 2} (case Y). {WHAT_TO_DO}"
         )
         assert names_in(files, "/data/t-0") == before, "what is refused is left as it is"
         kill(files)
@@ -90,7 +90,7 @@ def test_the_only_segment_is_missed_though_it_is_empty(files: MemoryFiles, is_cl
     directory.delete_due(DUE_MS * 2)
     end(files, directory, is_clean=is_clean)
     remove(files, 9)
-    with pytest.raises(CorruptFile, match="the log ends at offset 0, and up to 9 it was synced"):
+    with pytest.raises(CorruptFile, match="the log ends at offset 0, but was synced up to 9"):
         opened(start(files))
 
 

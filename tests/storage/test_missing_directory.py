@@ -59,7 +59,8 @@ def test_a_directory_that_is_gone_is_refused_at_every_start_and_not_made_anew(is
         with pytest.raises(CorruptFile) as refused:
             open_log(directory)
         assert str(refused.value) == (
-            f"/data/t-0: the directory is missing, and up to offset 3 all was synced: it is gone (case Z). {WHAT_TO_DO}"
+            "/data/t-0: the directory is missing, but was synced up to offset 3: its records are lost (case Z). "
+            f"{WHAT_TO_DO}"
         )
         assert open_log(directory, "u").log_end_offset == 3
         assert open_log(directory, "new").log_end_offset == 0

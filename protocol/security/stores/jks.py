@@ -42,7 +42,7 @@ def read_jks(data: bytes, password: str | None, key_password: str | None, where:
     try:
         return _Reader(data[:-_DIGEST_BYTES]).store(key_password or password, where)
     except (StructError, UnicodeDecodeError, IndexError):
-        raise StoreError(f"{where} is no whole JKS store") from None
+        raise StoreError(f"{where} is not a complete JKS store") from None
 
 
 class _Reader:
@@ -55,7 +55,7 @@ class _Reader:
     def store(self, key_password: str | None, where: str) -> Store:
         version, count = self._number(_INT), self._number(_INT)
         if version not in (1, 2):
-            raise StoreError(f"{where} is a JKS store of version {version}: 1 and 2 are known")
+            raise StoreError(f"{where} is a JKS store of version {version}: only 1 and 2 are supported")
         identity: Identity | None = None
         trusted: list[bytes] = []
         for _ in range(count):
@@ -73,7 +73,7 @@ class _Reader:
             elif tag == _CERTIFICATE_ENTRY:
                 trusted.append(self._certificate(version))
             else:
-                raise StoreError(f"{where} is no whole JKS store")
+                raise StoreError(f"{where} is not a complete JKS store")
         return Store(identity, tuple(trusted))
 
     def _certificate(self, version: int) -> bytes:
@@ -103,9 +103,9 @@ def _unprotected(protected: bytes, password: str, where: str) -> bytes:
         algorithm, content = elements(only(protected, SEQUENCE))
         number = object_identifier(next(elements(algorithm.content)).content)
     except (ValueError, StopIteration):
-        raise StoreError(f"{where} has a key that is no key") from None
+        raise StoreError(f"{where} has an invalid key") from None
     if number != _KEY_PROTECTOR or content.tag != OCTET_STRING or len(content.content) < 2 * _DIGEST_BYTES:
-        raise StoreError(f"{where} has a key that is protected in a way that is not known")
+        raise StoreError(f"{where} has a key with an unknown protection")
     salt, encrypted = content.content[:_DIGEST_BYTES], content.content[_DIGEST_BYTES:-_DIGEST_BYTES]
     secret = _password_bytes(password)
     key = _xor(encrypted, salt, lambda block: sha1(secret + block, usedforsecurity=False).digest())

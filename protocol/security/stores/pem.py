@@ -36,7 +36,7 @@ def blocks(text: str, where: str) -> list[Block]:
         try:
             der = b64decode("".join(data.split()), validate=True)
         except NotBase64:
-            raise StoreError(f"{where}: a {label} in it is no base64") from None
+            raise StoreError(f"{where}: a {label} in it is not base64") from None
         if headers:
             raise StoreError(f"{where}: a {label} in it has headers, as keys before PKCS #8 do: convert it to PKCS #8")
         found.append(Block(label, label == _ENCRYPTED, der))

@@ -28,9 +28,9 @@ def read_pkcs12(data: bytes, password: str | None, key_password: str | None, whe
     try:
         found = load_pkcs12(data, None if password is None else password.encode())
     except ValueError:
-        raise StoreError(f"{where}: the password of the store is wrong, or it is no PKCS12 store") from None
+        raise StoreError(f"{where}: the password of the store is wrong, or it is not a PKCS12 store") from None
     if key_password is not None and key_password != password:
-        raise StoreError(f"{where}: ssl.key.password is not the store's password, as it is in every PKCS12 store")
+        raise StoreError(f"{where}: ssl.key.password must be the store's password in a PKCS12 store")
     others = [each.certificate for each in found.additional_certs]
     if found.cert is None or found.key is None:
         own = [] if found.cert is None else [found.cert.certificate]

@@ -210,7 +210,7 @@ def test_where_a_segment_between_others_is_gone_a_batch_without_records_takes_it
     for each in path.glob(f"t-0/{4:020d}.*"):
         each.unlink()
     assert run(["verify", str(path)]) == 1
-    with pytest.raises(CorruptFile, match="it is missing, by segment-checksums: offsets 4 to 5 are gone"):
+    with pytest.raises(CorruptFile, match="it is missing, by segment-checksums: offsets 4 to 5 are lost"):
         opened_again(path, config)
     capsys.readouterr()
     assert run(["repair", str(path)]) == 1

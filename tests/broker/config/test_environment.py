@@ -73,7 +73,7 @@ def test_a_value_with_line_breaks_is_named_once_and_its_lines_are_not_told() -> 
     [
         (
             r"C:\users",
-            "KAFKA_A: a \\u is not followed by four hexadecimal digits: a backslash of its own is written \\\\",
+            "KAFKA_A: a \\u is not followed by four hexadecimal digits: write a plain backslash as \\\\",
         ),
         (r"\ud83d", "KAFKA_A: half of a surrogate pair is no character: \\ud83d\\ude00 is, \\ud83d is not"),
         ("secret\udcff", "KAFKA_A: its value has bytes that are not UTF-8"),

@@ -82,10 +82,10 @@ def test_the_settings_of_providers_are_taken_as_written_and_are_no_settings_of_t
     ("text", "sentence"),
     [
         ("${env:NOT_SET}", "key: the environment variable NOT_SET is not set"),
-        ("${env:path:BOB}", "key: path is no path of an environment variable, which has none: ${provider:NAME}"),
+        ("${env:path:BOB}", "key: path is a path, which an environment variable does not have: write ${provider:NAME}"),
         ("${file:/etc/kafka/users.properties:carol}", "key: /etc/kafka/users.properties has no key carol"),
         ("${file:/not/there:alice}", "key: /not/there cannot be read: No such file or directory"),
-        ("${file:alice}", "key: alice is asked for without a path: ${provider:path:key}"),
+        ("${file:alice}", "key: alice has no path: write ${provider:path:key}"),
         ("${file:/etc/kafka/latin:key}", "key: /etc/kafka/latin: not a properties file in UTF-8"),
         ("${dir:/etc/kafka:latin}", "key: /etc/kafka/latin is not in UTF-8"),
         ("${dir:/etc/kafka:none}", "key: /etc/kafka/none cannot be read: No such file or directory"),
@@ -123,7 +123,7 @@ def test_paths_are_those_under_the_allowed_ones(tmp_path: Path) -> None:
         assert read_within(allowed, f"${{file:{outside}/../allowed/users:alice}}") == "secret"
     assert read_within(str(inside), f"${{dir:{inside}:users}}") == "alice=secret"
     for path in (f"file:{outside}/users", f"file:{inside}/link/users", f"file:{inside}/../allowed-not/users"):
-        with pytest.raises(UnresolvedError, match=r"is not in a path that the provider's allowed\.paths names"):
+        with pytest.raises(UnresolvedError, match=r"is outside the provider's allowed\.paths"):
             read_within(str(inside), f"${{{path}:alice}}")
     with pytest.raises(UnresolvedError, match=r"is not in a path"):
         read_within(str(inside), f"${{dir:{outside}:users}}")
@@ -154,12 +154,12 @@ def test_a_file_is_read_once() -> None:
     [
         (
             {"config.providers.env.class": "com.example.Vault"},
-            "config.providers.env.class: com.example.Vault is not there: only FileConfigProvider, "
-            "DirectoryConfigProvider and EnvVarConfigProvider of org.apache.kafka.common.config.provider are",
+            "config.providers.env.class: com.example.Vault is not supported, only FileConfigProvider, "
+            "DirectoryConfigProvider and EnvVarConfigProvider of org.apache.kafka.common.config.provider",
         ),
         (
             {"config.providers": "file, env"},
-            "config.providers: ' env' is named, and config.providers. env.class is not set",
+            "config.providers: ' env' is named, but config.providers. env.class is not set",
         ),
     ],
 )

@@ -115,7 +115,7 @@ def test_a_peer_that_is_no_broker_is_named() -> None:
 
         thread = threading.Thread(target=answer)
         thread.start()
-        with pytest.raises(ConnectionFailed, match=r"does not speak Kafka's protocol: HTTP where Kafka is spoken"):
+        with pytest.raises(ConnectionFailed, match=r"does not speak Kafka's protocol: HTTP instead of a Kafka request"):
             BrokerConnection(Address(*listener.getsockname()), None, soon())
         thread.join()
 

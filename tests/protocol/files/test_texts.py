@@ -93,7 +93,7 @@ def test_meta_properties_round_trip(directory_id: bytes | None) -> None:
         (b"version=2\n", "version 2"),
         (b"version=1\nnode.id=1\n", "no cluster.id"),
         (b"version=1\ncluster.id=c\n", "no node.id"),
-        (b"version=1\ncluster.id=c\nnode.id=one\n", "no number"),
+        (b"version=1\ncluster.id=c\nnode.id=one\n", "is not a number"),
         (b"version=1\ncluster.id=c\nnode.id=1\ndirectory.id=short\n", "directory.id"),
         (b"version=1\ncluster.id=c\nnode.id=1\ndirectory.id=AAAAAAAAAAAAAAAAAAAAAA\n", "reserved"),
         (b"\xff", "not a properties file"),

@@ -106,7 +106,7 @@ def test_what_is_no_module_is_told_without_its_secrets(text: str, message: str) 
         ("A {\r\n\rX required b='c'; };", "line 3: a login module: the value of option 1 is missing, or has to be in"),
         ('A { X required b="c;\n };', "line 1: a quote is not closed"),
         ('A { X required b="${secret}"; };', "line 1: a value has a property of Java's"),
-        ('A { X required b="${nothing}"; };', "line 1: what a value stands for is empty"),
+        ('A { X required b="${nothing}"; };', "line 1: the value of a variable is empty"),
         ("A { X required; };\n A { X required; };", "line 2: a section is there twice"),
     ],
 )

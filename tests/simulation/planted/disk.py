@@ -17,8 +17,8 @@ BUGS = (
     ),
     Bug("indexes that are not cut", "The indexes of a log that was cut are trusted by the next start.", seeds=300).at(
         "SEGMENT_CASES",
-        "SegmentCase('E', False, False, ANY, Trust.REREAD, 'nobody said that any of it reached the disk')",
-        "SegmentCase('E', False, False, ANY, Trust.AS_IT_IS, 'nobody said that any of it reached the disk')",
+        "SegmentCase('E', False, False, ANY, Trust.REREAD, 'nothing confirms that any of it reached the disk')",
+        "SegmentCase('E', False, False, ANY, Trust.AS_IT_IS, 'nothing confirms that any of it reached the disk')",
     ),
     Bug(
         "a failed sync forgotten",

@@ -82,13 +82,15 @@ def test_a_directory_that_is_added_joins_the_cluster() -> None:
     files = filled()
     with_third = start_all(files, (*PATHS, "/three"), cluster_id="another")
     assert [each.meta.cluster_id for each in with_third.members].count(with_third.meta.cluster_id) == 3
-    assert with_third.notices == [f"/one belongs to cluster {with_third.meta.cluster_id} and stays so, not another"]
+    assert with_third.notices == [
+        f"/one belongs to cluster {with_third.meta.cluster_id}; the cluster id another is ignored"
+    ]
 
 
 def test_an_empty_directory_before_the_others_joins_them_but_the_metadata_log_is_missed_there() -> None:
     files = filled()
     files.mkdir("/one/__cluster_metadata-0")
-    with pytest.raises(NotADataDirectory, match="/one: has the metadata log in it, which is looked for in /zero"):
+    with pytest.raises(NotADataDirectory, match="/one: contains the metadata log, which is expected in /zero"):
         start_all(files, ("/zero", *PATHS))
     assert MARKER in names_in(files, "/one"), "a start that is refused changes nothing"
     assert not start_all(files).notices
@@ -99,7 +101,7 @@ def test_a_partition_of_a_directory_that_is_missing_is_offline() -> None:
     second = start_all(files).members[1].directory_id
     kill(files)
     one = start_all(files, ("/one",))
-    with pytest.raises(DirectoryOffline, match=r"t-1: its data directory, with directory.id .* is not there"):
+    with pytest.raises(DirectoryOffline, match=r"t-1: its data directory, with directory.id .* is missing"):
         one.place("t", 1, second)
     assert one.place("t", 0, second).path == "/one", "where it lies counts"
 

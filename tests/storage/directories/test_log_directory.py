@@ -74,7 +74,7 @@ def test_a_new_directory_begins_the_cluster_it_is_told_and_an_old_one_stays_in_i
     directory.close(clean=True)
     directory = _with_cluster(files, "red")
     assert (directory.meta.cluster_id, directory.is_new) == ("blue", False)
-    assert directory.notices == ["/data belongs to cluster blue and stays so, not red"]
+    assert directory.notices == ["/data belongs to cluster blue; the cluster id red is ignored"]
 
 
 @pytest.mark.parametrize("was_there", [False, True])
@@ -107,8 +107,8 @@ def _with_a_foreign_directory(files: MemoryFiles) -> None:
 @pytest.mark.parametrize(
     ("prepare", "words"),
     [
-        (_of_another_node, "belongs to node.id 7, and this is 1"),
-        (_with_a_foreign_directory, r"the directory lost\+found in it is no partition"),
+        (_of_another_node, "belongs to node.id 7, but this is 1"),
+        (_with_a_foreign_directory, r"the directory lost\+found in it is not a partition"),
         (
             lambda files: files.with_directory("/data").put("/data/thesis.tex", b""),
             "not empty, and without meta.properties not a data directory: thesis.tex",
@@ -181,7 +181,7 @@ def test_a_directory_of_an_older_topic_of_the_same_name_is_set_aside() -> None:
     assert "00000000000000000000.log" in names_in(files, f"/data/{stray}")
     assert append(log) == 0
     directory.close(clean=True)
-    assert start(files).notices == [f"/data/{stray} is left alone"]
+    assert start(files).notices == [f"/data/{stray} is left unchanged"]
 
 
 def test_a_partition_the_catalogue_does_not_know_can_be_set_aside(files: MemoryFiles, directory: LogDirectory) -> None:
@@ -217,7 +217,7 @@ def test_strays_are_left_alone_and_told_of_and_unfinished_deletions_finished(fil
         files.mkdir(f"/data/{name}")
     files.open(f"/data/c-2.{unique}-delete/x.log", create=True).close()
     directory = start(files)
-    assert directory.notices == [f"/data/a-0.{unique}-stray is left alone"]
+    assert directory.notices == [f"/data/a-0.{unique}-stray is left unchanged"]
     assert directory.partitions == frozenset()
     assert directory.delete_due(0) is None
     assert f"c-2.{unique}-delete" not in names_in(files)

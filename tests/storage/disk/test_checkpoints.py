@@ -46,7 +46,7 @@ def test_kafkas_empty_file_is_an_empty_checkpoint(files: MemoryFiles) -> None:
 
 def test_a_file_that_cannot_be_is_refused_with_its_path(files: MemoryFiles) -> None:
     files.directory().write(NAME, b"0\n2\na 0 1\n", 0)
-    with pytest.raises(CorruptFile, match=rf"^/d/{NAME}: checkpoint says 2 entries and has 1"):
+    with pytest.raises(CorruptFile, match=rf"^/d/{NAME}: checkpoint has a count of 2, but 1 entries"):
         OffsetCheckpoint(files.directory(), NAME)
 
 

@@ -159,7 +159,7 @@ def test_what_was_written_and_could_not_be_accounted_for_ends_the_use_of_the_dir
         append(world)
 
     for again in (append, append_own):
-        with pytest.raises(DirectoryOffline, match=r"batch at offset 1 was written and not accounted for: .*order"):
+        with pytest.raises(DirectoryOffline, match=r"offset 1 was written, but the log's state lacks it: .*order"):
             again(world)
     world.kill()
     world.open()

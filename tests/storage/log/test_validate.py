@@ -267,13 +267,13 @@ def test_a_refusal_names_so_many_records_and_looks_at_no_more() -> None:
     batch = batch_of(*[b""] * 3 * RECORD_ERRORS_MAX, key=None, compression=compression.ZSTD)
     refused = walk_refusal(batch, COMPACTED)
     assert [index for index, _ in refused.record_errors] == list(range(RECORD_ERRORS_MAX))
-    assert f"{2 * RECORD_ERRORS_MAX} records behind them" in refused.message
+    assert f"{2 * RECORD_ERRORS_MAX} records after them" in refused.message
 
 
 def test_every_record_is_named_where_there_is_just_room() -> None:
     refused = walk_refusal(batch_of(*[b""] * RECORD_ERRORS_MAX, key=None), COMPACTED)
     assert len(refused.record_errors) == RECORD_ERRORS_MAX
-    assert "behind them" not in refused.message
+    assert "after them" not in refused.message
 
 
 def test_timestamps_before_and_after_the_limits_are_named() -> None:

@@ -176,6 +176,6 @@ def test_a_partition_whose_directory_is_gone_is_a_problem_and_one_that_is_delete
     (found,) = (each for each in examine(used) if each.check == "partitions" and "t-1" in each.says)
     assert found.level == "problem"
     assert "t-1 cannot be opened" in found.says
-    assert "the directory is missing, and up to offset 3 all was synced" in found.says
+    assert "the directory is missing, but was synced up to offset 3" in found.says
     assert "barnabas log repair" in (found.advice or "")
     assert not [each for each in examine(used) if "t-2 cannot" in each.says or "deleted-0" in each.says]

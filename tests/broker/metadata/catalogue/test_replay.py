@@ -149,7 +149,7 @@ def test_partitions_may_come_in_any_order_but_not_with_gaps() -> None:
         (bytes.fromhex("011e0000"), "unknown catalogue record key 30"),
         (bytes.fromhex("01140100"), "NoOpRecord version 1 is not known"),
         (bytes.fromhex("0114000000"), "1 bytes behind a NoOpRecord"),
-        (bytes.fromhex("0102000362"), "claims 2 bytes where 1 are left"),
+        (bytes.fromhex("0102000362"), "claims 2 bytes, but 1 are left"),
     ],
 )
 def test_a_record_that_is_not_understood_is_refused(value: bytes | None, why: str) -> None:

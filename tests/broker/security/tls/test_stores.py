@@ -138,7 +138,7 @@ def test_a_wrong_password_is_told(file: str, key: dict[str, str]) -> None:
 def test_a_password_of_a_key_that_is_not_its_pkcs12_stores_is_told() -> None:
     passwords = {"ssl_keystore_password": "secret", "ssl_key_password": "guess"}
     sentence = refusal(ssl_keystore_location=str(GOLDEN / "key.p12"), **passwords)
-    assert sentence.endswith("ssl.key.password is not the store's password, as it is in every PKCS12 store")
+    assert sentence.endswith("ssl.key.password must be the store's password in a PKCS12 store")
 
 
 @pytest.mark.parametrize("key", [{}, {"ssl_key_password": "guess"}])
