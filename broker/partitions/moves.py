@@ -90,7 +90,7 @@ class Moves:
         self._loop = loop
         self._random_bytes = random_bytes
         self._delete_delay_ms = delete_delay_ms
-        self._asked: dict[PartitionKey, _Moving] = {}
+        self._requested: dict[PartitionKey, _Moving] = {}
         self._current: _Moving | None = None
         self.is_copying = False
         """Whether a round is being copied in a thread."""
@@ -100,13 +100,13 @@ class Moves:
         """Return the target directories of the moves, the bytes copied, and the offset up to which all is copied."""
         return {
             key: (moving.target, *((0, 0) if moving.copy is None else (moving.copy.size, moving.copy.copied_offset)))
-            for key, moving in self._asked.items()
+            for key, moving in self._requested.items()
         }
 
     def ask(self, topic: str, partition: int, target: LogDirectory) -> None:
         """Move a partition, unless it is there already, replacing an earlier request. Raises KafkaError."""
         key = topic, partition
-        before = self._asked.get(key)
+        before = self._requested.get(key)
         if before is not None and before.target is not target:
             self._give_up(before)
         try:
@@ -117,24 +117,24 @@ class Moves:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
         if place.offline_reason is not None:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, place.offline_reason)
-        if place is target or key in self._asked:
+        if place is target or key in self._requested:
             return
         if not place.has(key):
             self._catalogue.assign({key: target.directory_id})
             return
-        self._asked[key] = _Moving(key, target)
+        self._requested[key] = _Moving(key, target)
         self._begin_next()
 
     def close(self) -> None:
         """Cancel all moves that are not done, because the broker stops."""
-        for moving in list(self._asked.values()):
+        for moving in list(self._requested.values()):
             self._give_up(moving)
 
     # --- one move ---
 
     def _begin_next(self) -> None:
-        if self._current is None and self._asked:
-            self._current = next(iter(self._asked.values()))
+        if self._current is None and self._requested:
+            self._current = next(iter(self._requested.values()))
             self._loop.call_soon(self._go_on, self._current)
 
     def _go_on(self, moving: _Moving) -> None:
@@ -204,7 +204,7 @@ class Moves:
     def _swap(self, moving: _Moving, copy: Move) -> None:
         """Swap in the copy in this turn, or leave the partition in place. Raises KafkaError and StorageError."""
         topic, partition = moving.key
-        self._partitions.let_go(topic, partition)
+        self._partitions.release(topic, partition)
         try:
             copy.complete()
             self._catalogue.assign({moving.key: copy.target.directory_id})
@@ -228,14 +228,14 @@ class Moves:
 
     def _give_up(self, moving: _Moving) -> None:
         moving.is_given_up = True
-        self._asked.pop(moving.key, None)
+        self._requested.pop(moving.key, None)
         if moving is self._current and not self.is_copying:
             self._end(moving)
 
     def _end(self, moving: _Moving) -> None:
         """End the move, whatever its outcome; a second call does nothing."""
-        if self._asked.get(moving.key) is moving:
-            del self._asked[moving.key]
+        if self._requested.get(moving.key) is moving:
+            del self._requested[moving.key]
         moving.is_given_up = True
         self._release(moving)
         copy, moving.copy = moving.copy, None
@@ -259,6 +259,6 @@ class Moves:
 
     def on_topic_deleted(self, topic: TopicImage) -> None:
         for partition in range(len(topic.partitions)):
-            moving = self._asked.get((topic.name, partition))
+            moving = self._requested.get((topic.name, partition))
             if moving is not None:
                 self._give_up(moving)

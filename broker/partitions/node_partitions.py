@@ -66,7 +66,7 @@ class NodePartitions(Partitions):
         self.recoveries = shared.recoveries
         self.failed = shared.failed
         self.past_appends = shared.past_appends
-        shared.when_let_go.append(self.resign)
+        shared.when_released.append(self.resign)
 
     def get_to_read(self, topic: str, partition: int, any_replica: bool, in_turn: bool) -> PartitionLog:
         """Return the log for a Fetch as `Partitions.get_to_read` does, if this node may serve it."""

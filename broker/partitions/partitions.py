@@ -92,7 +92,7 @@ class Partitions:
         self._refused: dict[PartitionKey, RefusedBatches] = {}  # of those that are not open
         self._is_closed = False
         self.past_appends = ClosedLogTotals()
-        self.when_let_go: list[Callable[[str, int], None]] = []  # callers that store logs must look this one up again
+        self.when_released: list[Callable[[str, int], None]] = []  # callers that store logs must look this one up again
         catalogue.subscribe(self)
 
     def get(self, topic: str, partition: int) -> PartitionLog:
@@ -162,7 +162,7 @@ class Partitions:
             except StorageError as error:
                 self.storage_failed(topic, partition, "close", error)
 
-    def let_go(self, topic: str, partition: int) -> None:
+    def release(self, topic: str, partition: int) -> None:
         """Close a log that may be led, in a turn without appends to it. After a StorageError it is open as before."""
         self.directory.close_log(topic, partition)
         self._forget(topic, partition)
@@ -172,8 +172,8 @@ class Partitions:
         self.led.pop((topic, partition), None)
         if log is not None:
             self.past_appends.add(log)
-        for tell in self.when_let_go:
-            tell(topic, partition)
+        for notify in self.when_released:
+            notify(topic, partition)
 
     def unopened(self) -> list[PartitionKey]:
         """Return the partitions that have a directory, are led here and are not in use; in no order."""

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 _log = logger("storage")
 _PASS = WorkClass(under_way_max=1, steps_max=1, slice_ms=0.5, may_begin_again=False)
-FIRST_TOLD_MS = 1_000
-_TOLD_EVERY_MS = 5_000
-_ASKED_FOR_MAX = 32
+FIRST_LOGGED_MS = 1_000
+_LOGGED_EVERY_MS = 5_000
+_REQUESTED_MAX = 32
 """The maximum number of partitions in the recovery queue at a time."""
 
 
@@ -77,7 +77,7 @@ class RecoveryPass:
         """Log the progress of recovery from now on, once a second has passed. Called when the start begins."""
         if self._total:
             self._begun_s = self._clock.monotonic()
-            self._timer = self._clock.call_later(FIRST_TOLD_MS, self._tell)
+            self._timer = self._clock.call_later(FIRST_LOGGED_MS, self._log_progress)
 
     def begin(self) -> None:
         """Recover the partitions that are left."""
@@ -99,7 +99,7 @@ class RecoveryPass:
 
     def _recover(self, left: list[PartitionKey]) -> Work[None]:
         for key in left:
-            at_most = _ASKED_FOR_MAX if self._partitions.workers.has_processes else 1
+            at_most = _REQUESTED_MAX if self._partitions.workers.has_processes else 1
             while len(self._under_way) >= at_most:
                 yield self._one_over()
             self._begin_one(key)
@@ -134,19 +134,19 @@ class RecoveryPass:
         if self._over is not None and not self._over.done():
             self._over.set_result(None)
 
-    def _tell(self) -> None:
+    def _log_progress(self) -> None:
         found = self._progress()
         if found.remaining:
             _log.info(line("recovery continues", **self._facts(found)))
-            self._timer = self._clock.call_later(_TOLD_EVERY_MS, self._tell)
+            self._timer = self._clock.call_later(_LOGGED_EVERY_MS, self._log_progress)
 
     def _ended(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
         found = self._progress()
         took_ms = int((self._clock.monotonic() - self._begun_s) * 1000)
-        tell = _log.info if took_ms >= FIRST_TOLD_MS or found.failed else _log.debug
-        tell(line("recovery ended", **self._facts(found), took_ms=took_ms))
+        log = _log.info if took_ms >= FIRST_LOGGED_MS or found.failed else _log.debug
+        log(line("recovery ended", **self._facts(found), took_ms=took_ms))
 
     def _facts(self, found: RecoveryProgress) -> dict[str, int | str | None]:
         done = found.total - found.remaining - found.failed

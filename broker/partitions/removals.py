@@ -33,7 +33,7 @@ class Removals:
         self._loop = loop
         self._when_over = when_over
         self._removing: Removing | None = None
-        self._is_asked_again = False
+        self._is_requested_again = False
         self._is_stopped = False
         self.is_in_thread = False
         """Whether a thread is removing now, also after a stop."""
@@ -46,9 +46,9 @@ class Removals:
     def begin(self) -> None:
         """Remove the files that are due now, after the removal in progress."""
         if self._removing is not None:
-            self._is_asked_again = True
+            self._is_requested_again = True
         elif not self._is_stopped:
-            self._is_asked_again = False
+            self._is_requested_again = False
             self._removing = self._directory.removing(self._clock.now_ms())
             self._go_on()
 
@@ -83,7 +83,7 @@ class Removals:
 
     def _over(self) -> None:
         self._removing = None
-        if self._is_asked_again:
+        if self._is_requested_again:
             self.begin()
         if self._removing is None:
             self._when_over()

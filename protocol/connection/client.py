@@ -37,7 +37,7 @@ class ConnectionBroken(NamedTuple):
 ClientEvent = ResponseReceived | ConnectionBroken
 
 
-class _Asked(NamedTuple):
+class _Pending(NamedTuple):
     sequence: int
     key: ApiKey
     version: int
@@ -50,14 +50,14 @@ class ClientConnection:
     def __init__(self, client_id: str | None, limit: int = FRAME_BYTES_MAX) -> None:
         self._client_id = client_id
         self._frames = FrameBuffer(limit)
-        self._asked: deque[_Asked] = deque()
+        self._pending: deque[_Pending] = deque()
         self._sent = 0
         self._broken: ConnectionBroken | None = None
 
     @property
     def in_flight(self) -> int:
         """The number of outstanding responses."""
-        return len(self._asked)
+        return len(self._pending)
 
     def send(self, request: Request, version: int, *, answered: bool = True) -> tuple[int, list[Buffer]]:
         """Return (sequence, the frame in pieces to send). Not `answered`: a Produce with acks 0, without a response."""
@@ -69,7 +69,7 @@ class ClientConnection:
         body = request_codec(key, version).encode_parts(request)
         size = len(header) + sum(map(len, body))
         if answered:
-            self._asked.append(_Asked(sequence, key, version, correlation_id))
+            self._pending.append(_Pending(sequence, key, version, correlation_id))
         return sequence, [SIZE.pack(size), header, *body]
 
     def receive(self, data: Buffer) -> list[ClientEvent]:
@@ -87,23 +87,23 @@ class ClientConnection:
         return events
 
     def _answer(self, frame: memoryview) -> ResponseReceived:
-        if not self._asked:
+        if not self._pending:
             raise DecodeError(f"a response of {len(frame)} bytes without a request")
-        asked = self._asked.popleft()
-        correlation_id, position = parse_response_header(asked.key, asked.version, frame)
-        if correlation_id != asked.correlation_id:
-            raise DecodeError(f"a response to request {correlation_id}, but {asked.correlation_id} is next")
-        version = asked.version
-        if asked.key == ApiKey.API_VERSIONS and _is_unsupported_version(frame, position):
+        pending = self._pending.popleft()
+        correlation_id, position = parse_response_header(pending.key, pending.version, frame)
+        if correlation_id != pending.correlation_id:
+            raise DecodeError(f"a response to request {correlation_id}, but {pending.correlation_id} is next")
+        version = pending.version
+        if pending.key == ApiKey.API_VERSIONS and _is_unsupported_version(frame, position):
             version = 0  # a broker that does not know this version responds in the first one
-        response, position = response_codec(asked.key, version).decode(frame, position)
+        response, position = response_codec(pending.key, version).decode(frame, position)
         if position != len(frame):
-            raise DecodeError(f"{len(frame) - position} bytes behind a {asked.key.api_name} response v{version}")
-        return ResponseReceived(asked.sequence, response)
+            raise DecodeError(f"{len(frame) - position} bytes behind a {pending.key.api_name} response v{version}")
+        return ResponseReceived(pending.sequence, response)
 
     def _break(self, reason: str) -> ConnectionBroken:
         self._broken = ConnectionBroken(reason)
-        self._asked.clear()
+        self._pending.clear()
         return self._broken
 
 

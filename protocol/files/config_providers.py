@@ -91,13 +91,13 @@ def _replaced(key: str, text: str, sources: Mapping[str, _Source]) -> str:
 
 def _provider(name: str, settings: Mapping[str, str]) -> _Provider:
     prefix = f"{PROVIDERS}.{name}."
-    asked = settings.get(prefix + "class")
-    if asked is None:
+    class_name = settings.get(prefix + "class")
+    if class_name is None:
         raise UnresolvedError(PROVIDERS, f"{name!r} is named, but {prefix}class is not set")
-    kind = _CLASSES.get(asked)
+    kind = _CLASSES.get(class_name)
     if kind is None:
         known = f"{_FILE}, {_DIRECTORY} and {_ENVIRONMENT} of {_PACKAGE.rstrip('.')}"
-        raise UnresolvedError(f"{prefix}class", f"{asked} is not supported, only {known}")
+        raise UnresolvedError(f"{prefix}class", f"{class_name} is not supported, only {known}")
     pattern, paths = f"{prefix}param.allowlist.pattern", f"{prefix}param.allowed.paths"
     try:
         allowed = JavaPattern(settings[pattern]) if kind == _ENVIRONMENT and pattern in settings else None

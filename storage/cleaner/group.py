@@ -57,7 +57,7 @@ class GroupCleaning:
 
     def _clean(self, span: SegmentSpan, cleaned: CleanedSegment) -> Generator[int, None, None]:
         reader = SegmentBatchReader(self._directory, span, self._rules.buffer_bytes)
-        told, work = cleaned.bytes_written, 0
+        reported, work = cleaned.bytes_written, 0
         tally = self._tally
         try:
             while (header := reader.next()) is not None:
@@ -71,11 +71,11 @@ class GroupCleaning:
                 work += header.size_in_bytes + BATCH_COST_BYTES
                 if work >= STEP_BYTES:
                     io = reader.bytes_read + cleaned.bytes_written
-                    yield io - told
-                    told, work = io, 0
+                    yield io - reported
+                    reported, work = io, 0
         finally:
             reader.close()
-        yield reader.bytes_read + cleaned.bytes_written - told
+        yield reader.bytes_read + cleaned.bytes_written - reported
 
     def _filtered(self, batch: bytes, header: BatchHeader) -> Generator[int, None, Filtered | None]:
         rules = self._rules

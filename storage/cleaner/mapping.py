@@ -60,7 +60,7 @@ class MapBuilding:
 
     def _walk(self, span: SegmentSpan) -> Generator[int, None, bool]:
         reader = SegmentBatchReader(self._directory, span, self._buffer_bytes)
-        told = work = 0
+        reported = work = 0
         try:
             while (header := reader.next()) is not None:
                 try:
@@ -73,11 +73,11 @@ class MapBuilding:
                 self._tally.map_bytes_read += header.size_in_bytes
                 work += header.size_in_bytes + BATCH_COST_BYTES
                 if work >= STEP_BYTES:
-                    yield reader.bytes_read - told
-                    told, work = reader.bytes_read, 0
+                    yield reader.bytes_read - reported
+                    reported, work = reader.bytes_read, 0
         finally:
             reader.close()
-        yield reader.bytes_read - told
+        yield reader.bytes_read - reported
         return False
 
     def _take(self, batch: bytes, header: BatchHeader) -> Generator[int, None, bool]:

@@ -264,14 +264,14 @@ class LogDirectories:
         self, topic: str, partition: int, topic_id: bytes, config: LogConfig, now_ms: int, directory_id: bytes = b""
     ) -> Opening[PartitionLog]:
         """Return LogDirectory.opening, in the directory that `place` finds. StorageError."""
-        return self._told(
+        return self._with_roll_callback(
             self.place(topic, partition, directory_id).opening(topic, partition, topic_id, config, now_ms)
         )
 
-    def _told(self, opening: Opening[PartitionLog]) -> Opening[PartitionLog]:
+    def _with_roll_callback(self, opening: Opening[PartitionLog]) -> Opening[PartitionLog]:
         log = yield from opening
         if self.when_rolls is not None:
-            log.tell_of_rolls(self.when_rolls)
+            log.observe_rolls(self.when_rolls)
         return log
 
     def close_log(self, topic: str, partition: int) -> None:

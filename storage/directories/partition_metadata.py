@@ -30,8 +30,8 @@ def read_topic_id(directory: Directory, expected: bytes) -> bytes | None:
     if found is not None and found != expected:
         differing = int.from_bytes(found, "big") ^ int.from_bytes(expected, "big")
         if differing.bit_count() <= _BITS_ALIKE:
-            said, known = uuid_text(found), uuid_text(expected)
-            raise CorruptFile(path, f"the topic's id is {said} in this file, and {known} in the catalogue")
+            in_file, known = uuid_text(found), uuid_text(expected)
+            raise CorruptFile(path, f"the topic's id is {in_file} in this file, and {known} in the catalogue")
     return found
 
 

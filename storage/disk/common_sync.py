@@ -54,11 +54,11 @@ class FileSystemSync:
         self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._device = os.fstat(self._descriptor).st_dev
         self._call: Callable[[], None] | None = None
-        self._was_asked = False
+        self._was_looked_up = False
 
     def is_usable(self) -> bool:
-        if not self._was_asked:
-            self._call, self._was_asked = _bound_syncfs(self._descriptor), True
+        if not self._was_looked_up:
+            self._call, self._was_looked_up = _bound_syncfs(self._descriptor), True
         return self._call is not None
 
     def covers(self, path: str) -> bool:

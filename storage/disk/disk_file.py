@@ -118,11 +118,11 @@ class DiskFile:
     def close(self) -> None:
         """Close the descriptor; the file is reopened when used."""
         self.directory.disk.descriptors.discard(self)
-        self._let_go()
+        self._release()
 
     def evict(self) -> bool:
         """Release the descriptor; one that is being synced elsewhere is closed after that."""
-        self._let_go()
+        self._release()
         return True
 
     def pin(self) -> File:
@@ -137,7 +137,7 @@ class DiskFile:
         if file is not self._file and file not in self._pinned:
             close_quietly(file)
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         file, self._file = self._file, None
         if file is not None and file not in self._pinned:
             close_quietly(file)

@@ -87,8 +87,8 @@ def lock_holder(path: str) -> LockHeld | None:
     except (ImportError, FileNotFoundError):
         return None
     try:
-        asked = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
-        kind, _, _, _, pid = _FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_GETLK, asked))
+        query = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        kind, _, _, _, pid = _FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_GETLK, query))
     finally:
         os.close(descriptor)
     return None if kind == fcntl.F_UNLCK else LockHeld(pid if pid > 0 else None)
@@ -102,8 +102,8 @@ def _lock_descriptor(descriptor: int, lock_owner: bool) -> None:
     except (BlockingIOError, PermissionError) as refused:
         if not lock_owner:
             raise LockHeld(_written_pid(os.pread(descriptor, 32, 0))) from refused
-        asked = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
-        pid = _FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_GETLK, asked))[4]
+        query = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        pid = _FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_GETLK, query))[4]
         raise LockHeld(pid if pid > 0 else None) from refused  # 0: a process of another container
 
 

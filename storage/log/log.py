@@ -120,9 +120,9 @@ class PartitionLog:
         self._flusher.flush_now()
         self.abandon()
 
-    def tell_of_rolls(self, tell: Callable[[str, int, bool], None]) -> None:
+    def observe_rolls(self, callback: Callable[[str, int, bool], None]) -> None:
         """Set `Roller.when_rolls`."""
-        self._roller.when_rolls = tell
+        self._roller.when_rolls = callback
 
     def abandon(self) -> None:
         """Close the descriptors and write nothing, including plans that have not run.

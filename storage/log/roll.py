@@ -83,9 +83,9 @@ class Roller:
     def roll(self, now_ms: int) -> None:
         """Seal the active segment and begin the next at the log end. On StorageError the old one stays the last."""
         end_offset = self._watermarks.log_end_offset
-        tell = self.when_rolls
-        if tell is not None:
-            tell(self._name, self._segments.active.base_offset, False)
+        notify = self.when_rolls
+        if notify is not None:
+            notify(self._name, self._segments.active.base_offset, False)
         try:
             self._seal(end_offset)
             fresh = Segment.create(self._directory, end_offset, self._config, now_ms)
@@ -94,8 +94,8 @@ class Roller:
             raise
         self._segments.add(fresh)
         self._set_limits()
-        if tell is not None:
-            tell(self._name, end_offset, True)
+        if notify is not None:
+            notify(self._name, end_offset, True)
 
     def seal_active(self) -> None:
         """Write the active segment's indexes, then the producer snapshot at its end.

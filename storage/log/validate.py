@@ -120,9 +120,9 @@ def _plain(codecs: Set[int]) -> frozenset[int]:
 
 def needs_walk(header: BatchHeader, demands: Demands, now_ms: int) -> bool:
     """Return whether the records must be checked: required by the topic, or because of the header."""
-    is_time_asked = demands.timestamp_type == CREATE_TIME and _may_misstate_times(header)
-    is_size_asked = _max_record_bytes(header, demands) < RECORD_BYTES_MAX
-    return is_time_asked or is_size_asked or _needs_whole_records(header, demands, now_ms)
+    checks_times = demands.timestamp_type == CREATE_TIME and _may_misstate_times(header)
+    checks_sizes = _max_record_bytes(header, demands) < RECORD_BYTES_MAX
+    return checks_times or checks_sizes or _needs_whole_records(header, demands, now_ms)
 
 
 def _may_misstate_times(header: BatchHeader) -> bool:

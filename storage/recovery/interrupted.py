@@ -45,7 +45,7 @@ class Interrupted:
 
     def _clear_up(self, found: Listing, leftovers: Leftovers) -> Opening[Listing]:
         """Remove and rename these files; return the new listing."""
-        self._report.met(leftovers.letters)
+        self._report.add(leftovers.letters)
         logs = [name for name in leftovers.removals if name.endswith(FileKind.LOG.value)]
         for names_removed in ([name for name in leftovers.removals if name not in logs], logs):
             if not names_removed:

@@ -146,7 +146,7 @@ class _Loader:
 
     def _open_segments(self, bases: list[int], *, is_cleaned: bool) -> Opening[None]:
         while len(bases) > 1 and self._directory.size(segment_file(bases[-1], FileKind.LOG)) == 0:
-            self._report.met("X")  # created by a failed or by the last roll; the log may have grown past its base
+            self._report.add("X")  # created by a failed or by the last roll; the log may have grown past its base
             Segment(self._directory, bases.pop(), self._config, self._now_ms).remove()
         for count, (base, after) in enumerate(zip(bases, [*bases[1:], None], strict=False)):
             if count and not count % SEGMENTS_A_PIECE:
@@ -187,7 +187,7 @@ class _Loader:
             case = trust_segment(
                 was_clean=self._checkpoint.was_clean, is_synced=self._is_synced(end_offset), has_indexes=has_indexes
             )
-            self._report.met(case.letter)
+            self._report.add(case.letter)
             if case.decision is Trust.REREAD:
                 if (yield from self._reread(index, is_unsynced=case.letter == "E")):
                     break
@@ -256,7 +256,7 @@ class _Loader:
             if aborted is not None:
                 segment.add_aborted(aborted)
                 if segment.txn_index.in_memory >= _ABORTED_HELD_MAX:
-                    self._let_go_of_aborted(segment)
+                    self._release_aborted(segment)
             if walk.pace.is_over(header.size_in_bytes):
                 yield None
         is_cut = yield from self._judge(segment, (yield from walk.find_damage()))
@@ -270,18 +270,18 @@ class _Loader:
                 segment.close()  # the recovery point has passed it already
             else:
                 segment.seal()
-            segment.txn_index.let_go()
+            segment.txn_index.release()
             yield from self._rebuild.advance_to(behind[0].base_offset)
         return False
 
-    def _let_go_of_aborted(self, segment: Segment) -> None:
+    def _release_aborted(self, segment: Segment) -> None:
         """Write the aborted transactions found so far to the file and drop them from memory.
         The other indexes must be durably removed before: beside them, after a power cut, it would count as complete.
         """
         if not self._are_index_removals_durable:
             self._directory.sync()
             self._are_index_removals_durable = True
-        segment.txn_index.let_go()
+        segment.txn_index.release()
 
     def _has_hole_behind(self, next_offset: int, after: Segment) -> bool:
         """Return whether unsynced batches are missing between a reread segment and the next, lost by a power cut.
@@ -300,7 +300,7 @@ class _Loader:
             self._checkpoint.was_clean or damage.lowest_offset < self._checkpoint.recovery_point
         )
         case = judge_tail(Tail.WHOLE if damage is None else damage.tail, is_synced=is_synced)
-        self._report.met(case.letter)
+        self._report.add(case.letter)
         if damage is None:
             return False
         if case.decision is TailAction.REFUSE:
@@ -317,7 +317,7 @@ class _Loader:
 
     def _drop_behind(self, index: int, next_offset: int) -> None:
         """Drop segments after a cut or a hole (U), so that a prefix of the written log remains."""
-        self._report.met("U")
+        self._report.add("U")
         for segment in self._segments[index + 1 :]:
             self._report.dropped(segment.size, segments=1)
             self._report.note(f"{segment.log.name}: {segment.size} bytes dropped: the log ends at {next_offset} now")
@@ -337,7 +337,7 @@ class _Loader:
                     f"the log ends at offset {self._end_offset()}, but by {LOG_START_CHECKPOINT} it starts at "
                     f"{start_offset}",
                 )
-            self._report.met("V")
+            self._report.add("V")
             for segment in self._segments:
                 self._report.dropped(segment.size, segments=1)
                 set_segment_aside(self._directory, segment)
@@ -358,11 +358,11 @@ class _Loader:
         check_end(self._segments[-1].log.path, end_offset, checkpoint)
         bases = [segment.base_offset for segment in self._segments]
         strays = stray_snapshots(self._snapshots.offsets, bases, end_offset)
-        self._report.met("P" if any(offset > end_offset for offset in strays) else "")
-        self._report.met("Q" if any(offset < end_offset for offset in strays) else "")
+        self._report.add("P" if any(offset > end_offset for offset in strays) else "")
+        self._report.add("Q" if any(offset < end_offset for offset in strays) else "")
         self._snapshots.remove(strays)
         yield from self._rebuild.advance_to(end_offset)
-        self._report.met(self._rebuild.letters)
+        self._report.add(self._rebuild.letters)
         log_start_offset = max(checkpoint.log_start_offset, bases[0])
         self._epochs.truncate_from_end(end_offset)
         if self._epochs_found and self._epochs_found[0].start_offset < bases[0]:

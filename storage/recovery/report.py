@@ -32,7 +32,7 @@ class RecoveryReport:
         self._bytes_dropped = 0
         self._segments_dropped = 0
 
-    def met(self, letters: str) -> None:
+    def add(self, letters: str) -> None:
         """Add cases that were found."""
         self._letters.update(letters)
 

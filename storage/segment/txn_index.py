@@ -24,8 +24,8 @@ class TransactionIndex:
         self.directory = directory
         self.name = name
         self.base_offset = base_offset
-        self._entries: list[AbortedTxn] | None = None  # those after the first `_let_go`
-        self._let_go = 0  # how many are only in the file
+        self._entries: list[AbortedTxn] | None = None  # those after the first `_released`
+        self._released = 0  # how many are only in the file
         self._in_file = 0
         self._is_synced = True
 
@@ -33,14 +33,14 @@ class TransactionIndex:
     def entries(self) -> list[AbortedTxn]:
         """Every entry. CorruptFile if the file is invalid: the aborted transactions are then unknown."""
         held = self.held()
-        if self._let_go:
-            held[:0] = self._read()[: self._let_go]
-            self._let_go = 0
+        if self._released:
+            held[:0] = self._read()[: self._released]
+            self._released = 0
         return held
 
     def __len__(self) -> int:
         """Return the number of entries, 0 before they were first needed."""
-        return self._let_go + self.in_memory
+        return self._released + self.in_memory
 
     @property
     def in_memory(self) -> int:
@@ -69,15 +69,15 @@ class TransactionIndex:
     def check(self) -> None:
         """Read the file and drop its entries again. CorruptFile if it is invalid."""
         count = len(self.entries)
-        self.let_go()
+        self.release()
         assert len(self) == count
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Write the entries in memory, and drop them until they are needed again."""
         if self._entries:
             if self._in_file < len(self):
                 self.write()
-            self._let_go += len(self._entries)
+            self._released += len(self._entries)
             self._entries = []
 
     def collect(self, start_offset: int, upper_bound: int) -> tuple[list[AbortedTxn], bool]:
@@ -107,7 +107,7 @@ class TransactionIndex:
     def clear(self) -> None:
         """Drop everything, readable or not."""
         self._entries = []
-        self._let_go = self._in_file = 0
+        self._released = self._in_file = 0
         self._is_synced = not self.directory.exists(self.name)
 
     def write(self) -> None:
@@ -119,7 +119,7 @@ class TransactionIndex:
             self.directory.remove(self.name)
             self._is_synced = True  # the removed name is made durable by the directory's sync
             return
-        self.directory.write(self.name, encode(entries[self._in_file - self._let_go :]), self._in_file * ENTRY_SIZE)
+        self.directory.write(self.name, encode(entries[self._in_file - self._released :]), self._in_file * ENTRY_SIZE)
         self._in_file = len(self)
 
     def mark_synced(self, count: int) -> None:

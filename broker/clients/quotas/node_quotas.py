@@ -68,5 +68,5 @@ class NodeQuotas:
             self._made.follow({})
             self.in_force = None
         if self.in_force is not before:
-            for tell in self.when_switched:
-                tell()
+            for notify in self.when_switched:
+                notify()

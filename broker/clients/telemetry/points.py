@@ -61,8 +61,8 @@ def number_point(data: memoryview) -> tuple[Attributes, float]:
         elif wire == FIXED64 and number == _INT:
             value = float(signed(bits))
         elif wire == BYTES and number == _ATTRIBUTES:
-            key, told = _attribute(content)
-            attributes[key] = told
+            key, attribute = _attribute(content)
+            attributes[key] = attribute
     return tuple(sorted(attributes.items())), value
 
 
@@ -82,8 +82,8 @@ def histogram_point(data: memoryview) -> tuple[Attributes, Histogram | None]:
         elif number == _BOUNDS:
             bounds += map(double, words(wire, bits, content))
         elif wire == BYTES and number == _HISTOGRAM_ATTRIBUTES:
-            key, told = _attribute(content)
-            attributes[key] = told
+            key, attribute = _attribute(content)
+            attributes[key] = attribute
     found = Histogram(tuple(bounds), tuple(counts or [count]), total)
     return tuple(sorted(attributes.items())), found if _is_sound(found, count) else None
 
@@ -98,26 +98,26 @@ def _is_sound(found: Histogram, count: int) -> bool:
 
 
 def _attribute(data: memoryview) -> tuple[str, str]:
-    key, told = "", ""
+    key, value = "", ""
     for number, wire, _, content in fields(data):
         if wire == BYTES and number == _KEY:
             key = text(content)
         elif wire == BYTES and number == _VALUE:
-            told = _any_value(content)
-    return key, told
+            value = _any_value(content)
+    return key, value
 
 
 def _any_value(data: memoryview) -> str:
     """Return a string, boolean or number as text; an empty text for lists and bytes."""
-    told = ""
+    value = ""
     for number, wire, bits, content in fields(data):
         match number, wire:
             case 1, 2:
-                told = text(content)
+                value = text(content)
             case 2, 0:
-                told = "true" if bits else "false"
+                value = "true" if bits else "false"
             case 3, 0:
-                told = str(signed(bits))
+                value = str(signed(bits))
             case 4, 1:
-                told = repr(double(bits))
-    return told
+                value = repr(double(bits))
+    return value

@@ -130,14 +130,14 @@ class MarkerWriter:
         key = job_key(name, marker)
         if self._is_closed or key in self._jobs:
             return
-        is_told = self._events.is_on
-        is_one = len(partitions) == 1 and not is_told
+        has_events = self._events.is_on
+        is_one = len(partitions) == 1 and not has_events
         if is_one and self._finish_one(name, marker, partitions, transaction_version, done):
             return
         job = self._jobs[key] = MarkerJob(name, marker, transaction_version, partitions, done)
         job.cause = self._events.cause
-        job.is_holding |= is_told  # so that a step means the same for one partition as for many
-        if not (is_told and self._is_held(job, TRANSACTION_PREPARED)):
+        job.is_holding |= has_events  # so that a step means the same for one partition as for many
+        if not (has_events and self._is_held(job, TRANSACTION_PREPARED)):
             self._go_on(job)
 
     def write_marker(
@@ -162,7 +162,7 @@ class MarkerWriter:
         """Release the jobs that listeners hold, and hold none from now on: the broker is about to stop."""
         self._lets_go = True
         for job in list(self._jobs.values()):
-            self._let_go(job)
+            self._release(job)
 
     def close(self) -> None:
         """Drop all jobs: the broker stops. Unfinished transactions are found prepared at the next start."""
@@ -221,11 +221,11 @@ class MarkerWriter:
 
     def _write_next(self, job: MarkerJob) -> bool:
         """Write one marker, if it is accepted; return False if a listener holds the job there."""
-        is_told = self._events.is_on
-        if is_told and self._is_held(job, MARKER_WRITING, job.todo[-1]):
+        has_events = self._events.is_on
+        if has_events and self._is_held(job, MARKER_WRITING, job.todo[-1]):
             return False
         where = job.todo.pop()
-        return not (self._mark(job, where) and is_told and self._is_held(job, MARKER_WRITTEN, where))
+        return not (self._mark(job, where) and has_events and self._is_held(job, MARKER_WRITTEN, where))
 
     def _all_written(self, job: MarkerJob) -> None:
         """Complete the job, or wait for a retry: only refused markers are left to write."""
@@ -358,7 +358,7 @@ class MarkerWriter:
         if held is None or self._lets_go:
             return False
         self._park(job, Waits.HELD)
-        held.add_done_callback(partial(self._let_go, job))
+        held.add_done_callback(partial(self._release, job))
         return True
 
     def _tell(self, job: MarkerJob, kind: EventKind, facts: Facts) -> Future[None] | None:
@@ -369,7 +369,7 @@ class MarkerWriter:
         finally:
             self._events.cause = before
 
-    def _let_go(self, job: MarkerJob, _: Future[None] | None = None) -> None:
+    def _release(self, job: MarkerJob, _: Future[None] | None = None) -> None:
         if job.waits is Waits.HELD and self._jobs.get(job.key) is job:
             self._go_on(job)
 

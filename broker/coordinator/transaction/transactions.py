@@ -185,14 +185,14 @@ class TransactionCoordinator:
         )
         return self._execute(partition, request.transactional_id, outcome)
 
-    def add_partitions(self, request: AddRequest, *, tells_refusal: bool = True) -> Reply[ErrorCode]:
+    def add_partitions(self, request: AddRequest, *, emits_refusal: bool = True) -> Reply[ErrorCode]:
         """Handle AddPartitionsToTxn, AddOffsetsToTxn, and the additions by Produce and TxnOffsetCommit."""
         check_transactional_id(request.transactional_id)
         partition = self._partitions.of(request.transactional_id)
         txn = partition.machine.transaction(request.transactional_id)
         outcome = adding.add(txn, request, now_ms=self.clock.now_ms())
         answer: ErrorCode = outcome.reply
-        if answer is not ErrorCode.NONE and not tells_refusal:
+        if answer is not ErrorCode.NONE and not emits_refusal:
             return answer
         return self._execute(partition, request.transactional_id, outcome)
 

@@ -77,7 +77,7 @@ def add_at_once(
         if not transactions.answers_at_once(transactional_id):
             return False
         request = AddRequest(transactional_id, producer_id, producer_epoch, frozenset((partition,)), EPOCH_BUMP_VERSION)
-        return transactions.add_partitions(request, tells_refusal=False) is ErrorCode.NONE
+        return transactions.add_partitions(request, emits_refusal=False) is ErrorCode.NONE
     except KafkaError:
         return False
 

@@ -24,26 +24,31 @@ class AskedFilter(Protocol):
     permission_type: int
 
 
-def asked_filter(asked: AskedFilter) -> AclFilter:
+def asked_filter(requested: AskedFilter) -> AclFilter:
     """Return the filter of a request. Raise NoSuchRequest if it has an element that its own client does not know."""
-    kinds = asked.resource_type_filter, asked.pattern_type_filter, asked.operation, asked.permission_type
+    kinds = (
+        requested.resource_type_filter,
+        requested.pattern_type_filter,
+        requested.operation,
+        requested.permission_type,
+    )
     if UNKNOWN in kinds:
         raise NoSuchRequest("a filter for ACLs with unknown elements")
     return AclFilter(
-        asked.resource_type_filter,
-        asked.resource_name_filter,
-        asked.pattern_type_filter,
-        asked.principal_filter,
-        asked.host_filter,
-        asked.operation,
-        asked.permission_type,
+        requested.resource_type_filter,
+        requested.resource_name_filter,
+        requested.pattern_type_filter,
+        requested.principal_filter,
+        requested.host_filter,
+        requested.operation,
+        requested.permission_type,
     )
 
 
-def why_no_filter(asked: AclFilter) -> KafkaError | None:
+def why_no_filter(requested: AclFilter) -> KafkaError | None:
     """Return why ACLs cannot be deleted by this filter, whichever ACLs exist; None if they can."""
-    if asked.resource_type not in (ANY, *KNOWN_RESOURCES) or asked.pattern_type not in (ANY, *PatternType):
+    if requested.resource_type not in (ANY, *KNOWN_RESOURCES) or requested.pattern_type not in (ANY, *PatternType):
         return KafkaError(ErrorCode.INVALID_REQUEST, "Unknown patternFilter.")
-    if asked.operation not in (ANY, *KNOWN_OPERATIONS) or asked.permission not in (ANY, *Permission):
+    if requested.operation not in (ANY, *KNOWN_OPERATIONS) or requested.permission not in (ANY, *Permission):
         return KafkaError(ErrorCode.INVALID_REQUEST, "Unknown entryFilter.")
     return None

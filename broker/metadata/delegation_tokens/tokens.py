@@ -101,7 +101,7 @@ class Tokens:
         if self._of_owner[owner] >= TOKENS_MAX - len(self._by_id) or len(renewers) > RENEWERS_MAX:
             raise KafkaError(ErrorCode.POLICY_VIOLATION)
         now_ms = self._now_ms()
-        max_ms = _later(now_ms, _asked(max_lifetime_ms, self._lifetimes.max_ms))
+        max_ms = _later(now_ms, _bounded(max_lifetime_ms, self._lifetimes.max_ms))
         token = DelegationToken(
             token_id=self._new_id(),
             owner=owner,
@@ -118,7 +118,7 @@ class Tokens:
     def renew(self, principal: Principal, hmac: bytes, period_ms: int) -> int:
         """Renew the token, at most for the configured time; return its new expiry time. Raises KafkaError."""
         token = self._of(principal, hmac, expired_first=True)
-        expires_ms = min(token.max_ms, _later(self._now_ms(), _asked(period_ms, self._lifetimes.renewed_ms)))
+        expires_ms = min(token.max_ms, _later(self._now_ms(), _bounded(period_ms, self._lifetimes.renewed_ms)))
         self._write(token._replace(expires_ms=expires_ms))
         self._tell("renewed", token)
         return expires_ms
@@ -207,8 +207,8 @@ class Tokens:
         _log.info(line(f"delegation token {what}", token=token.token_id, owner=token.owner, all=len(self._by_id)))
 
 
-def _asked(asked_ms: int, configured_ms: int) -> int:
-    return min(asked_ms, configured_ms) if asked_ms > 0 else configured_ms
+def _bounded(requested_ms: int, configured_ms: int) -> int:
+    return min(requested_ms, configured_ms) if requested_ms > 0 else configured_ms
 
 
 def _later(now_ms: int, by_ms: int) -> int:

@@ -79,8 +79,8 @@ class ClientQuotas:
             self._commit(change)
             self.changes += 1
             yield
-            for tell in self.when_changed:
-                tell()
+            for notify in self.when_changed:
+                notify()
         return outcomes
 
     def _decide(

@@ -138,8 +138,8 @@ def _decided(
     """Return the result by user, and the alterations to be made."""
     refused: dict[str, KafkaError] = {}
     accepted: dict[str, Deletion | Upsertion] = {}
-    asked: list[Deletion | Upsertion] = [*deletions, *upsertions]
-    for each in asked:
+    requested: list[Deletion | Upsertion] = [*deletions, *upsertions]
+    for each in requested:
         if each.user in refused:
             continue
         if accepted.pop(each.user, None) is not None:

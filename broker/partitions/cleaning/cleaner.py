@@ -66,7 +66,7 @@ class Cleaner:
         self._timer: Timer | None = None
         self._is_looking = False
         self._is_stopped = False
-        around.partitions.when_let_go.append(self._let_go)
+        around.partitions.when_released.append(self._released)
 
     @property
     def is_syncing(self) -> bool:
@@ -230,8 +230,8 @@ class Cleaner:
             _log.info(line("cleaning discarded", topic=key[0], partition=key[1], reason=outcome))
         else:
             self._failed(key, outcome)
-        for tell in self._ended_callbacks.pop(key, ()):
-            tell(outcome)
+        for notify in self._ended_callbacks.pop(key, ()):
+            notify(outcome)
         is_over = isinstance(outcome, Cleaned) or not self._may_be_cleaned(key)
         if is_over and self._around.settings.is_enabled:
             self._around.upkeep.loop.call_soon(self._look)
@@ -280,7 +280,7 @@ class Cleaner:
 
     # --- cancelling ---
 
-    def _let_go(self, topic: str, partition: int) -> None:
+    def _released(self, topic: str, partition: int) -> None:
         """Cancel the cleaning of a partition whose topic is deleted, or which is in another directory now."""
         key = topic, partition
         self._put_off.forget(key)

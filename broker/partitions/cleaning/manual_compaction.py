@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Wanted = Sequence[tuple[str, tuple[int, ...]]]
 """Topics with some of their partitions, or with none: all of them. An empty sequence means every compacted topic."""
-TOLD_EVERY_S = 0.5
+REPORTED_EVERY_S = 0.5
 _LOOKING = WorkClass(under_way_max=1_000, steps_max=64, slice_ms=1, may_begin_again=False)
 
 
@@ -116,7 +116,7 @@ class ByHand:
                 return
             first_dirty = cleanable.first_dirty_offset
             future = self._cleaner.clean(key, cleanable)
-            while not (await asyncio.wait([future], timeout=TOLD_EVERY_S))[0]:
+            while not (await asyncio.wait([future], timeout=REPORTED_EVERY_S))[0]:
                 under_way = self._cleaner.rounds.get(key)
                 yield event._replace(state="cleaning", done_bytes=under_way.done_bytes if under_way is not None else 0)
             outcome = future.result()

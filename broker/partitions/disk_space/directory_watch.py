@@ -26,7 +26,7 @@ class DirectoryWatch:
         self._directories = directories
         self._clock = clock
         self._timer: Timer | None = None
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self.when_failed: Callable[[], None] | None = None
         """Called when the metadata directory has failed, or all directories that contain partitions."""
 
@@ -42,8 +42,8 @@ class DirectoryWatch:
 
     def _look(self) -> None:
         for each in self._directories.every:
-            if each.offline_reason is not None and each.path not in self._told:
-                self._told.add(each.path)
+            if each.offline_reason is not None and each.path not in self._reported:
+                self._reported.add(each.path)
                 _log.error(line("data directory failed", path=each.path, reason=each.offline_reason))
         reason = self._directories.offline_reason
         if reason is None or self.when_failed is None:

@@ -151,10 +151,10 @@ class FetchContext:
         self._check_epoch(session)
         topics: Answers = []
         to_the_end = []
-        for (topic, asked), result in pairs:
+        for (topic, requested), result in pairs:
             is_news = True
             if session is not None:
-                key = (topic, asked.partition)
+                key = (topic, requested.partition)
                 cached = session.cached.get(key)
                 is_news = cached is None or cached.must_be_answered(result) or not self._is_incremental
                 if len(result.records) if self._is_incremental else unknown_last:

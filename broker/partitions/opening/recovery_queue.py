@@ -86,7 +86,7 @@ class RecoveryQueue:
         self._config = config
         self._places: dict[PartitionKey, _Place] = {}
         self._under_way: dict[PartitionKey, _Place] = {}  # in the order in which they were begun
-        self._asked: defaultdict[str, _Queue] = defaultdict(partial(_Queue, in_background=False))
+        self._requested: defaultdict[str, _Queue] = defaultdict(partial(_Queue, in_background=False))
         self._in_background: defaultdict[str, _Queue] = defaultdict(partial(_Queue, in_background=True))
         self._numbers = count()
         self._past_bytes = 0
@@ -143,7 +143,7 @@ class RecoveryQueue:
         self._is_closed = True
 
     def _wait(self, place: _Place) -> None:
-        (self._in_background if place.in_background else self._asked)[place.path].add(place)
+        (self._in_background if place.in_background else self._requested)[place.path].add(place)
 
     def _remove(self, place: _Place) -> None:
         key = place.unopened.key
@@ -158,7 +158,7 @@ class RecoveryQueue:
 
     def _next(self) -> _Place | None:
         """Return the next partition to begin, of all data directories; cancel a background one if necessary."""
-        for queues, may_begin in ((self._asked, self._make_room), (self._in_background, self._has_room)):
+        for queues, may_begin in ((self._requested, self._make_room), (self._in_background, self._has_room)):
             waiting = [place for queue in queues.values() if (place := queue.first()) is not None]
             for place in sorted(waiting, key=lambda each: each.number):
                 if may_begin(place.path):

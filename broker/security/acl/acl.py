@@ -70,9 +70,9 @@ class Acl(NamedTuple):
     permission: int
 
     @classmethod
-    def of(cls, told: object) -> Acl:
+    def of(cls, source: object) -> Acl:
         """Return the entry in a record."""
-        return cls._make(_fields_of(told))
+        return cls._make(_fields_of(source))
 
     def named(self) -> dict[str, Any]:
         """Return its fields by their names in requests and records."""

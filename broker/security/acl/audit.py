@@ -3,7 +3,7 @@
 The creator may set a callback for each denial (`when_denied`).
 
 The logger is Kafka's `kafka.authorizer.logger`, and a line has the content of Kafka's. Denials of one request beyond
-DENIALS_TOLD_MAX names are logged as a number: a request of an anonymous client may name a hundred thousand.
+DENIALS_LOGGED_MAX names are logged as a number: a request of an anonymous client may name a hundred thousand.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from barnabas.broker.security.session.principal import Principal
 
 _log = logger("authorizer.logger")
-DENIALS_TOLD_MAX: Final = 100
+DENIALS_LOGGED_MAX: Final = 100
 _TEXT_MAX: Final = 300
 
 
@@ -38,29 +38,29 @@ class Denial(NamedTuple):
     rule: Rule
 
 
-def _nobody(_: Denial) -> None:
+def _ignore(_: Denial) -> None:
     """Ignore the denial."""
 
 
 class AclAudit:
     """The audit of one authorizer."""
 
-    def __init__(self, when_denied: Callable[[Denial], None] = _nobody) -> None:
+    def __init__(self, when_denied: Callable[[Denial], None] = _ignore) -> None:
         self.when_denied = when_denied
         self.allowed_count = 0
         self.denied_count = 0
 
     @property
-    def tells_allowed(self) -> bool:
+    def logs_allowed(self) -> bool:
         """Whether permissions are logged."""
         return _log.isEnabledFor(logging.DEBUG)
 
-    def tell(
+    def log(
         self,
         principal: Principal,
         host: str,
         api_key: int,
-        asked: tuple[Operation, Resource, str],
+        requested: tuple[Operation, Resource, str],
         rule: Rule,
         count: int,
     ) -> None:
@@ -68,7 +68,7 @@ class AclAudit:
         level = logging.DEBUG if rule.is_allowed else logging.INFO
         if not _log.isEnabledFor(level):
             return  # one request may name a hundred thousand, and to make a line takes longer than to decide
-        operation, resource, name = asked
+        operation, resource, name = requested
         _log.log(
             level,
             line(
@@ -84,7 +84,7 @@ class AclAudit:
         )
 
     def tell_more(
-        self, principal: Principal, host: str, api_key: int, operation: Operation, resource: Resource, untold: int
+        self, principal: Principal, host: str, api_key: int, operation: Operation, resource: Resource, not_logged: int
     ) -> None:
         """Log how many more names of the same request were denied than were logged one by one."""
         if _log.isEnabledFor(logging.INFO):
@@ -96,7 +96,7 @@ class AclAudit:
                     resource=resource.name.title().replace("_", ""),
                     host=host,
                     request=ApiKey(api_key).api_name,
-                    untold=untold,
+                    not_logged=not_logged,
                 )
             )
 

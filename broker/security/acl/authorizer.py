@@ -75,7 +75,7 @@ class Authorizer:
     ) -> bool:
         """Return whether it is cached as allowed, and needs no log line: a short way for the most frequent case."""
         rule = self._kept[operation][resource].get((principal, host, name))
-        if rule is None or not rule.is_allowed or self.audit.tells_allowed:
+        if rule is None or not rule.is_allowed or self.audit.logs_allowed:
             return False
         self.audit.allowed_count += 1
         return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from barnabas.broker.security.acl.audit import DENIALS_TOLD_MAX, Denial
+from barnabas.broker.security.acl.audit import DENIALS_LOGGED_MAX, Denial
 from barnabas.broker.security.session.operations import CLUSTER_NAME, SUPPORTED, Operation, Resource
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.steps import Steps, finish
@@ -74,23 +74,23 @@ class Rights:
         audit = self._authorizer.audit
         if rule.is_allowed:
             audit.allowed_count += 1
-            if audit.tells_allowed:
-                audit.tell(self._principal, self._host, self._api_key, (operation, resource, name), rule, count)
+            if audit.logs_allowed:
+                audit.log(self._principal, self._host, self._api_key, (operation, resource, name), rule, count)
         elif not quietly:
             audit.denied_count += 1
             self._denials += 1
-            if self._denials <= DENIALS_TOLD_MAX:
-                asked = operation, resource, name
-                audit.tell(self._principal, self._host, self._api_key, asked, rule, count)
-                audit.when_denied(Denial(self._principal, self._host, self._client_id, self._api_key, *asked, rule))
+            if self._denials <= DENIALS_LOGGED_MAX:
+                requested = operation, resource, name
+                audit.log(self._principal, self._host, self._api_key, requested, rule, count)
+                audit.when_denied(Denial(self._principal, self._host, self._client_id, self._api_key, *requested, rule))
         return rule.is_allowed
 
     def tell_more(self, operation: Operation, resource: Resource) -> None:
         """Log how many denials were not logged one by one, if there are any."""
-        untold, self._denials = self._denials - DENIALS_TOLD_MAX, min(self._denials, DENIALS_TOLD_MAX)
-        if untold > 0:
+        not_logged, self._denials = self._denials - DENIALS_LOGGED_MAX, min(self._denials, DENIALS_LOGGED_MAX)
+        if not_logged > 0:
             audit = self._authorizer.audit
-            audit.tell_more(self._principal, self._host, self._api_key, operation, resource, untold)
+            audit.tell_more(self._principal, self._host, self._api_key, operation, resource, not_logged)
 
     def allowed(
         self, operation: Operation, resource: Resource, names: Iterable[str], *, quietly: bool = False

@@ -12,10 +12,10 @@ class SaslAuthenticationFailed(Exception):
     Neither contains a secret.
     """
 
-    def __init__(self, told: str, reason: str | None = None) -> None:
+    def __init__(self, message: str, reason: str | None = None) -> None:
         """Make the error. `reason`: for the log, where the client's message says less."""
-        super().__init__(told)
-        self.reason = reason or told
+        super().__init__(message)
+        self.reason = reason or message
 
 
 class Exchange(Protocol):

@@ -44,7 +44,7 @@ class InvalidToken(Exception):
         self.lacks_scope = lacks_scope
 
     @property
-    def told(self) -> str:
+    def response(self) -> str:
         """The response to the client, in JSON."""
         if self.lacks_scope is None:
             return '{"status":"invalid_token"}'
@@ -70,8 +70,8 @@ class OAuthBearerExchange:
             bearer = self._judge(bearer_token)
             _check_user(bearer.user)
         except InvalidToken as invalid:
-            self._refused = SaslAuthenticationFailed(invalid.told, f"the token is refused: {invalid}")
-            return invalid.told.encode()
+            self._refused = SaslAuthenticationFailed(invalid.response, f"the token is refused: {invalid}")
+            return invalid.response.encode()
         if authorization_id and authorization_id != bearer.user:
             raise SaslAuthenticationFailed(
                 "Authentication failed: Client requested an authorization id that is different from the token's "

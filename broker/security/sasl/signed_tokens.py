@@ -127,10 +127,10 @@ def _check_names(claims: Mapping[str, Any], rules: SignedRules) -> None:
         if not isinstance(claims.get(name), str | None):
             raise InvalidToken(f"the claim {name} is not a string")
     audience = claims.get("aud", [])
-    told = [audience] if isinstance(audience, str) else audience
-    if not isinstance(told, list) or not all(isinstance(each, str) for each in told):
+    audiences = [audience] if isinstance(audience, str) else audience
+    if not isinstance(audiences, list) or not all(isinstance(each, str) for each in audiences):
         raise InvalidToken("the claim aud is neither a string nor a list of strings")
-    if rules.audiences and not set(told).intersection(rules.audiences):
+    if rules.audiences and not set(audiences).intersection(rules.audiences):
         raise InvalidToken("it is for another audience")
     if rules.issuer is not None and claims.get("iss") != rules.issuer:
         raise InvalidToken("it is from another issuer")

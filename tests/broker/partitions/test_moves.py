@@ -222,7 +222,7 @@ def move_at_once(world: BrokerWorld) -> None:
 
 def forget_moves(world: BrokerWorld) -> None:
     """It was killed: what its loop has still to do is never done."""
-    for each in world.services.moves._asked.values():
+    for each in world.services.moves._requested.values():
         each.is_given_up, each.copy = True, None
 
 

@@ -7,7 +7,7 @@ import pytest
 from barnabas.broker.http.front import awaited
 from barnabas.broker.http.pages import Page, Pages
 from barnabas.broker.insight.inspection.logs import Recovering, refused, still_recovering
-from barnabas.broker.partitions.recovery_pass import FIRST_TOLD_MS, RecoveryProgress
+from barnabas.broker.partitions.recovery_pass import FIRST_LOGGED_MS, RecoveryProgress
 from barnabas.protocol.errors import KafkaError
 from tests.support.worlds.broker import BrokerWorld, settle, until
 from tests.support.worlds.killed_partitions import killed
@@ -61,13 +61,13 @@ async def test_it_is_told_when_it_takes_longer_than_a_second(caplog: pytest.LogC
     caplog.set_level(logging.INFO, "barnabas")
     world = await killed(LONG, LONG)
     await world.broker.start()
-    world.clock.advance(FIRST_TOLD_MS - 1)
+    world.clock.advance(FIRST_LOGGED_MS - 1)
     assert "recovery continues" not in caplog.text
     world.clock.advance(1)
     assert "recovery continues partitions=0/2" in caplog.text
     await until_recovered(world)
     assert "recovery ended partitions=2/2" in caplog.text
-    assert f"took_ms={FIRST_TOLD_MS}" in caplog.text
+    assert f"took_ms={FIRST_LOGGED_MS}" in caplog.text
 
 
 async def test_one_that_cannot_be_recovered_is_counted_and_told_once(caplog: pytest.LogCaptureFixture) -> None:

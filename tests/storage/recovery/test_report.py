@@ -10,9 +10,9 @@ def test_an_opening_without_events_is_not_worth_a_line() -> None:
 
 def test_a_report_has_each_case_once_in_the_order_of_the_alphabet() -> None:
     report = RecoveryReport()
-    report.met("RA")
-    report.met("")
-    report.met("A")
+    report.add("RA")
+    report.add("")
+    report.add("A")
     report.dropped(5)
     report.dropped(7, segments=1)
     report.note("something")

@@ -259,14 +259,14 @@ def test_entries_that_were_let_go_of_are_read_again(
         index.append(entry)
         whole.append(entry)
         if number in let_go_behind:
-            index.let_go()
+            index.release()
             assert index.in_memory == 0
     assert len(index) == len(entries)
     index.write()
     assert TransactionIndex(root, "x.txnindex", 0).entries == entries
-    index.let_go()
+    index.release()
     assert index.collect(start, start + 20) == whole.collect(start, start + 20)
-    index.let_go()
+    index.release()
     index.truncate(cut)
     index.write()
     kept = [entry for entry in entries if entry.last_offset < cut]

@@ -14,7 +14,7 @@ from barnabas.broker.api.table import API_TABLE
 from barnabas.broker.config.authorizer import STANDARD_AUTHORIZER
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.security.acl.acl import Acl, AclFilter, PatternType, Permission
-from barnabas.broker.security.acl.audit import DENIALS_TOLD_MAX
+from barnabas.broker.security.acl.audit import DENIALS_LOGGED_MAX
 from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.broker.security.session.principal import Principal
 from barnabas.broker.security.session.session import Authentication, Session
@@ -267,8 +267,8 @@ async def test_the_audit_tells_who_was_denied_and_at_debug_who_was_allowed(
 async def test_of_very_many_denials_some_are_told_and_the_others_counted(
     world: BrokerWorld, caplog: pytest.LogCaptureFixture
 ) -> None:
-    alice, names = user(world, "alice"), [f"t{number}" for number in range(DENIALS_TOLD_MAX + 500)]
-    for level, lines in ((logging.INFO, DENIALS_TOLD_MAX + 1), (logging.WARNING, 0)):
+    alice, names = user(world, "alice"), [f"t{number}" for number in range(DENIALS_LOGGED_MAX + 500)]
+    for level, lines in ((logging.INFO, DENIALS_LOGGED_MAX + 1), (logging.WARNING, 0)):
         with caplog.at_level(level, "barnabas.authorizer.logger"):
             alice.ask(MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names]))
             await until(alice.transport.written.is_set)

@@ -173,7 +173,7 @@ def test_no_reason_has_anything_of_the_token() -> None:
     with pytest.raises(InvalidToken) as refused:
         judged(signed(aud="secret-audience", sub="secret-name"))
     assert "secret" not in str(refused.value)
-    assert refused.value.told == '{"status":"invalid_token"}'
+    assert refused.value.response == '{"status":"invalid_token"}'
 
 
 def test_an_exchange_with_one_ends_with_its_user() -> None:

@@ -101,7 +101,7 @@ def complete_join_phase(draft: ClassicDraft) -> None:
     group.generation_id += 1
     if not group.members:
         group.protocol_name = group.leader_id = None
-        draft.transition(ClassicGroupEvent.NOBODY_JOINED)
+        draft.transition(ClassicGroupEvent.NONE_JOINED)
         draft.store_group()
         return
     group.protocol_name = vote(group)

@@ -3,7 +3,7 @@
               first member                     all joined                       assignment stored
     Empty ───────────────► PreparingRebalance ────────────► CompletingRebalance ────────────────► Stable
       ▲ │                     │   ▲   ▲                            │                                │
-      │ │     nobody left     │   │   └── join, leave, expiry ─────┘                                │
+      │ │   no members left   │   │   └── join, leave, expiry ─────┘                                │
       └─┼─────────────────────┘   └────────── join, leave, expiry, leader rejoins ──────────────────┘
         │ deleted, expired
         ▼
@@ -47,7 +47,7 @@ class ClassicGroupEvent(Enum):
     STATIC_CHANGED = "a static member rejoins with a new member id and the vote changes"
     MEMBER_REMOVED = "a member leaves, or its session ends"
     ALL_JOINED = "the join phase ends with members"
-    NOBODY_JOINED = "the join phase ends without members"
+    NONE_JOINED = "the join phase ends without members"
     SYNC = "a member requests its assignment"
     ASSIGNED = "the leader's assignment is stored"
     ASSIGNMENT_LOST = "the leader's assignment could not be stored"
@@ -82,7 +82,7 @@ _ROWS: dict[ClassicGroupEvent, tuple[Cell, Cell, Cell, Cell, Cell]] = {
     ClassicGroupEvent.STATIC_CHANGED:  (_NO_MEMBERS, _SERVE,       _PREPARE,    _PREPARE,    _GONE),
     ClassicGroupEvent.MEMBER_REMOVED:  (_SERVE,      _SERVE,       _PREPARE,    _PREPARE,    _BURIED),
     ClassicGroupEvent.ALL_JOINED:      (_JOINING,    _COMPLETE,    _JOINING,    _JOINING,    _BURIED),
-    ClassicGroupEvent.NOBODY_JOINED:   (_JOINING,    Go(ClassicGroupState.EMPTY), _JOINING, _JOINING,    _BURIED),
+    ClassicGroupEvent.NONE_JOINED:     (_JOINING,    Go(ClassicGroupState.EMPTY), _JOINING, _JOINING,    _BURIED),
     ClassicGroupEvent.SYNC:            (_UNKNOWN,    _REBALANCING, _SERVE,      _SERVE,      _GONE),
     ClassicGroupEvent.ASSIGNED:        (_SYNCING,    _SYNCING,     Go(ClassicGroupState.STABLE), _SYNCING, _BURIED),
     ClassicGroupEvent.ASSIGNMENT_LOST: (_SYNCING,    _SYNCING,     _PREPARE,    _SYNCING,    _BURIED),

@@ -82,9 +82,12 @@ def heartbeat(
     before, replaced = _member(group, request, request.member_id or fresh_member_id)
     step = yield from take_step(group, before, replaced, request, topics=topics, now_ms=now_ms, config=config)
     member = step.member
-    is_told = request.member_epoch == JOINING_EPOCH or request.is_full or before.assigned != member.assigned
+    is_sent = request.member_epoch == JOINING_EPOCH or request.is_full or before.assigned != member.assigned
     reply = HeartbeatReply(
-        member.member_id, member.member_epoch, config.heartbeat_interval_ms, member.assigned if is_told else None
+        member.member_id,
+        member.member_epoch,
+        config.heartbeat_interval_ms,
+        member.assigned if is_sent else None,
     )
     return Outcome(records=step.records, volatile=step.seen, reply=reply, effects=step.effects)
 

@@ -21,7 +21,7 @@ from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.log_records import group as log
 
 NO_ASSIGNMENT_EPOCH = -1
-_NOBODY = -1
+_NO_EPOCH = -1
 
 
 def replay(groups: dict[str, ConsumerGroup], record: records.ConsumerRecord) -> None:
@@ -86,8 +86,8 @@ def _current(
         group.put_member(records.reconciled(value, before or ConsumerGroupMember(key.member_id)))
     elif before is not None:
         nothing = before._replace(
-            member_epoch=_NOBODY,
-            previous_member_epoch=_NOBODY,
+            member_epoch=_NO_EPOCH,
+            previous_member_epoch=_NO_EPOCH,
             state=MemberState.STABLE,
             assigned=NOTHING_OWNED,
             pending_revocation=NOTHING_OWNED,

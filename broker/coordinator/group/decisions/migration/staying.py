@@ -26,29 +26,29 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 
 def sync(group: ConsumerGroup, request: SyncRequest, *, topics: Topics) -> AnyOutcome:
     """Decide a SyncGroup; the reply is a SyncReply. KafkaError."""
-    member, said = _classic_member(group, request.member_id, request.group_instance_id)
+    member, classic = _classic_member(group, request.member_id, request.group_instance_id)
     _check_generation(member, request.generation_id)
     if request.protocol_type not in (None, CONSUMER_PROTOCOL) or request.protocol_name not in (
         None,
-        said.protocol_name,
+        classic.protocol_name,
     ):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     if group.assignment_epoch > member.member_epoch and member.state is not MemberState.UNREVOKED_PARTITIONS:
         return Outcome(reply=SyncReply(ErrorCode.REBALANCE_IN_PROGRESS), effects=(_join_again(member),))
-    assignment = assignment_bytes(member.assigned, said.protocols[0][1], topics)
+    assignment = assignment_bytes(member.assigned, classic.protocols[0][1], topics)
     return Outcome(
         reply=SyncReply(ErrorCode.NONE, request.protocol_type, request.protocol_name, assignment),
-        effects=(CancelTimer(sync_timer(member.member_id)), _still_alive(member, said)),
+        effects=(CancelTimer(sync_timer(member.member_id)), _still_alive(member, classic)),
     )
 
 
 def heartbeat(group: ConsumerGroup, member_id: str, instance_id: str | None, generation_id: int) -> AnyOutcome:
     """Decide a Heartbeat; the reply is an error code. KafkaError if the member is not accepted."""
-    member, said = _classic_member(group, member_id, instance_id)
+    member, classic = _classic_member(group, member_id, instance_id)
     _check_generation(member, generation_id)
     if not _has_to_join_again(group, member):
-        return Outcome(reply=ErrorCode.NONE, effects=(_still_alive(member, said),))
-    return Outcome(reply=ErrorCode.REBALANCE_IN_PROGRESS, effects=(_still_alive(member, said), _join_again(member)))
+        return Outcome(reply=ErrorCode.NONE, effects=(_still_alive(member, classic),))
+    return Outcome(reply=ErrorCode.REBALANCE_IN_PROGRESS, effects=(_still_alive(member, classic), _join_again(member)))
 
 
 def _has_to_join_again(group: ConsumerGroup, member: ConsumerGroupMember) -> bool:
@@ -93,8 +93,8 @@ def _check_generation(member: ConsumerGroupMember, generation_id: int) -> None:
         )
 
 
-def _still_alive(member: ConsumerGroupMember, said: ClassicMetadata) -> SetTimer:
-    return SetTimer(session_timer(member.member_id), said.session_timeout_ms)
+def _still_alive(member: ConsumerGroupMember, classic: ClassicMetadata) -> SetTimer:
+    return SetTimer(session_timer(member.member_id), classic.session_timeout_ms)
 
 
 def _join_again(member: ConsumerGroupMember) -> SetTimer:

@@ -28,7 +28,7 @@ class Pending(NamedTuple):
 
 
 _NOTHING: dict[Key, Pending] = {}
-_NOBODY: dict[tuple[str, int], list[int]] = {}
+_NO_PARTITIONS: dict[tuple[str, int], list[int]] = {}
 
 
 class PendingOffsets:
@@ -59,7 +59,7 @@ class PendingOffsets:
 
     def producers_of(self, group_id: str, topic: str, partition: int) -> Collection[int]:
         """Return the producers in whose transactions an offset of the group for the partition waits."""
-        return dict.fromkeys(self._unstable.get(group_id, _NOBODY).get((topic, partition), ()))
+        return dict.fromkeys(self._unstable.get(group_id, _NO_PARTITIONS).get((topic, partition), ()))
 
     def of_topic(self, group_id: str, topic: str) -> Iterator[tuple[int, CommittedOffset]]:
         """Yield (partition, offset) of all offsets of the group that wait for partitions of the topic."""
@@ -104,7 +104,7 @@ class PendingOffsets:
     def forget(self, key: Key) -> None:
         """Drop the offsets for this partition, which were deleted, in every transaction."""
         group_id, topic, partition = key
-        producer_ids = self._unstable.get(group_id, _NOBODY).get((topic, partition), ())
+        producer_ids = self._unstable.get(group_id, _NO_PARTITIONS).get((topic, partition), ())
         for producer_id in dict.fromkeys(producer_ids):
             for producers in (self._open, self._held):
                 offsets = producers.get(producer_id)

@@ -26,7 +26,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import
 )
 
 _ROUNDS_MAX = 16
-_NOBODY = -1
+_NO_OWNER = -1
 
 
 def assign_heterogeneous(spec: GroupSpec) -> Steps:
@@ -63,7 +63,7 @@ class _Work:
             for topic_id in member.subscription.topic_ids:
                 if topic_id not in self._subscribers:
                     self._subscribers[topic_id] = []
-                    self._owners[topic_id] = [_NOBODY] * partitions_of(self._spec, topic_id)
+                    self._owners[topic_id] = [_NO_OWNER] * partitions_of(self._spec, topic_id)
                 self._subscribers[topic_id].append(index)
             yield
 
@@ -87,7 +87,7 @@ class _Work:
             yield
 
     def hand_out(self) -> Generator[None, None, None]:
-        unassigned = {topic_id: _indices_of_nobody(owners) for topic_id, owners in self._owners.items()}
+        unassigned = {topic_id: _indices_without_owner(owners) for topic_id, owners in self._owners.items()}
         for topic_id in self._sorted(topic_id for topic_id, partitions in unassigned.items() if partitions):
             loads = Loads(self._subscribers[topic_id], self._sizes)
             for partition in unassigned[topic_id]:
@@ -133,7 +133,7 @@ class _Work:
     def _assign(self, topic_id: bytes, partition: int, member: int) -> Generator[None, None, None]:
         owners = self._owners[topic_id]
         before = owners[partition]
-        if before != _NOBODY:
+        if before != _NO_OWNER:
             yield from self.drafts[before].copy()
             self.drafts[before].remove(topic_id, partition)
             self._sizes[before] -= 1
@@ -153,5 +153,5 @@ class _Work:
         return sorted(topic_ids, key=rank)
 
 
-def _indices_of_nobody(owners: list[int]) -> list[int]:
-    return [partition for partition, owner in enumerate(owners) if owner == _NOBODY]
+def _indices_without_owner(owners: list[int]) -> list[int]:
+    return [partition for partition, owner in enumerate(owners) if owner == _NO_OWNER]
