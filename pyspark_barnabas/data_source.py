@@ -16,8 +16,8 @@ except ModuleNotFoundError as missing:
     if missing.name != "pyspark.sql.datasource":
         raise
     raise ImportError(
-        'Spark 3.5 has no data sources in Python, so no format("barnabas"): write with pyspark_barnabas.exactly_once in'
-        " foreachBatch, or use Spark 4"
+        'Spark 3.5 has no Python data sources, so format("barnabas") is unknown: write with'
+        " pyspark_barnabas.exactly_once in foreachBatch, or use Spark 4"
     ) from None
 
 from pyspark_barnabas.options import OptionError, text
@@ -62,7 +62,7 @@ class BarnabasDataSource(DataSource):  # type: ignore[misc]  # because pyspark i
 
         try:
             if self._is_a_directory():
-                raise OptionError("a data directory is read by spark.read, and not as a stream: leave the path out")
+                raise OptionError("only spark.read reads a data directory, a stream does not: omit the path")
             if find_spec("pyspark.sql.streaming.datasource") is None:  # Spark 4.0 and 4.1
                 return StreamReader(self._options(), schema)
             from pyspark_barnabas.source.readers.limited_stream_reader import LimitedStreamReader

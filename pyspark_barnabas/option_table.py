@@ -20,70 +20,74 @@ class Option(NamedTuple):
 CONNECTION = (
     Option("kafka.bootstrap.servers", "required", "host:port of brokers, several separated by commas"),
     Option("kafka.client.id", "barnabas-spark", "the name that brokers see"),
-    Option("kafka.request.timeout.ms", "30000", "how long one call to a broker may take, its retries included"),
+    Option("kafka.request.timeout.ms", "30000", "the time limit of one call to a broker, with its retries"),
 )
 
 # As a Java client's properties have them: barnabas.client.security.properties reads them.
 SECURITY = (
     Option("kafka.security.protocol", "PLAINTEXT", "PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
-    Option("kafka.ssl.truststore.location", "", "which authorities are trusted: a file, on the driver and executors"),
-    Option("kafka.ssl.truststore.password", "", "what opens it"),
+    Option("kafka.ssl.truststore.location", "", "trusted authorities: a file, on the driver and executors"),
+    Option("kafka.ssl.truststore.password", "", "its password"),
     Option("kafka.ssl.truststore.type", "JKS", "JKS, PKCS12, PEM"),
-    Option("kafka.ssl.truststore.certificates", "", "the same in PEM, in the option itself"),
-    Option("kafka.ssl.keystore.location", "", "the client's own certificate and key: a file, likewise"),
-    Option("kafka.ssl.keystore.password", "", "what opens it"),
+    Option("kafka.ssl.truststore.certificates", "", "the same in PEM, as the value of the option"),
+    Option("kafka.ssl.keystore.location", "", "the client's certificate and key: a file, likewise"),
+    Option("kafka.ssl.keystore.password", "", "its password"),
     Option("kafka.ssl.keystore.type", "JKS", "JKS, PKCS12, PEM"),
-    Option("kafka.ssl.keystore.certificate.chain", "", "the certificate in PEM, in the option itself"),
-    Option("kafka.ssl.keystore.key", "", "the key in PEM, in the option itself"),
-    Option("kafka.ssl.key.password", "", "what opens the key"),
-    Option("kafka.ssl.endpoint.identification.algorithm", "https", "empty: a certificate may be any host's"),
-    Option("kafka.ssl.enabled.protocols", "TLSv1.2,TLSv1.3", "which versions of TLS are spoken"),
-    Option("kafka.ssl.cipher.suites", "", "by Java's names"),
+    Option("kafka.ssl.keystore.certificate.chain", "", "the certificate in PEM, as the value of the option"),
+    Option("kafka.ssl.keystore.key", "", "the key in PEM, as the value of the option"),
+    Option("kafka.ssl.key.password", "", "the password of the key"),
+    Option("kafka.ssl.endpoint.identification.algorithm", "https", "empty: the name in a certificate is not checked"),
+    Option("kafka.ssl.enabled.protocols", "TLSv1.2,TLSv1.3", "the allowed versions of TLS"),
+    Option("kafka.ssl.cipher.suites", "", "cipher suites, by Java's names"),
     Option("kafka.sasl.mechanism", "", "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER"),
     Option("kafka.sasl.jaas.config", "", "Kafka's login module, with user and password"),
-    Option("kafka.sasl.oauthbearer.token.provider", "", "`module:callable`, which executors can import: tokens"),
-    Option("kafka.sasl.oauthbearer.token.endpoint.url", "", "an authorization server that gives tokens"),
-    Option("kafka.sasl.oauthbearer.client.credentials.client.id", "", "who asks it"),
-    Option("kafka.sasl.oauthbearer.client.credentials.client.secret", "", "and with what secret"),
-    Option("kafka.sasl.oauthbearer.scope", "", "and for what"),
-    Option("kafka.sasl.login.callback.handler.class", "", "Kafka's own for a token endpoint; no other Java class"),
+    Option(
+        "kafka.sasl.oauthbearer.token.provider", "", "`module:callable` that executors can import, which returns tokens"
+    ),
+    Option("kafka.sasl.oauthbearer.token.endpoint.url", "", "the authorization server that issues tokens"),
+    Option("kafka.sasl.oauthbearer.client.credentials.client.id", "", "the client id for that server"),
+    Option("kafka.sasl.oauthbearer.client.credentials.client.secret", "", "the client secret"),
+    Option("kafka.sasl.oauthbearer.scope", "", "the requested scope"),
+    Option("kafka.sasl.login.callback.handler.class", "", "Kafka's handler for a token endpoint; no other Java class"),
 )
 
 SINK = (
-    Option("topic", "", "where all rows go; a column `topic` says it row by row where this is not given"),
-    Option("checkpointLocation", "required", "Spark's: where a stream remembers what it has done; not for `write`"),
+    Option("topic", "", "the topic for all rows; if it is not set, a column `topic` names the topic of each row"),
+    Option("checkpointLocation", "required", "Spark's: the directory for a stream's progress; not for `write`"),
     Option(
         "transactionalIdPrefix",
         "see above",
-        "what the names of all transactions, and of the ledger, begin with. Two queries never share one",
+        "the prefix of the names of all transactions and of the ledger. Two queries must not share one",
     ),
     Option(
         "kafka.transaction.timeout.ms",
         "the broker's limit",
-        "how long a transaction may stay open where nobody ends it; more than `transaction.max.timeout.ms` is refused",
+        "how long a transaction may stay open; more than `transaction.max.timeout.ms` is refused",
     ),
     Option(
         "twoPhaseCommit",
         "auto",
-        "`on`: transactions without timeout (KIP-939), refused where the broker has none; `auto`: where it has them;"
-        " `off`: never",
+        "`on`: transactions without timeout (KIP-939), an error if the broker has none; `auto`: if the broker has "
+        "them; `off`: never",
     ),
     Option(
         "createTopics",
         "true",
-        "`false`: a topic that is not there is an error, and is not created, but for the ledger's",
+        "`false`: a missing topic is an error, and is not created, except the ledger's",
     ),
     Option(
         "newTopicPartitions",
         "the broker's num.partitions",
-        "how many partitions a topic is created with. Without it a topic is created only where the broker does so by"
-        " itself (auto.create.topics.enable)",
+        "the number of partitions of a created topic. Without it a topic is created only if the broker creates "
+        "topics by itself (auto.create.topics.enable)",
     ),
     Option("kafka.compression.type", "none", "none, gzip, snappy, lz4, zstd"),
-    Option("kafka.batch.size", "524288", "how many bytes a batch of records has at most, unless one record is larger"),
-    Option("kafka.max.request.size", "1048576", "how large one record, with what is around it, may be"),
-    Option("kafka.delivery.timeout.ms", "120000", "how long a batch of records is tried before the task fails"),
-    Option("kafka.max.in.flight.requests.per.connection", "5", "how many requests a task has under way at a time"),
+    Option(
+        "kafka.batch.size", "524288", "the maximum size of a batch of records in bytes, unless one record is larger"
+    ),
+    Option("kafka.max.request.size", "1048576", "the maximum size of a record with its batch header"),
+    Option("kafka.delivery.timeout.ms", "120000", "how long a batch of records is retried before the task fails"),
+    Option("kafka.max.in.flight.requests.per.connection", "5", "the number of requests that a task has in flight"),
     Option(
         "kafka.group.id",
         "the prefix",
@@ -93,64 +97,70 @@ SINK = (
     Option(
         "firstBatch",
         "0",
-        "the batch that the ledger may go on with: those before it, in the checkpoint, had another sink",
+        "the first batch that the ledger accepts: earlier ones in the checkpoint had another sink",
     ),
-    Option("batchHeader", "", "the name of a header that every record is given, with Spark's batch id as its value"),
+    Option("batchHeader", "", "the name of a header that every record gets, with Spark's batch id as its value"),
     Option("idempotencyKey", "", "of a `write`: writing again under the same key does nothing"),
 )
 
 SOURCE = (
     Option("subscribe", "", "topics to read, separated by commas"),
-    Option("subscribePattern", "", "a regular expression, found anywhere in a topic's name; `^` and `$` anchor it"),
+    Option(
+        "subscribePattern", "", "a regular expression that matches anywhere in a topic's name; `^` and `$` anchor it"
+    ),
     Option("assign", "", 'partitions to read, as JSON: `{"orders":[0,1]}`'),
     Option("startingOffsets", "latest; earliest for `read`", "`earliest`, `latest`, or JSON with -2 and -1 for them"),
     Option("endingOffsets", "latest", "of a `read`: `latest`, or JSON"),
-    Option("startingTimestamp", "", "milliseconds: where all partitions start"),
-    Option("endingTimestamp", "", "of a `read`: milliseconds where all partitions end"),
+    Option("startingTimestamp", "", "a time in milliseconds: all partitions start there"),
+    Option("endingTimestamp", "", "of a `read`: a time in milliseconds where all partitions end"),
     Option("startingOffsetsByTimestamp", "", 'JSON: `{"orders":{"0":1700000000000}}`'),
     Option("endingOffsetsByTimestamp", "", "of a `read`: the same for the end"),
-    Option("startingOffsetsByTimestampStrategy", "error", "where no record is as late: `error` or `latest`"),
-    Option("maxOffsetsPerTrigger", "", "of a stream: how many offsets a batch has at most, over all partitions"),
-    Option("minOffsetsPerTrigger", "", "of a stream: how many a batch waits for, but the first"),
-    Option("maxTriggerDelay", "15m", "of a stream: for how long it waits for minOffsetsPerTrigger"),
-    Option("minPartitions", "", "how many tasks there are at least, about"),
-    Option("maxRecordsPerPartition", "", "how many offsets a task reads at most"),
+    Option("startingOffsetsByTimestampStrategy", "error", "if no record is as late: `error` or `latest`"),
+    Option("maxOffsetsPerTrigger", "", "of a stream: the maximum number of offsets in a batch, over all partitions"),
+    Option("minOffsetsPerTrigger", "", "of a stream: how many offsets every batch except the first waits for"),
+    Option("maxTriggerDelay", "15m", "of a stream: how long a batch waits for minOffsetsPerTrigger"),
+    Option("minPartitions", "", "the minimum number of tasks, about"),
+    Option("maxRecordsPerPartition", "", "the maximum number of offsets that a task reads"),
     Option("includeHeaders", "false", "whether there is a column `headers`"),
-    Option("failOnDataLoss", "true", "whether to fail where offsets are gone that were to be read"),
+    Option("failOnDataLoss", "true", "whether to fail if offsets were deleted before they were read"),
     Option("kafka.isolation.level", "read_committed", "`read_uncommitted`: aborted and open transactions too"),
     Option("commitOffsets", "false", "of a stream: commit what a batch has read to the group kafka.group.id"),
     Option("kafkaConsumer.pollTimeoutMs", "120000", "how long a task waits for records that should be there"),
-    Option("fetchOffset.numRetries", "3", "how often an end is asked for again that is lower than what was read"),
-    Option("fetchOffset.retryIntervalMs", "1000", "how long after"),
-    Option("kafka.max.partition.fetch.bytes", "4194304", "how many bytes a task asks for at a time"),
+    Option(
+        "fetchOffset.numRetries",
+        "3",
+        "how often to retry if the end of a partition is lower than the offset already read",
+    ),
+    Option("fetchOffset.retryIntervalMs", "1000", "the pause before such a retry"),
+    Option("kafka.max.partition.fetch.bytes", "4194304", "the maximum number of bytes that a task requests at a time"),
 )
 
 # Beside these: subscribe, subscribePattern, assign, startingOffsets, endingOffsets, minPartitions and failOnDataLoss.
 SEGMENTS = (
     Option("path", "", "of a `read`: a data directory, read without a broker"),
-    Option("content", "records", "what a row is: `records`, `batches`, or `findings`: what is wrong with the files"),
+    Option("content", "records", "what a row is: `records`, `batches`, or `findings` (damage in the files)"),
     Option(
         "isolationLevel",
         "read_uncommitted",
-        "`read_uncommitted`: all that is in the log, markers too; `read_committed`: what a consumer gets",
+        "`read_uncommitted`: everything in the log, markers too; `read_committed`: what a consumer gets",
     ),
-    Option("splitBytes", "67108864", "about how many bytes of a log a task reads"),
+    Option("splitBytes", "67108864", "the bytes of a log that a task reads, about"),
 )
 
 # Options that users of the stock connector have in their programs, and that have no effect here or are always so.
 WITHOUT_EFFECT = (
-    Option("kafka.acks", "all", "nothing else is offered"),
-    Option("kafka.enable.idempotence", "true", "nothing else is offered"),
-    Option("kafka.linger.ms", "0", "without effect: a task's rows leave as soon as a batch is full, or they end"),
-    Option("kafka.buffer.memory", "", "without effect: a task holds its requests under way, and no more"),
-    Option("kafka.retries", "", "without effect: see kafka.delivery.timeout.ms"),
-    Option("kafka.ssl.protocol", "", "without effect: see kafka.ssl.enabled.protocols"),
-    Option("kafka.ssl.provider", "", "without effect: Java's"),
-    Option("kafka.ssl.keymanager.algorithm", "", "without effect: Java's"),
-    Option("kafka.ssl.trustmanager.algorithm", "", "without effect: Java's"),
-    Option("kafka.ssl.secure.random.implementation", "", "without effect: Java's"),
-    Option("groupIdPrefix", "", "without effect: the source needs no group to read"),
-    Option("asyncProgressTrackingEnabled", "false", "refused: it could not be exact"),
+    Option("kafka.acks", "all", "the only value"),
+    Option("kafka.enable.idempotence", "true", "the only value"),
+    Option("kafka.linger.ms", "0", "no effect: a task sends its rows when a batch is full, or at the end"),
+    Option("kafka.buffer.memory", "", "no effect: a task buffers only the requests in flight"),
+    Option("kafka.retries", "", "no effect: see kafka.delivery.timeout.ms"),
+    Option("kafka.ssl.protocol", "", "no effect: see kafka.ssl.enabled.protocols"),
+    Option("kafka.ssl.provider", "", "no effect: for Java only"),
+    Option("kafka.ssl.keymanager.algorithm", "", "no effect: for Java only"),
+    Option("kafka.ssl.trustmanager.algorithm", "", "no effect: for Java only"),
+    Option("kafka.ssl.secure.random.implementation", "", "no effect: for Java only"),
+    Option("groupIdPrefix", "", "no effect: the source needs no group to read"),
+    Option("asyncProgressTrackingEnabled", "false", "refused: it could not be exactly once"),
     Option("queryName", "", "Spark's"),
 )
 
@@ -160,7 +170,7 @@ SECTIONS: tuple[tuple[str, tuple[Option, ...]], ...] = (
     ("Writing", SINK),
     ("Reading", SOURCE),
     ("Reading files", SEGMENTS),
-    ("Accepted for the sake of old programs", WITHOUT_EFFECT),
+    ("Accepted, for existing programs", WITHOUT_EFFECT),
 )
 
 

@@ -32,15 +32,15 @@ _KAFKA = "kafka."
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _LONGEST_NAME = 249  # of a topic; the prefix is part of the ledger's name
 _REQUIRED_VALUES = {
-    "kafka.acks": (("all", "-1"), "a record that not every replica has could be lost"),
-    "kafka.enable.idempotence": (("true",), "a record that is sent again could be there twice"),
+    "kafka.acks": (("all", "-1"), "a record without all replicas could be lost"),
+    "kafka.enable.idempotence": (("true",), "a record that is sent again could be written twice"),
 }
 _INSTEAD = {
-    "kafka.transactional.id": "every task has one of its own: set transactionalIdPrefix",
+    "kafka.transactional.id": "every task has its own: set transactionalIdPrefix",
     "kafka.key.serializer": "keys are strings or binary, and written as they are",
     "kafka.value.serializer": "values are strings or binary, and written as they are",
     "kafka.auto.offset.reset": "set startingOffsets",
-    "kafka.enable.auto.commit": "Spark's checkpoint knows what was read",
+    "kafka.enable.auto.commit": "Spark's checkpoint has the offsets that were read",
 }
 
 
@@ -59,14 +59,14 @@ def check_names(options: Mapping[str, str]) -> None:
             raise OptionError(_unknown(name, known))
         allowed, why = _REQUIRED_VALUES.get(key, ((value,), ""))
         if value.lower() not in {each.lower() for each in allowed}:
-            raise OptionError(f"{known[key].name} is {value!r}, and can only be {allowed[0]!r}: {why}")
+            raise OptionError(f"{known[key].name} is {value!r}, and must be {allowed[0]!r}: {why}")
 
 
 def connection(options: Mapping[str, str]) -> ConnectionSettings:
     """Return how the cluster is reached."""
     servers = text(options, "kafka.bootstrap.servers")
     if servers is None:
-        raise OptionError('no broker is named: set kafka.bootstrap.servers, as in "127.0.0.1:9092"')
+        raise OptionError('no broker: set kafka.bootstrap.servers, as in "127.0.0.1:9092"')
     try:
         parse_addresses(servers)
     except ValueError as error:
@@ -98,7 +98,9 @@ def sink(options: Mapping[str, str], *, default_prefix: str | None = None) -> Si
     """Return the sink's settings. default_prefix: None for the query's id, which only the tasks know."""
     check_names(options)
     if text(options, "path") is not None:
-        raise OptionError("a topic is written, and not a path: give save() or start() none, and set the option topic")
+        raise OptionError(
+            "the sink writes to a topic, not to a path: call save() or start() without a path, and set the option topic"
+        )
     creates_topics, new_topic_partitions = _creation(options)
     request_bytes = integer(options, "kafka.max.request.size", REQUEST_BYTES, at_least=1024)
     return SinkSettings(
@@ -124,7 +126,7 @@ def sink(options: Mapping[str, str], *, default_prefix: str | None = None) -> Si
 def stream_sink(options: Mapping[str, str]) -> SinkSettings:
     """Return a stream's settings; raise OptionError for an option that only a batch write has."""
     if text(options, "idempotencyKey") is not None:
-        raise OptionError("idempotencyKey is for `write`: a stream knows by its checkpoint what it wrote. Leave it out")
+        raise OptionError("idempotencyKey is for `write`: a stream knows from its checkpoint what it wrote. Omit it")
     return sink(options)
 
 
@@ -203,7 +205,7 @@ def _creation(options: Mapping[str, str]) -> tuple[bool, int | None]:
     creates = boolean(options, "createTopics", True)
     partitions = integer(options, "newTopicPartitions", 0, at_least=1, at_most=2**31 - 1) or None
     if partitions and not creates:
-        raise OptionError("newTopicPartitions is set, and createTopics is false: leave one of them out")
+        raise OptionError("newTopicPartitions is set, but createTopics is false: omit one of them")
     return creates, partitions
 
 
@@ -214,4 +216,4 @@ def _unknown(option: str, known: Mapping[str, option_table.Option]) -> str:
         return f"the option {option} is not known: did you mean {' or '.join(known[each].name for each in near)}?"
     is_kafkas = option.lower().startswith(_KAFKA)
     family = sorted(each.name for key, each in known.items() if key.startswith(_KAFKA) == is_kafkas)
-    return f"the option {option} is not known. Known are: {', '.join(family)}"
+    return f"the option {option} is not known. The options are: {', '.join(family)}"

@@ -16,19 +16,19 @@ COMMANDS = {
     "topics": "list, create, delete, describe, alter topics",
     "produce": "write the lines of a file or of stdin to a topic",
     "consume": "print the records of a topic",
-    "groups": "list, describe, reset, delete groups of consumers, and tell their lag",
+    "groups": "list, describe, reset, delete groups of consumers, and print their lag",
     "txn": "list, describe, abort transactions, and find those that hang",
-    "nodes": "list, stop and start the nodes of a broker that is several, and move what they lead",
-    "clock": "stop the clock of a broker that runs, or move it ahead: for tests",
-    "faults": "have a broker that runs misbehave, as a plan says: for tests",
+    "nodes": "list, stop and start the nodes of a broker with several nodes, and move leaders",
+    "clock": "stop the clock of a running broker, or move it ahead: for tests",
+    "faults": "arm faults in a running broker, from a plan: for tests",
     "why": "why a consumer gets nothing, a producer was fenced, a group rebalances, and what became of a record",
-    "trace": "tell what happened last in a broker, and follow what happens",
+    "trace": "print the latest events in a broker, and follow new ones",
     "configs": "describe or alter the configuration of topics and brokers",
-    "quotas": "list and alter how much clients may use",
-    "acls": "list, add, remove access control lists: who may do what",
-    "doctor": "explain what is wrong with a set-up, or with a broker that runs",
+    "quotas": "list and alter the quotas of clients",
+    "acls": "list, add, remove access control lists (ACLs)",
+    "doctor": "find mistakes in a configuration, or problems of a running broker",
     "log": "dump, verify, repair or compact the files of a data directory",
-    "handover": "hand a stopped data directory over to Apache Kafka: is it ready, and how does Kafka go on",
+    "handover": "hand a stopped data directory over to Apache Kafka: check it, and print the configuration for Kafka",
 }
 
 _IN_FOLDERS = {
@@ -136,4 +136,4 @@ A Kafka-wire-compatible broker for one machine, and the tools to talk to one.
 commands:
 {commands}
 
-`barnabas COMMAND --help` describes a command, `barnabas --version` tells the version."""
+`barnabas COMMAND --help` describes a command, `barnabas --version` prints the version."""

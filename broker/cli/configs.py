@@ -58,14 +58,14 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    describe = commands.add_parser("describe", parents=parents, help="print configs with where they come from")
+    describe = commands.add_parser("describe", parents=parents, help="print configs and where each comes from")
     describe.add_argument("keys", metavar="KEY", nargs="*", help="only these")
     describe.add_argument("--all", action="store_true", help="defaults too, not only what was set")
     describe.set_defaults(action=_describe)
 
-    alter = commands.add_parser("alter", parents=parents, help="change some configs, leave the others")
+    alter = commands.add_parser("alter", parents=parents, help="change some configs, and leave the others as they are")
     alter.add_argument("--set", action="append", type=assignment, default=[], metavar="KEY=VALUE", help="a value")
-    alter.add_argument("--delete", action="append", default=[], metavar="KEY", help="go back to the default")
+    alter.add_argument("--delete", action="append", default=[], metavar="KEY", help="return to the default")
     alter.add_argument("--append", action="append", type=assignment, default=[], metavar="KEY=VALUE", help="to a list")
     alter.add_argument(
         "--subtract", action="append", type=assignment, default=[], metavar="KEY=VALUE", help="from a list"
@@ -130,7 +130,7 @@ def _warn_of_unknown(changes: Sequence[ConfigChange]) -> None:
     for name in [change.name for change in changes if find_key(change.name) is None]:
         meant = near_key(name)
         if meant:
-            print(f"barnabas: {name} is no key of brokers{meant}", file=sys.stderr)
+            print(f"barnabas: {name} is not a config of brokers{meant}", file=sys.stderr)
 
 
 def _resource(options: argparse.Namespace) -> tuple[ResourceType, str]:

@@ -28,21 +28,26 @@ def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
     parents = shared_options(again=True)
     top = Parser(
-        prog="barnabas nodes", description="Look at nodes, stop and start them, move leaders.", parents=shared_options()
+        prog="barnabas nodes", description="List, stop and start nodes, and move leaders.", parents=shared_options()
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    listing = commands.add_parser("list", parents=parents, help="the nodes, whether they run, how much each leads")
+    listing = commands.add_parser(
+        "list", parents=parents, help="list the nodes, whether each runs, and how many partitions each leads"
+    )
     listing.set_defaults(action=_list)
 
-    for name, text, action in (("stop", "stop one while the others serve", _stop), ("start", "start it again", _start)):
+    for name, text, action in (
+        ("stop", "stop one node while the others serve", _stop),
+        ("start", "start a stopped node", _start),
+    ):
         switching = commands.add_parser(name, parents=parents, help=text)
         switching.add_argument("node", metavar="NODE", type=_NODE, help="its id")
         switching.set_defaults(action=action)
 
-    move = commands.add_parser("move", parents=parents, help="have a node lead partitions")
+    move = commands.add_parser("move", parents=parents, help="make a node the leader of partitions")
     move.add_argument("places", type=topic_choice, metavar=METAVAR, nargs="+", help="a topic, or partitions of it")
-    move.add_argument("--to", metavar="NODE", type=_NODE, required=True, help="the id of the node that is to lead")
+    move.add_argument("--to", metavar="NODE", type=_NODE, required=True, help="the id of the new leader")
     move.set_defaults(action=_move)
     return top
 

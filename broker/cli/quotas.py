@@ -21,7 +21,7 @@ def run(arguments: Sequence[str]) -> int:
     if options.command == "alter":
         options.changes = _changes(options)
         if not _entity(options):
-            raise UsageError("quotas alter: whose? Give --user, --client or --ip, or -defaults of one")
+            raise UsageError("quotas alter: no client: give --user, --client or --ip, or one of them with -defaults")
     with connected(options) as client:
         options.action(client, options)
     return 0
@@ -31,14 +31,14 @@ def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
     parents = [*shared_options(again=True), _whose_options()]
     top = Parser(
-        prog="barnabas quotas", description="Look at quotas of clients and change them.", parents=shared_options()
+        prog="barnabas quotas", description="List the quotas of clients, and change them.", parents=shared_options()
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    listing = commands.add_parser("list", parents=parents, help="the quotas that are set, of all or of some")
+    listing = commands.add_parser("list", parents=parents, help="list the quotas that are set, for all clients or some")
     listing.set_defaults(action=_list)
-    alter = commands.add_parser("alter", parents=parents, help="change some quotas of a user, client id or address")
+    alter = commands.add_parser("alter", parents=parents, help="change quotas of a user, client id or address")
     alter.add_argument("--set", action="append", type=assignment, default=[], metavar="KEY=VALUE", help="a quota")
-    alter.add_argument("--delete", action="append", default=[], metavar="KEY", help="take a quota back")
+    alter.add_argument("--delete", action="append", default=[], metavar="KEY", help="remove a quota")
     alter.add_argument("--validate-only", action="store_true", help="check, but change nothing")
     alter.set_defaults(action=_alter)
     return top
@@ -47,10 +47,14 @@ def parser() -> argparse.ArgumentParser:
 def _whose_options() -> Parser:
     options = Parser(add_help=False)
     whose = options.add_argument_group("whose")
-    for flag, text in (("user", "a user"), ("client", "a client id, also of a user alone"), ("ip", "an address")):
+    for flag, text in (
+        ("user", "a user"),
+        ("client", "a client id; with --user only for that user"),
+        ("ip", "an address"),
+    ):
         either = whose.add_mutually_exclusive_group()
         either.add_argument(f"--{flag}", metavar="NAME", help=text)
-        either.add_argument(f"--{flag}-defaults", action="store_true", help="each that has none of its own")
+        either.add_argument(f"--{flag}-defaults", action="store_true", help="every one without its own quota")
     return options
 
 

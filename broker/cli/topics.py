@@ -43,8 +43,8 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    listing = commands.add_parser("list", parents=parents, help="the names of all topics")
-    listing.add_argument("--internal", action="store_true", help="the broker's own topics too")
+    listing = commands.add_parser("list", parents=parents, help="print the names of all topics")
+    listing.add_argument("--internal", action="store_true", help="internal topics too")
     listing.set_defaults(action=_list)
 
     create = commands.add_parser("create", parents=parents, help="create a topic")
@@ -53,21 +53,26 @@ def parser() -> argparse.ArgumentParser:
         "--partitions", type=at_most(INT32_MAX, positive), metavar="N", help="default: num.partitions of the broker"
     )
     create.add_argument(
-        "--replication-factor", type=at_most(INT16_MAX, positive), metavar="N", help="default: as the broker is set"
+        "--replication-factor",
+        type=at_most(INT16_MAX, positive),
+        metavar="N",
+        help="default: default.replication.factor of the broker",
     )
     create.add_argument("--config", action="append", type=assignment, default=[], metavar="KEY=VALUE")
-    create.add_argument("--if-not-exists", action="store_true", help="be content if the topic is there already")
+    create.add_argument("--if-not-exists", action="store_true", help="succeed if the topic exists")
     create.add_argument("--validate-only", action="store_true", help="check, but create nothing")
     create.set_defaults(action=_create)
 
-    delete = commands.add_parser("delete", parents=parents, help="delete topics with everything in them")
+    delete = commands.add_parser("delete", parents=parents, help="delete topics and their records")
     delete.add_argument("topics", metavar="TOPIC", nargs="+")
-    delete.add_argument("--if-exists", action="store_true", help="be content if a topic is not there")
+    delete.add_argument("--if-exists", action="store_true", help="succeed if a topic does not exist")
     delete.set_defaults(action=_delete)
 
-    describe = commands.add_parser("describe", parents=parents, help="partitions, leaders and configs of topics")
-    describe.add_argument("topics", metavar="TOPIC", nargs="*", help="default: all but the broker's own")
-    describe.add_argument("--offsets", action="store_true", help="the first and the next offset of each partition too")
+    describe = commands.add_parser("describe", parents=parents, help="print partitions, leaders and configs of topics")
+    describe.add_argument("topics", metavar="TOPIC", nargs="*", help="default: all except internal ones")
+    describe.add_argument(
+        "--offsets", action="store_true", help="also the log start offset and the end offset of each partition"
+    )
     describe.set_defaults(action=_describe)
 
     alter = commands.add_parser("alter", parents=parents, help="give a topic more partitions")
@@ -102,7 +107,7 @@ def _create(client: Client, options: argparse.Namespace) -> None:
     except KafkaError as error:
         if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS or not options.if_not_exists:
             raise
-        report(options, {"topic": options.topic, "created": False}, f"topic {options.topic} is there already")
+        report(options, {"topic": options.topic, "created": False}, f"topic {options.topic} exists already")
         return
     if options.validate_only:
         report(options, {"topic": options.topic, "created": False}, f"topic {options.topic} could be created")

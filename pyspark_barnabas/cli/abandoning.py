@@ -44,7 +44,7 @@ def abandon(
     ledger = WholeLedger(client, settings.prefix or "")
     seen = ledger.look()
     if not seen.listed and all(each.state is not BatchState.DECIDED for each in batches(seen)):
-        say(f"nothing is open under {seen.prefix}: nothing was done")
+        say(f"no transaction is open under {seen.prefix}: nothing was changed")
         _say_what_is_not_well(plan(seen), say)
         return
     if not fence_living:
@@ -58,8 +58,9 @@ def refuse_if_alive(client: Client, ledger: WholeLedger, seen: Look, quiet_ms: i
     signs = signs_of_life(seen, ledger.look(), quiet_ms)
     if signs:
         raise SinkFailed(
-            f"a run seems to be alive under {seen.prefix!r}: {', '.join(signs)}. Nothing was done. Stop the query, or"
-            " wait until it is quiet for --quiet-ms; with --fence it is fenced, and fails: another run took over"
+            f"a run seems to be alive under {seen.prefix!r}: {', '.join(signs)}. Nothing was changed. Stop the "
+            "query, or wait until nothing happens for --quiet-ms. With --fence it is fenced, and fails: another run "
+            "took over"
         )
 
 
@@ -90,7 +91,7 @@ class Takeover:
         holder = before.ledger.holder()
         self._run_id = rescue_run_id(self._token)
         self._write(Run("" if holder is None else holder.query_id, self._run_id, self._token))
-        say(f"took over {self._prefix} with the token {self._token}: whatever run had it before decides nothing more")
+        say(f"took over {self._prefix} with the token {self._token}: an earlier run cannot decide a batch any more")
 
     def end_what_is_open(self) -> FinishPlan:
         """Commit what is decided and abort the rest; the returned plan contains what was lost before."""
@@ -126,7 +127,7 @@ class Takeover:
         refused = end_all(self._client, identities(todo.commit), commit=True)
         for each in todo.commit:
             if each.transactional_id not in refused:
-                self._say(f"committed {each.transactional_id}, of a decided batch")
+                self._say(f"committed {each.transactional_id}, part of a decided batch")
         if refused:
             name, error = next(iter(refused.items()))
             raise SinkFailed(f"{counted(len(refused), 'transaction')} could not be committed, {name}: {error}")
@@ -139,7 +140,7 @@ class Takeover:
             if not todo.commit and not todo.is_ending:
                 return todo
             if deadline.is_over:
-                raise SinkFailed("a decided transaction is committed and its end is not written yet: try again")
+                raise SinkFailed("a decided transaction is committed, but its markers are not written yet: try again")
             self._client.clock.sleep(_LOOK_AGAIN_MS / 1000)
 
     def _abort(self, name: str) -> None:
@@ -147,7 +148,7 @@ class Takeover:
             fence(self._client, name)
         except KafkaError as error:
             raise SinkFailed(f"{name} could not be aborted: {error}") from error
-        self._say(f"aborted {name}, of no decided batch")
+        self._say(f"aborted {name}, not part of a decided batch")
 
     def _write(self, record: LedgerRecord, rows: Iterable[NewBatch] = ()) -> None:
         began = self._client.clock.monotonic()
@@ -173,26 +174,26 @@ class Takeover:
 
     def _too_slow(self, took_ms: int) -> SinkFailed:
         return SinkFailed(
-            f"writing took {duration(took_ms)}, and the brokers abort a transaction that is open for longer than"
-            f" {duration(self._timeout_ms)}: nothing of it is visible. Raise transaction.max.timeout.ms of the brokers,"
+            f"writing took {duration(took_ms)}, but the brokers abort a transaction that is open for longer than "
+            f"{duration(self._timeout_ms)}: nothing of it is visible. Raise transaction.max.timeout.ms of the brokers,"
             " then try again"
         )
 
     def _overtaken(self) -> SinkFailed:
-        return SinkFailed(f"another run took over {self._prefix!r} meanwhile, and goes on: nothing is lost by it")
+        return SinkFailed(f"another run took over {self._prefix!r} meanwhile, and continues: nothing is lost")
 
 
 def _say_what_is_not_well(todo: FinishPlan, say: Callable[[str], None]) -> None:
     """Report lost and forgotten batches; raise SinkFailed if rows are missing."""
     for each in todo.forgotten:
         say(
-            f"what became of the transactions of batch {each.batch_id} is forgotten: it is almost certainly finished."
-            " `recover` looks into the log, and knows"
+            f"the brokers no longer know the transactions of batch {each.batch_id}: it is almost certainly finished. "
+            "`recover` checks the log"
         )
     if todo.lost:
         decision, transaction = todo.lost[0]
         raise SinkFailed(
             f"batch {decision.batch_id} of query {decision.query_id} is decided ({decision.rows} rows), but its"
             f" transaction {transaction.transactional_id!r} was aborted before: part of the batch is missing from its"
-            " topics. `recover` writes them again, where the log still has them"
+            " topics. `recover` writes them again, if the log still has them"
         )

@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
             options.action(client, SinkSettings(connection, prefix=options.prefix), options)
     except (KafkaError, SinkFailed, LedgerDamaged, SourceError) as error:
         is_default = bootstrap is None and isinstance(error, ConnectionFailed)
-        hint = " (the default: --bootstrap-servers says where the cluster is)" if is_default else ""
+        hint = " (the default: --bootstrap-servers has the address of the cluster)" if is_default else ""
         print(f"{_PROGRAM}: {error}{hint}", file=sys.stderr)
         return _FAILURE
     except KeyboardInterrupt:
@@ -68,24 +68,34 @@ def main(arguments: Sequence[str]) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    top = _Parser(prog=_PROGRAM, description="Look at what an exactly-once sink did, and end what a dead one left.")
+    top = _Parser(
+        prog=_PROGRAM, description="Show what an exactly-once sink did, and end the transactions of a dead one."
+    )
     top_commands = top.add_subparsers(required=True, metavar="COMMAND")
     ledger = top_commands.add_parser("ledger", help="a sink's ledger")
     _add_recover(top_commands)
     commands = ledger.add_subparsers(required=True, metavar="COMMAND")
     shared = _shared()
 
-    show = commands.add_parser("show", parents=[shared], help="runs, batches, open transactions, and who is held back")
-    show.add_argument("--last", type=_positive, default=10, metavar="N", help="how many runs and batches (default 10)")
+    show = commands.add_parser(
+        "show", parents=[shared], help="show runs, batches, open transactions, and the readers that wait"
+    )
+    show.add_argument(
+        "--last", type=_positive, default=10, metavar="N", help="the number of runs and batches (default 10)"
+    )
     show.add_argument("--json", action="store_true", help="print JSON")
     show.set_defaults(action=_show)
 
-    live = commands.add_parser("watch", parents=[shared], help="a line for each thing that happens, until Ctrl-C")
-    live.add_argument("--interval-ms", type=_positive, default=1000, metavar="MS", help="how often (default 1000)")
+    live = commands.add_parser("watch", parents=[shared], help="print a line for each event, until Ctrl-C")
+    live.add_argument(
+        "--interval-ms", type=_positive, default=1000, metavar="MS", help="the interval between checks (default 1000)"
+    )
     live.set_defaults(action=_watch)
 
     end = commands.add_parser(
-        "abandon", parents=[shared], help="end the transactions of a dead query: commit what is decided, abort the rest"
+        "abandon",
+        parents=[shared],
+        help="end the transactions of a dead query: commit the decided ones, abort the rest",
     )
     _add_signs_of_life(end)
     end.set_defaults(action=_abandon)
@@ -94,31 +104,41 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _add_recover(commands: Any) -> None:
     recovery = commands.add_parser(
-        "recover", parents=[_shared()], help="which rows of a decided batch a timeout aborted; write them again"
+        "recover",
+        parents=[_shared()],
+        help="find the rows of a decided batch that a timeout aborted, and write them again",
     )
     recovery.add_argument(
-        "--topic", action="append", required=True, metavar="TOPIC", help="each topic that the query writes to"
+        "--topic",
+        action="append",
+        required=True,
+        metavar="TOPIC",
+        help="a topic that the query writes to; give all of them",
     )
     does = recovery.add_mutually_exclusive_group()
-    does.add_argument("--execute", action="store_true", help="end what is open, and write the missing rows again")
+    does.add_argument(
+        "--execute", action="store_true", help="end the open transactions, and write the missing rows again"
+    )
     does.add_argument(
         "--settle",
         type=_batch,
         metavar="QUERY_ID:BATCH",
-        help="rows that the log has lost were written by hand: tell the ledger that this batch is finished",
+        help="record in the ledger that this batch is finished, after you wrote its lost rows by hand",
     )
     _add_signs_of_life(recovery)
     recovery.set_defaults(action=_recover)
 
 
 def _add_signs_of_life(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--fence", action="store_true", help="also if a run seems alive: it fails, and loses nothing")
+    command.add_argument(
+        "--fence", action="store_true", help="also if a run seems alive: the run fails, and loses nothing"
+    )
     command.add_argument(
         "--quiet-ms",
         type=_positive,
         default=60_000,
         metavar="MS",
-        help="for how long nothing may have happened under the prefix (default 60000)",
+        help="a run seems alive if anything happened under the prefix in this time (default 60000)",
     )
 
 
@@ -130,13 +150,13 @@ def _shared() -> _Parser:
         metavar="HOST:PORT[,…]",
         help=f"where to find the cluster (default {_BOOTSTRAP}, or bootstrap.servers of --command-config)",
     )
-    shared.add_argument("--command-config", metavar="FILE", help="a client.properties of Kafka's, for secured clusters")
+    shared.add_argument("--command-config", metavar="FILE", help="a client.properties of Kafka, for secured clusters")
     shared.add_argument(
         "--request-timeout-ms",
         type=_positive,
         default=10_000,
         metavar="MS",
-        help="how long to try a request (default 10000)",
+        help="how long to try each request (default 10000)",
     )
     return shared
 
@@ -174,11 +194,11 @@ def _say(sentence: str) -> None:
 def _batch(text: str) -> tuple[str, int]:
     query_id, _, batch_id = text.rpartition(":")
     if not (query_id and batch_id.isascii() and batch_id.isdecimal() and len(batch_id) < 19):
-        raise argparse.ArgumentTypeError(f"{text!r} is no QUERY_ID:BATCH, as `ledger show` tells them")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a QUERY_ID:BATCH, as `ledger show` prints them")
     return query_id, int(batch_id)
 
 
 def _positive(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to 999999999")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 999999999")
     return int(text)

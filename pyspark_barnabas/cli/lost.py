@@ -71,15 +71,15 @@ def why_not(decision: Decided, found: Found) -> str:
     count = sum(each.visible.count + each.aborted.count for each in found.values())
     digest = sum(each.visible.digest + each.aborted.digest for each in found.values()) % MODULUS
     if any(each.unended for each in found.values()):
-        return "a transaction of it is not ended in every partition: try again"
+        return "one of its transactions has not ended in every partition: try again"
     if (count, digest) == (decision.rows, decision.digest):
         return ""
     if count == decision.rows:
-        return f"these topics have {count} rows of it, but their digest is not the ledger's: they were changed"
+        return f"these topics have {count} rows of it, but their digest differs from the ledger's: they were changed"
     return (
-        f"these topics have {count} of its {decision.rows} rows: name all topics that the query writes to (--topic). If"
-        " they are all named, retention or compaction has removed the rest: write it by hand from the source offsets,"
-        f" then --settle {decision.query_id}:{decision.batch_id} lets the query go on"
+        f"these topics have {count} of its {decision.rows} rows: give all topics that the query writes to (--topic). "
+        "If all are given, retention or compaction has removed the rest: write it by hand from the source offsets,"
+        f" then --settle {decision.query_id}:{decision.batch_id} lets the query continue"
     )
 
 
@@ -103,7 +103,7 @@ def describe(decision: Decided, decided_ms: int, ledger: Ledger, found: Found) -
     for (topic, partition), each in sorted(found.items()):
         line = f"  {topic}-{partition}: {counted(each.visible.count, 'row')} visible"
         if each.aborted.count:
-            line += f", {each.aborted.count} missing, which stand aborted at offsets {each.aborted.first} to"
+            line += f", {each.aborted.count} missing, aborted at offsets {each.aborted.first} to"
             line += f" {each.aborted.last}"
         if each.visible.count or each.aborted.count or each.unended:
             lines.append(line)
@@ -121,4 +121,6 @@ def source_ranges(decision: Decided, ledger: Ledger) -> list[str]:
 
 def _range(end: SourceOffset, starts: dict[TopicPartition, int]) -> str:
     start = starts.get((end.topic, end.partition))
-    return f"{end.topic}-{end.partition}: offsets {'where the query began' if start is None else start} to {end.offset}"
+    return (
+        f"{end.topic}-{end.partition}: offsets {'the start of the query' if start is None else start} to {end.offset}"
+    )

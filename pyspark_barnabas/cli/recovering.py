@@ -34,11 +34,11 @@ def show_losses(client: Client, settings: SinkSettings, topics: Sequence[str], s
         if found is None:
             continue
         if line.still_open:
-            say(f"  {counted(len(line.still_open), 'transaction')} of it still open: --execute commits those first")
+            say(f"  {counted(len(line.still_open), 'transaction')} of it still open: --execute commits them first")
         elif missing(found):
-            say(f"  all of it is in the log: --execute writes {counted(missing(found), 'row')} again")
+            say(f"  the log has all missing rows: --execute writes {counted(missing(found), 'row')} again")
         else:
-            say("  all of it is visible: --execute writes so into the ledger")
+            say("  all rows are visible: --execute records that in the ledger")
     _raise(failed)
 
 
@@ -55,7 +55,7 @@ def recover(
     ledger = WholeLedger(client, settings.prefix or "")
     seen = ledger.look()
     if not _lost(seen):
-        say(f"no decided batch under {seen.prefix} is lost: nothing was done")
+        say(f"no decided batch under {seen.prefix} is lost: nothing was changed")
         return
     if not fence_living:
         refuse_if_alive(client, ledger, seen, quiet_ms)
@@ -72,7 +72,7 @@ def recover(
                     continue
                 takeover.settle(line.decision, aborted_batches(reading, found))
                 done = f"wrote {counted(missing(found), 'row')} again" if missing(found) else "nothing is missing"
-                say(f"batch {line.decision.batch_id}: {done}; the ledger says now that it is finished")
+                say(f"batch {line.decision.batch_id}: {done}; the ledger now has it as finished")
                 seen = takeover.look()
                 break
     _raise(failed)
@@ -104,10 +104,10 @@ def settle(
         found = scan(reading, topics, producers_of(line.decision))
     reason = why_not(line.decision, found)
     if not reason or any(each.unended for each in found.values()):
-        raise SinkFailed(f"{_name(line)}: {reason or 'the log has all of it: use --execute'}")
+        raise SinkFailed(f"{_name(line)}: {reason or 'the log has all missing rows: use --execute'}")
     takeover.settle(line.decision)
     say(
-        f"{_name(line)}: the ledger says now that it is finished, with {visible(found)} of its"
+        f"{_name(line)}: the ledger now has it as finished, with {visible(found)} of its"
         f" {counted(line.decision.rows, 'row')} visible as the query wrote them"
     )
 

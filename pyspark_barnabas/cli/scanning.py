@@ -60,8 +60,8 @@ def aborted_batches(client: Client, found: Found) -> Iterator[NewBatch]:
                 )
         if copied != rows.aborted:
             raise SinkFailed(
-                f"{place[0]}-{place[1]} has {copied.count} of the {rows.aborted.count} rows that were found missing a"
-                " moment ago: retention or compaction removes them. Nothing was written"
+                f"{place[0]}-{place[1]} has {copied.count} of the {rows.aborted.count} rows that were found before: "
+                "retention or compaction is removing them. Nothing was written"
             )
 
 
@@ -72,7 +72,8 @@ def _ranges(client: Client, topics: Iterable[str]) -> Iterator[tuple[TopicPartit
     if missing:
         there = client.refresh(None, client.deadline()).topics
         raise SinkFailed(
-            f"there is {' and '.join(no_topic(each, there) for each in missing)}: --topic names topics of rows"
+            f"there is {' and '.join(no_topic(each, there) for each in missing)}: --topic must be a topic that the "
+            "query writes to"
         )
     for name in names:
         places: list[TopicPartition] = [(name, number) for number in sorted(known.topic(name).partitions)]

@@ -22,7 +22,7 @@ def watch(client: Client, prefix: str, interval_ms: int, say: Callable[[str], No
             after = look(client, prefix, _LAST)
         except KafkaError as error:
             if not is_away:
-                say(f"{_clock(client.clock.now_ms())}  cannot look, and tries again: {error}")
+                say(f"{_clock(client.clock.now_ms())}  cannot read the state, and tries again: {error}")
             is_away = True
             continue
         for line in changes(before, after):

@@ -18,7 +18,7 @@ def report(look: Look, last: int) -> list[str]:
     lines = [f"ledger {look.topic}, up to offset {look.end_offset}{how_far}", ""]
     lines += ["runs", *(f"  {run_line(each)}" for each in runs(look)[-last:])]
     if (token := newer_token(look)) is not None:
-        lines.append(f"  {token}  holds the token, and has not registered in the ledger")
+        lines.append(f"  {token}  holds the token, but has no record in the ledger")
     lines += ["", f"batches{_of(len(decided), last)}", *(f"  {batch_line(each)}" for each in decided[-last:])]
     lines += ["", "open transactions" if open_now else "no transaction is open under the prefix"]
     told = set[str]()
@@ -30,9 +30,11 @@ def report(look: Look, last: int) -> list[str]:
         ]  # each partition once, at the first of its holders
         told.update(held)
     if open_now and look.holds is None:
-        lines.append("  whom they hold back is not known: that needs READ on the topics")
+        lines.append("  which readers wait is not known: that needs READ on the topics")
     if look.stable_offset < look.end_offset:
-        lines.append(f"  the ledger itself can be read to offset {look.stable_offset} only: a decision is under way")
+        lines.append(
+            f"  the ledger itself can be read only up to offset {look.stable_offset}: a decision is in progress"
+        )
     return lines
 
 
@@ -51,7 +53,7 @@ def batch_line(line: BatchLine) -> str:
     text += "atomic" if each.is_atomic else counted(len(each.transactions), "transaction")
     text += f"  decided {moment(line.decided_ms)} by {each.run}  query {each.query_id}"
     if line.still_open:
-        text += f"; {counted(len(line.still_open), 'transaction')} still open, `abandon` or the next run commits"
+        text += f"; {counted(len(line.still_open), 'transaction')} still open: `abandon` or the next run commits"
     if line.lost:
         names = ", ".join(lost.transactional_id for lost in line.lost)
         text += f"; aborted, so that rows are missing: {names}"
@@ -66,15 +68,15 @@ def transaction_line(each: PendingTransaction, now_ms: int) -> str:
     if each.is_ending:
         return text + "its end is being written"
     if each.decision is not None:
-        what = f"of batch {each.decision.batch_id}, which is decided: it is to be committed"
+        what = f"part of batch {each.decision.batch_id}, which is decided: it will be committed"
     elif each.is_of_the_driver:
-        what = "the driver's, which decides"
+        what = "the driver's, which decides the batch"
     else:
-        what = "of no decided batch"
-    ends = "nothing ends it by itself" if info.timeout_ms == NO_TIMEOUT_MS else ""
+        what = "not part of a decided batch"
+    ends = "no timeout ends it" if info.timeout_ms == NO_TIMEOUT_MS else ""
     if not ends:
         left_ms = info.start_timestamp_ms + info.timeout_ms - now_ms
-        ends = f"aborted in {duration(left_ms)} unless it ends before" if left_ms > 0 else "its timeout is over"
+        ends = f"aborted in {duration(left_ms)} unless it ends earlier" if left_ms > 0 else "its timeout has passed"
     return f"{text}{what}; {ends}"
 
 
@@ -82,7 +84,7 @@ def hold_line(hold: TransactionHold) -> str:
     """Describe how a transaction blocks readers in one partition."""
     place = f"{hold.topic}-{hold.partition}"
     if not hold.held_back:
-        return f"{place}: nobody waits"
+        return f"{place}: no reader waits"
     return f"{place}: readers stop at offset {hold.last_stable_offset} of {hold.high_watermark}"
 
 

@@ -31,7 +31,7 @@ def reach(client: Client, connection: ConnectionSettings, *, timeout_ms: int, op
         if not error.code.retriable:
             raise
         own_log().warning(
-            "no broker answers at %s (kafka.bootstrap.servers): %s. It is tried for %d ms (%s)",
+            "no broker answers at %s (kafka.bootstrap.servers): %s. Trying for %d ms (%s)",
             connection.bootstrap_servers,
             error,
             timeout_ms,
@@ -44,7 +44,7 @@ def advice(code: ErrorCode, connection: ConnectionSettings) -> str | None:
     """Return what to change if a cluster could not be reached; None for an error that has another cause."""
     if code in (ErrorCode.NETWORK_EXCEPTION, ErrorCode.REQUEST_TIMED_OUT):
         return (
-            f"See that a broker runs and is reached at {connection.bootstrap_servers} (kafka.bootstrap.servers, and"
-            " what the brokers advertise)"
+            f"Check that a broker runs and can be reached at {connection.bootstrap_servers} "
+            "(kafka.bootstrap.servers, and the addresses that the brokers advertise)"
         )
-    return "See kafka.security.protocol, kafka.sasl.* and kafka.ssl.*" if code in _SECURITY else None
+    return "Check kafka.security.protocol, kafka.sasl.* and kafka.ssl.*" if code in _SECURITY else None

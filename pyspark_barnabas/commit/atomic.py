@@ -20,10 +20,10 @@ def describe_overlap(messages: Iterable[Message]) -> str:
             other = writers.setdefault((topic, partition), message.partition)
             if other != message.partition:
                 return (
-                    f"in atomic mode one task writes all rows of a partition, and {topic}-{partition} was written by"
-                    f" the tasks {other} and {message.partition}: nothing was decided. Repartition by target partition"
+                    f"in atomic mode one task writes all rows of a partition, but {topic}-{partition} was written by "
+                    f"the tasks {other} and {message.partition}: nothing was decided. Repartition by target partition"
                     " before the sink: give the rows a `partition` column, and use"
-                    " df.repartition('topic', 'partition'); or do without atomic mode"
+                    " df.repartition('topic', 'partition'); or turn atomic mode off"
                 )
     return ""
 

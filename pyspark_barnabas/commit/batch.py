@@ -40,9 +40,9 @@ def first_look(batch: Batch, ledger: Ledger, *, is_fenced: bool = False) -> tupl
         return _undecided(batch, ledger)
     if _differ(record.checkpoint_hash, batch.checkpoint_hash):
         return CommitState.CONTRADICTED, (
-            f"{_name(batch)} was written before, from other source offsets than those in the checkpoint now: the"
-            " checkpoint was rolled back or copied. Nothing was written. Go on with the checkpoint that belongs to the"
-            " ledger, or begin anew with a new checkpoint and another prefix"
+            f"{_name(batch)} was written before, from other source offsets than the checkpoint has now: the "
+            "checkpoint was rolled back or copied. Nothing was written. Use the checkpoint that belongs to the "
+            "ledger, or start again with a new checkpoint and another prefix"
         )
     return CommitState.DECIDED, ""
 
@@ -52,16 +52,16 @@ def _undecided(batch: Batch, ledger: Ledger) -> tuple[CommitState, str]:
     expected = decided[-1].batch_id + 1 if decided else batch.first_batch
     if batch.batch_id == expected or expected < batch.batch_id == batch.first_batch:
         return CommitState.NEW, ""
-    asked = f"{_name(batch)} was asked for, but after what the ledger has of this query comes batch {expected}."
+    asked = f"{_name(batch)} was to be written, but by the ledger the next batch of this query is {expected}."
     if batch.batch_id > expected:
         return CommitState.CONTRADICTED, (
-            f"{asked} The ledger lost records, or the prefix was changed while the checkpoint was kept. Nothing was"
-            " written. Give the query the prefix it had; if the checkpoint comes from another sink, whose last batch is"
-            f" known to be written once, say so with the option firstBatch={batch.batch_id}"
+            f"{asked} The ledger lost records, or the prefix was changed without a new checkpoint. Nothing was"
+            " written. Give the query its earlier prefix; if the checkpoint comes from another sink, whose last "
+            f"batch was certainly written once, set the option firstBatch={batch.batch_id}"
         )
     return CommitState.CONTRADICTED, (
-        f"{asked} The checkpoint was rolled back beyond what the ledger remembers. Nothing was written. Go on with the"
-        " newer checkpoint, or begin anew with a new checkpoint and another prefix"
+        f"{asked} The checkpoint was rolled back further than the ledger reaches. Nothing was written. Use the newer "
+        "checkpoint, or start again with a new checkpoint and another prefix"
     )
 
 
@@ -69,9 +69,9 @@ def fenced(batch: Batch) -> str:
     """Return the sentence of a run from which another one took over."""
     return (
         f"another run took over the sink {batch.sink.prefix!r} while run {batch.run} was at batch {batch.batch_id}:"
-        " this run stops, and what it had not decided is thrown away. If two queries were started, stop one; two that"
-        " shall run side by side need a prefix each. If only one was, its driver stood still for longer than its"
-        " transaction timeout, or a task of a run before it came late: restart it"
+        " this run stops, and its undecided batch is discarded. If two queries were started, stop one; to run both, "
+        "give each its own prefix. If only one was started, its driver paused for longer than its transaction "
+        "timeout, or a task of an earlier run started late: restart it"
     )
 
 
@@ -79,10 +79,10 @@ def describe_loss(batch: Batch, record: Decided, transactional_id: str, became: 
     """Return the sentence for a decided batch that can no longer be made visible."""
     return (
         f"{_name(batch)} was decided by run {record.run} ({record.rows} rows), but its transaction {transactional_id!r}"
-        f" is {became}: part of the batch is missing from its topics. Nothing more is written. This happens when"
-        " the query was down for longer than its transaction timeout, or somebody aborted the transaction by hand."
-        f" `python -m pyspark_barnabas recover {batch.sink.prefix} --topic TOPIC` says which rows are missing, and with"
-        " --execute writes them again, as long as the topic's log has them; then restart the query"
+        f" is {became}: part of the batch is missing from its topics. No more is written. This happens when"
+        " the query was down for longer than its transaction timeout, or the transaction was aborted by hand."
+        f" `python -m pyspark_barnabas recover {batch.sink.prefix} --topic TOPIC` prints the missing rows, and with "
+        "--execute writes them again if the topic's log still has them; then restart the query"
     )
 
 

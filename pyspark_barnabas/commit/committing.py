@@ -218,8 +218,8 @@ def _stranger(batch: Batch, messages: Iterable[Message]) -> str:
         if not isinstance(each, Prepared):
             return (
                 f"partition {each.partition} of batch {batch.batch_id} was skipped as decided, but the ledger does not"
-                " have the batch any more: nothing was decided. See who deletes records of the ledger's topic, restore"
-                " it, then restart the query"
+                " have the batch any more: nothing was decided. Find out what deletes records of the ledger's topic, "
+                "restore it, then restart the query"
             )
     return ""
 
@@ -227,8 +227,8 @@ def _stranger(batch: Batch, messages: Iterable[Message]) -> str:
 def _not_ours(batch: Batch, transaction: PreparedTransaction, became: Standing) -> str:
     return (
         f"transaction {transaction.transactional_id!r} of batch {batch.batch_id} is {became.value}, before the batch"
-        " was decided: nothing of it is visible. Restart the query, which writes the batch again. If it happens again,"
-        " the transaction timeout is shorter than a batch takes: raise kafka.transaction.timeout.ms"
+        " was decided: nothing of it is visible. Restart the query: it writes the batch again. If this happens "
+        "again, a batch takes longer than the transaction timeout: raise kafka.transaction.timeout.ms"
     )
 
 

@@ -186,8 +186,8 @@ def decode_value(value: bytes | None) -> LedgerRecord:
     version = fields.get("version")
     if type(version) is int and version > VERSION:
         raise LedgerDamaged(
-            f"a record of the ledger has version {version}, and this release reads up to {VERSION}:"
-            " go on with the newer release that wrote it"
+            f"a record of the ledger has version {version}, and this release reads up to {VERSION}: use the newer "
+            "release that wrote it"
         )
     try:
         record = _record(fields)
@@ -195,7 +195,7 @@ def decode_value(value: bytes | None) -> LedgerRecord:
     except (KeyError, TypeError, ValueError) as error:
         raise _damaged(f"its fields are not those of version {VERSION} ({error})") from error
     if written_anew != value:
-        raise _damaged("it says more, or otherwise, than what is understood of it")
+        raise _damaged("it has fields or spellings that this release does not know")
     return record
 
 
@@ -236,6 +236,6 @@ def _whole(number: Any) -> int:
 
 def _damaged(why: str) -> LedgerDamaged:
     return LedgerDamaged(
-        f"a record of the ledger cannot be read: {why}. Nothing was written. See who else writes to the ledger's topic;"
-        " to go on without its past, choose another prefix and a new checkpoint"
+        f"a record of the ledger cannot be read: {why}. Nothing was written. Find out what else writes to the "
+        "ledger's topic; to continue without its history, choose another prefix and a new checkpoint"
     )

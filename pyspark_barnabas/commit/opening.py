@@ -100,7 +100,7 @@ def patience_ms(opening: Opening) -> int:
 def _overtaken(opening: Opening) -> str:
     return (
         f"another run took over the sink {opening.sink.prefix!r} from run {opening.run_id} of query"
-        f" {opening.sink.query_id}: this run stops, and what it had not decided is thrown away. If two queries were"
-        " started, stop one; two that shall run side by side need a prefix each. If only one was, this is a run before"
-        " it that came late, or one that such a run overtook: restart the query"
+        f" {opening.sink.query_id}: this run stops, and its undecided batch is discarded. If two queries were "
+        "started, stop one; to run both, give each its own prefix. If only one was started, this is an earlier run "
+        "that started late, or such a run took over from it: restart the query"
     )

@@ -38,46 +38,46 @@ def _reasons(settings: QuerySettings) -> list[tuple[bool, str]]:
     return [
         (
             not settings.prefix.strip(),
-            "the sink has no name for its transactions: set transactionalIdPrefix to one that no other query uses",
+            "the sink has no name for its transactions: set transactionalIdPrefix to a prefix that no other query uses",
         ),
         (
             settings.trigger == "continuous",
-            "the continuous trigger writes a batch before its offsets are on record, so a restart cannot repeat it"
+            "the continuous trigger writes a batch before it stores the batch's offsets, so a restart cannot repeat it"
             " exactly: use trigger(processingTime=...)",
         ),
         (
             settings.trigger == "realTime",
-            "the real-time trigger puts a batch's offsets on record only at its end, so a restart cannot repeat it"
+            "the real-time trigger stores a batch's offsets only at its end, so a restart cannot repeat it"
             " exactly: use trigger(processingTime=...)",
         ),
         (
             settings.trigger not in MICRO_BATCH_TRIGGERS | {"continuous", "realTime"},
-            f"the trigger {settings.trigger!r} is not known to put a batch's offsets on record before it is written:"
+            f"the trigger {settings.trigger!r} is not known to store a batch's offsets before the batch is written:"
             f" use one of {', '.join(sorted(MICRO_BATCH_TRIGGERS))}",
         ),
         (
             settings.has_async_progress_tracking,
-            "asynchronous progress tracking does not put every batch's offsets on record, so a restart cannot repeat"
+            "asynchronous progress tracking does not store every batch's offsets, so a restart cannot repeat"
             " them exactly: set asyncProgressTrackingEnabled to false",
         ),
         (
             settings.has_speculation,
-            "with speculation a task is run twice at a time, and both write: set spark.speculation to false",
+            "with speculation Spark runs a task twice at the same time, and both write: set spark.speculation to false",
         ),
         (
             settings.is_atomic and settings.max_stage_attempts != 1,
-            "when a stage is tried again, its tasks write again, and in atomic mode their first rows cannot be taken"
-            " out of the transaction: set spark.stage.maxConsecutiveAttempts to 1; the query then stops, and its"
+            "when Spark retries a stage, its tasks write again, and in atomic mode their first rows cannot be "
+            "removed from the transaction: set spark.stage.maxConsecutiveAttempts to 1; the query then stops, and its"
             " restart repeats the batch",
         ),
         (
             settings.output_mode == "update" and settings.is_data_source,
-            "Spark offers no update mode to Python data sources: use foreachBatch with the sink's own function, which"
+            "Spark has no update mode for Python data sources: use foreachBatch with the sink's own function, which"
             " commits by the same protocol",
         ),
         (
             limit_ms is not None and settings.transaction_timeout_ms > limit_ms,
-            f"kafka.transaction.timeout.ms is {settings.transaction_timeout_ms}, and the broker allows {limit_ms} at"
-            " most: lower it, or raise the broker's transaction.max.timeout.ms",
+            f"kafka.transaction.timeout.ms is {settings.transaction_timeout_ms}, but the broker allows at most "
+            f"{limit_ms}: lower it, or raise the broker's transaction.max.timeout.ms",
         ),
     ]

@@ -27,13 +27,13 @@ from typing import NamedTuple
 class CommitState(Enum):
     """The known state of a batch."""
 
-    NEW = "not decided, its transactions not looked at yet"
+    NEW = "not decided, its transactions not checked yet"
     PREPARED = "not decided; every transaction is open and as its task left it"
-    BROKEN = "not decided; a transaction is not open any more as its task left it"
+    BROKEN = "not decided; a transaction is no longer open as its task left it"
     PENDING = "not decided, but the transaction that would decide it is still open"
-    DECIDED = "decided; its transactions not looked at yet, or open still"
+    DECIDED = "decided; its transactions not checked yet, or still open"
     VISIBLE = "decided, and every transaction is committed"
-    LOST = "decided, and a transaction is not committed and cannot be any more"
+    LOST = "decided, but a transaction is not committed and never will be"
     CONTRADICTED = "the ledger and the checkpoint contradict each other"
     FENCED = "another run took over"
 
@@ -49,11 +49,11 @@ class Call(Enum):
 class Act(Enum):
     """The next step."""
 
-    PRODUCE = "write the rows in a transaction of one's own"
+    PRODUCE = "write the rows in its own transaction"
     SKIP_AND_DRAIN = "read the rows and write nothing"
-    DESCRIBE = "look at the transactions"
+    DESCRIBE = "check the transactions"
     DECIDE = "write the decision into the ledger, with the source's offsets"
-    ROLL_FORWARD = "commit what is still open"
+    ROLL_FORWARD = "commit the open transactions"
     FINISH = "settle and sweep"
     ABORT_OURS = "abort the transactions of this batch's tasks"
     NOTHING = "leave everything as it is"

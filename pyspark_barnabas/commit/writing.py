@@ -55,9 +55,9 @@ def decide_write(
 def _share(batch: Batch, ledger: Ledger, partition: int, attempt_number: int) -> WriteStep:
     if attempt_number > 0:
         return Fail(
-            f"a task of batch {batch.batch_id} failed (partition {partition}), and in atomic mode its rows cannot be"
-            " taken out of the transaction that all tasks share: the batch is thrown away. Restart the query; with"
-            " spark.task.maxFailures=1 it stops without trying again"
+            f"a task of batch {batch.batch_id} failed (partition {partition}), and in atomic mode its rows cannot be "
+            "removed from the transaction that all tasks share: the batch is discarded. Restart the query; with"
+            " spark.task.maxFailures=1 it stops without a retry"
         )
     return Produce(batch.sink.driver_id, known=batch.run, written=ledger.written(batch.run))
 

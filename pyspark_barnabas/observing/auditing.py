@@ -93,7 +93,9 @@ def audit(
     wanted = records if expected is None else expected(records)
     content = [name for name in _CONTENT if name in wanted.columns]
     if not content:
-        raise AuditFailed("what is expected has no column `value` to compare: let `expected` return `key` and `value`")
+        raise AuditFailed(
+            "the expected rows have no column `value` to compare: let `expected` return `key` and `value`"
+        )
     other_name = _name(key if target_key is None else target_key)
     there = _read(spark, options, target)
     should = _by_key(wanted, _name(key), content, "expected", "should")
@@ -122,8 +124,8 @@ def _ends(ledger: DataFrame, source: str, prefix: str) -> list[tuple[str, int, i
     ends = {(row.topic, row.partition): row.end for row in rows if row.topic in topics}
     if not ends:
         raise AuditFailed(
-            f"no batch under the prefix {prefix!r} says how far it read {source!r}: name the topics that the query"
-            " reads, or leave `prefix` out to compare all records"
+            f"no batch under the prefix {prefix!r} says how far it read {source!r}: give the topics that the query "
+            "reads, or leave `prefix` out to compare all records"
         )
     return [(*where, offset) for where, offset in ends.items()]
 

@@ -29,18 +29,18 @@ def describe_query(batch: Batch, topic: str, timeouts_ms: Mapping[str, int]) -> 
     shortest_ms = min(timeouts_ms.values(), default=0)
     end_it = (
         f"start it again, or end them with `python -m pyspark_barnabas ledger abandon {prefix}`; `barnabas txn abort`"
-        " is only for those of no decided batch"
+        " is only for those that are not part of a decided batch"
     )
     if shortest_ms == NO_TIMEOUT_MS:
         how = (
-            "Two-phase commits are used: no decided batch can be lost by a timeout. Nothing ends by itself, so if the"
-            f" query dies, readers wait: {end_it}"
+            "Two-phase commits are used: no decided batch can be lost by a timeout. Transactions have no timeout, so "
+            f"if the query dies, readers wait: {end_it}"
         )
     else:
         how = (
             f"Transactions time out after {shortest_ms} ms. If broker or query are away for longer between a batch's"
-            " decision and its end, part of the batch is lost, and the next run says so. If the query dies, readers"
-            f" wait as long: {end_it}"
+            " decision and its end, part of the batch is lost, and the next run reports it. If the query dies, "
+            f"readers wait that long: {end_it}"
         )
     return f"query {batch.sink.query_id} writes under the prefix {prefix!r}, ledger {topic}, token {batch.run}. {how}"
 
@@ -51,7 +51,7 @@ def describe_batch(batch: Batch, messages: Sequence[Message], began_ms: int, end
     name = f"batch {batch.batch_id} of query {batch.sink.query_id}"
     if not prepared:
         return (
-            f"recovery: {name} was decided before, so its rows were not written again; commit {ended_ms - began_ms} ms"
+            f"recovery: {name} was already decided, so its rows were not written again; commit {ended_ms - began_ms} ms"
         )
     places = {(where.topic, where.partition) for each in prepared for where in each.written}
     first_ms = min(each.began_ms for each in prepared)
@@ -69,8 +69,8 @@ def describe_recovery(batch: Batch, ledger: Ledger, transactions: Sequence[Prepa
     if record is None or record.run == batch.run:
         return ""
     return (
-        f"recovery: batch {record.batch_id} of query {record.query_id} was decided by the run {record.run} and not"
-        f" finished; its {len(transactions)} open transactions of {len(record.transactions)} are committed now"
+        f"recovery: batch {record.batch_id} of query {record.query_id} was decided by the run {record.run}, but not "
+        f"finished; its {len(transactions)} open transactions of {len(record.transactions)} are committed now"
     )
 
 
@@ -81,7 +81,7 @@ def describe_sweep(batch: Batch, ids: Iterable[str]) -> str:
     if not left:
         return ""
     named = ", ".join(left[:_NAMED]) + (", …" if len(left) > _NAMED else "")
-    return f"recovery: {len(left)} transactions of earlier runs, of no decided batch, are aborted: {named}"
+    return f"recovery: {len(left)} transactions of earlier runs, not part of a decided batch, are aborted: {named}"
 
 
 def _decisions(ledger: Ledger) -> list[Decided]:

@@ -61,7 +61,7 @@ def parse_offsets(text: str, where: str = "the checkpoint") -> CheckpointOffsets
     """Parse a file of <checkpoint>/offsets. Pure."""
     version, *lines = text.rstrip("\n").split("\n")
     if version not in _VERSIONS or len(lines) < 2:
-        raise _damaged(where, f"it begins with {version[:40]!r}, and {' or '.join(_VERSIONS)} is known")
+        raise _damaged(where, f"it begins with {version[:40]!r}, and {' or '.join(_VERSIONS)} is expected")
     sources = lines[1:]
     offsets: dict[tuple[str, int], int] = {}
     for source in sources:
@@ -71,7 +71,7 @@ def parse_offsets(text: str, where: str = "the checkpoint") -> CheckpointOffsets
         try:
             found = json.loads(line)
         except ValueError as error:
-            raise _damaged(where, "a source's line is no JSON") from error
+            raise _damaged(where, "a source's line is not JSON") from error
         for topic, partition, offset in _topic_offsets(found):
             # Two sources may read one partition: the group's offset is the one that both have read.
             offsets[topic, partition] = min(offset, offsets.get((topic, partition), offset))
@@ -118,14 +118,14 @@ def _seen(read: Callable[[], bytes], location: str, name: str) -> bytes:
         return read()
     except (OSError, ValueError, ImportError) as error:
         raise CheckpointUnseen(
-            f"the checkpoint {location!r} cannot be seen from where the batch is committed ({name}: {error}): without"
-            " it a rolled-back checkpoint could not be seen. Give checkpointLocation as a path or URI that the driver's"
+            f"the checkpoint {location!r} cannot be read where the batch is committed ({name}: {error}): without it "
+            "a rolled-back checkpoint would not be noticed. Give checkpointLocation as a path or URI that the driver's"
             " Python can read: a mounted directory, file:, or hdfs:, s3:, gs: through pyarrow"
         ) from error
 
 
 def _damaged(where: str, why: str) -> CheckpointUnseen:
     return CheckpointUnseen(
-        f"{where} cannot be understood: {why}. Nothing was decided. Restore the checkpoint, or see whether this release"
-        " knows the Spark that wrote it"
+        f"{where} has an unknown format: {why}. Nothing was decided. Restore the checkpoint, or check that this "
+        "release supports the Spark that wrote it"
     )

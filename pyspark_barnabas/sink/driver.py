@@ -143,8 +143,9 @@ class _Committing:
     def _decide(self, step: Decide, view: CommitView) -> CommitView:
         if step.record in self._written:
             raise SinkFailed(
-                f"the ledger {self._access.topic} took a record of batch {self._batch.batch_id}, and does not have it:"
-                " an earlier attempt of this run used its sequence number. Restart the query, which begins a new run"
+                f"the ledger {self._access.topic} accepted a record of batch {self._batch.batch_id}, but does not "
+                "have it: an earlier attempt of this run used its sequence number. Restart the query: this starts a "
+                "new run"
             )
         self._written.append(step.record)
         if isinstance(step.record, Decided) and batch_log.is_first(self._batch, view.ledger, step.record):

@@ -27,7 +27,8 @@ def _advice(code: ErrorCode, settings: SinkSettings, prefix: str) -> str:
         case ErrorCode.NETWORK_EXCEPTION | ErrorCode.REQUEST_TIMED_OUT:
             return (
                 f"{advice(code, settings.connection)}, then restart the query: nothing is lost and nothing is written"
-                f" twice. A broker may be away for kafka.delivery.timeout.ms ({settings.delivery_timeout_ms}), and when"
+                " twice. A broker may be unavailable for kafka.delivery.timeout.ms "
+                f"({settings.delivery_timeout_ms}), and when"
                 f" a batch write begins for kafka.request.timeout.ms ({settings.connection.request_timeout_ms})"
             )
         case ErrorCode.SASL_AUTHENTICATION_FAILED | ErrorCode.UNSUPPORTED_SASL_MECHANISM | ErrorCode.ILLEGAL_SASL_STATE:
@@ -35,9 +36,9 @@ def _advice(code: ErrorCode, settings: SinkSettings, prefix: str) -> str:
         case ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             return (
                 "The sink needs WRITE and DESCRIBE on the topics it writes to; on its ledger"
-                f" '__{prefix}.ledger' READ and DESCRIBE_CONFIGS, too, and CREATE where the topic is not there yet:"
-                " have them granted, then restart the query. Or the topic's name is wrong: of a topic that is not there"
-                " brokers say the same"
+                f" '__{prefix}.ledger' READ and DESCRIBE_CONFIGS, too, and CREATE if the topic does not exist yet: "
+                "have them granted, then restart the query. Or the topic's name is wrong: brokers send the same "
+                "error for a topic that does not exist"
             )
         case ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
             return (
@@ -47,16 +48,16 @@ def _advice(code: ErrorCode, settings: SinkSettings, prefix: str) -> str:
         case ErrorCode.GROUP_AUTHORIZATION_FAILED:
             return (
                 f"The sink needs READ on the group {settings.group_id or prefix!r}, to which it commits the source's"
-                ' offsets: have it granted, or set kafka.group.id to "" to do without, then restart the query'
+                ' offsets: have it granted, or set kafka.group.id to "" to commit none, then restart the query'
             )
         case ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
             return (
-                "The cluster does not allow this to the principal of the sink: have it granted, then restart the query"
+                "The cluster does not allow this for the principal of the sink: have it granted, then restart the query"
             )
         case ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             return (
-                "See that the topic's name is right, or create it, or have the sink do so (newTopicPartitions) as the"
-                " brokers are set not to, then restart the query"
+                "Check the topic's name, or create the topic, or have the sink create it (newTopicPartitions), "
+                "because the brokers do not; then restart the query"
             )
         case ErrorCode.INVALID_TOPIC_EXCEPTION:
             return "Topics are named with letters, digits, '.', '_' and '-': correct the option or the column `topic`"
@@ -66,24 +67,23 @@ def _advice(code: ErrorCode, settings: SinkSettings, prefix: str) -> str:
             asked_ms = settings.transaction_timeout_ms
             return (
                 f"kafka.transaction.timeout.ms is {'not set' if asked_ms is None else asked_ms}, and the broker's"
-                " transaction.max.timeout.ms allows less than is needed: lower the one or raise the other"
+                " transaction.max.timeout.ms allows less than needed: lower the former or raise the latter"
             )
         case ErrorCode.UNSUPPORTED_VERSION:
             return "The sink needs brokers of Apache Kafka 3.0 or newer, or Barnabas"
         case ErrorCode.CORRUPT_MESSAGE:
             return (
-                "Nothing was written or decided. The broker's files are damaged there, `barnabas log verify` says"
-                " where: restore them, then restart the query"
+                "Nothing was written or decided. The broker's files are damaged: `barnabas log verify` shows where. "
+                "Restore them, then restart the query"
             )
         case ErrorCode.INVALID_RECORD | ErrorCode.INVALID_TIMESTAMP:
             return (
-                "The topic's settings refuse such rows: change the rows, or the topic's settings. One that is compacted"
-                " takes no row without a key"
+                "The topic's settings do not allow such rows: change the rows, or the topic's settings. A compacted "
+                "topic accepts no row without a key"
             )
         case _ if code in _TRANSACTION_GONE:
             return (
-                "The transaction is not ours any more: another attempt or run took over, or it was open for longer than"
-                " kafka.transaction.timeout.ms. Nothing of it is visible. Restart the query, which writes the"
-                " batch again"
+                "The transaction is no longer ours: another attempt or run took over, or it was open for longer than"
+                " kafka.transaction.timeout.ms. Nothing of it is visible. Restart the query: it writes the batch again"
             )
-    return "Nothing is lost and nothing is written twice by trying again: restart the query"
+    return "Restart the query: nothing is lost and nothing is written twice"

@@ -134,7 +134,8 @@ def _encoder(client: Client, settings: SinkSettings, task: TaskFacts, topics: Ta
     compression = COMPRESSION_IDS[settings.compression]
     if not is_available(compression):
         raise SinkFailed(
-            f"kafka.compression.type {settings.compression} needs a package that is not installed where this task runs"
+            f"kafka.compression.type {settings.compression} needs a package that is not installed on the host of "
+            "this task"
             f" ({LIBRARIES[compression]}): install it on the executors, or use gzip or none"
         )
     header = settings.batch_header

@@ -110,11 +110,9 @@ def _names(subscription: Subscription) -> list[str] | None:
 def _check_complete(given: Collection[TopicPartition], there: Collection[TopicPartition], option: str) -> None:
     missing, unknown = set(there) - set(given), set(given) - set(there)
     if missing:
-        raise SourceError(
-            f"{option} says nothing of {describe(missing)}: all partitions that are read have to be in it"
-        )
+        raise SourceError(f"{option} does not have {describe(missing)}: it must have all partitions that are read")
     if unknown:
-        raise SourceError(f"{option} speaks of {describe(unknown)}, which is not read")
+        raise SourceError(f"{option} has {describe(unknown)}, which is not read")
 
 
 def _at_moments(client: Client, moments: Mapping[TopicPartition, int], if_none: int | None, isolation: int) -> Offsets:
@@ -122,7 +120,7 @@ def _at_moments(client: Client, moments: Mapping[TopicPartition, int], if_none: 
     without = {where for where, offset in found.items() if offset < 0}
     if without and if_none is None:
         raise SourceError(
-            f"no record of {describe(without)} is as late as where reading is to start. To start there at the end, set"
+            f"no record of {describe(without)} is as late as the start of reading. To start at the end there, set"
             " startingOffsetsByTimestampStrategy to latest"
         )
     return {**found, **_look_up(client, dict.fromkeys(without, LATEST), isolation)}

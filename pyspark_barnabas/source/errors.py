@@ -13,11 +13,11 @@ from pyspark_barnabas.telling.user_errors import UserError
 
 _RIGHTS = {
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: (
-        "To read a topic READ on it is needed: have it granted. Or the topic's name is wrong: of a topic that is not"
-        " there brokers say the same"
+        "Reading a topic needs READ on it: have it granted. Or the topic's name is wrong: brokers send the same "
+        "error for a topic that does not exist"
     ),
     ErrorCode.GROUP_AUTHORIZATION_FAILED: (
-        "READ on the group kafka.group.id is needed where commitOffsets is set: have it granted, or do without"
+        "commitOffsets needs READ on the group kafka.group.id: have it granted, or turn commitOffsets off"
     ),
 }
 _LOG = logging.getLogger("pyspark_barnabas.source")
@@ -32,8 +32,8 @@ class DataLoss(SourceError):
 
     def __init__(self, losses: Iterable[str]) -> None:
         super().__init__(
-            f"{'; '.join(losses)}. Some records may have been lost. If the query is to go on all the same, with what is"
-            " left, set failOnDataLoss to false"
+            f"{'; '.join(losses)}. Some records may have been lost. To continue with the remaining records, set "
+            "failOnDataLoss to false"
         )
 
 
@@ -42,7 +42,7 @@ def lose(losses: list[str], *, fail: bool) -> None:
     if losses and fail:
         raise DataLoss(losses)
     for loss in losses:
-        _LOG.warning("%s. Some records may have been lost; the query goes on, as failOnDataLoss is false", loss)
+        _LOG.warning("%s. Some records may have been lost; the query continues, because failOnDataLoss is false", loss)
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def explaining(doing: str, connection: ConnectionSettings) -> Iterator[None]:
     except KafkaError as error:
         told = _RIGHTS.get(error.code) or advice(error.code, connection)
         timeout_ms = connection.request_timeout_ms
-        waited = f". It was tried for kafka.request.timeout.ms ({timeout_ms})" if error.code.retriable else ""
+        waited = f". It was retried for kafka.request.timeout.ms ({timeout_ms})" if error.code.retriable else ""
         raise SourceError(
             f"{doing} failed: {str(error).rstrip('.')}{waited}{'' if told is None else f'. {told}'}"
         ) from error

@@ -163,7 +163,7 @@ class Fetcher:
         try:
             return [(header, view[start : start + header.size_in_bytes]) for start, header in iter_batches(view)]
         except DecodeError as error:
-            raise SourceError(f"{self._name} is damaged behind offset {self.position}: {error}") from error
+            raise SourceError(f"{self._name} is damaged after offset {self.position}: {error}") from error
 
     def _aborted(self, data: PartitionData) -> list[Aborted] | None:
         if self._isolation != READ_COMMITTED:
@@ -175,9 +175,9 @@ class Fetcher:
         return f"{self._wanted.topic}-{self._wanted.partition}"
 
     def _describe_missing(self, data: PartitionData) -> str:
-        waited = f"nothing came for {self._patience_ms / 1000:g} s"
+        waited = f"no record came for {self._patience_ms / 1000:g} s"
         if data.records:
             return f"{self._name}: {waited} of the batch at offset {self.position}, as it is too large"
         end = data.last_stable_offset if self._isolation == READ_COMMITTED else data.high_watermark
         held = " (an open transaction begins there)" if end < data.high_watermark else ""
-        return f"{self._name} was to be read up to {self._wanted.end}, and ends at {end}{held}: {waited}"
+        return f"{self._name} was to be read up to {self._wanted.end}, but ends at {end}{held}: {waited}"

@@ -49,7 +49,7 @@ def parse_assignment(text: str) -> tuple[TopicPartition, ...]:
     """Read partitions from an option: {"topic": [0, 1]}."""
     found = _load(text)
     if not isinstance(found, dict) or not found:
-        raise OffsetsError(f'{text!r} should be partitions, as in {{"orders":[0,1]}}')
+        raise OffsetsError(f'{text!r} should be partitions by topic, as in {{"orders":[0,1]}}')
     for topic, numbers in found.items():
         if not isinstance(numbers, list) or not all(_is_number(each) and 0 <= each < 2**31 for each in numbers):
             raise OffsetsError(f"the partitions of {topic!r} are {numbers!r}, and should be a list of numbers")
@@ -75,7 +75,7 @@ def _read(found: Any, least: int, what: str) -> Offsets:
     for topic, by_partition in found.items():
         for partition, offset in by_partition.items():
             if not (partition.isascii() and partition.isdecimal()) or int(partition) >= 2**31:
-                raise OffsetsError(f"{partition!r} is no number of a partition of {topic!r}")
+                raise OffsetsError(f"{partition!r} is not the number of a partition of {topic!r}")
             if not _is_number(offset) or not least <= offset <= OFFSET_MAX:
                 raise OffsetsError(f"{topic}-{partition} has {offset!r}, which is not {what}")
             offsets[topic, int(partition)] = offset

@@ -62,7 +62,7 @@ def batch_settings(options: Mapping[str, str]) -> SourceSettings:
     """Return the settings of `spark.read`: by default from the earliest to the latest offset. Raise OptionError."""
     for option in _ONLY_STREAMS:
         if given.text(options, option) is not None:
-            _LOG.warning("%s is for streams, and without effect: spark.read reads everything at once", option)
+            _LOG.warning("%s is for streams, and has no effect: spark.read reads everything at once", option)
     return _settings(options, is_stream=False)
 
 
@@ -88,7 +88,7 @@ def _settings(options: Mapping[str, str], *, is_stream: bool) -> SourceSettings:
         "min_offsets": given.integer(options, "minOffsetsPerTrigger", 0, at_least=1),
     }
     if limits["min_offsets"] > limits["max_offsets"] > 0:
-        raise OptionError("minOffsetsPerTrigger is above maxOffsetsPerTrigger: no batch could have both")
+        raise OptionError("minOffsetsPerTrigger is above maxOffsetsPerTrigger: no batch could satisfy both")
     return SourceSettings(
         given.connection(options),
         _subscription(options),
@@ -113,7 +113,7 @@ def _subscription(options: Mapping[str, str]) -> Subscription:
     ways = [option for option in ("assign", "subscribe", "subscribePattern") if given.text(options, option)]
     if len(ways) != 1:
         said = f"{' and '.join(ways)} are" if ways else "nothing is"
-        raise OptionError(f"{said} set: say what to read with one of subscribe, subscribePattern and assign")
+        raise OptionError(f"{said} set: set exactly one of subscribe, subscribePattern and assign")
     value = given.text(options, ways[0]) or ""
     if ways[0] == "assign":
         return Assigned(_parsed("assign", parse_assignment, value))
@@ -125,7 +125,7 @@ def _subscription(options: Mapping[str, str]) -> Subscription:
     try:
         re.compile(value)
     except re.error as error:
-        raise OptionError(f"subscribePattern is {value!r}, and that is no regular expression: {error}") from error
+        raise OptionError(f"subscribePattern is {value!r}, which is not a regular expression: {error}") from error
     return TopicPattern(value)
 
 
@@ -142,7 +142,7 @@ def _bound(options: Mapping[str, str], side: str, default: str, *, is_stream: bo
     bound = _given_bound(f"{side}Offsets", value)
     senseless = LATEST if side == "starting" else EARLIEST
     if not is_stream and senseless in (bound.offsets.values() if bound.offsets else [bound.for_all]):
-        raise OptionError(f"{side}Offsets is {value!r}: spark.read would find nothing between there and there")
+        raise OptionError(f"{side}Offsets is {value!r}: spark.read would find no record between the two")
     return bound
 
 
@@ -161,7 +161,7 @@ def _commit_group(options: Mapping[str, str]) -> str:
         return ""
     group = given.text(options, "kafka.group.id")
     if group is None:
-        raise OptionError("commitOffsets is set, and kafka.group.id is not: it says in which group to commit")
+        raise OptionError("commitOffsets is set, but kafka.group.id is not: set it to the group for the offsets")
     return group
 
 

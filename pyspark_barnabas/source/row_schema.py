@@ -41,6 +41,4 @@ def check_schema(schema: Any, *, with_headers: bool) -> None:
     """Raise OptionError unless it is the source's own: Spark would pass any schema that a program sets."""
     own = StructType([*_COLUMNS, _HEADERS] if with_headers else _COLUMNS)
     if schema != own:
-        raise OptionError(
-            f"the source has columns of its own, {own.simpleString()}: leave .schema() out and select from them"
-        )
+        raise OptionError(f"the source has fixed columns, {own.simpleString()}: omit .schema() and select from them")

@@ -67,7 +67,7 @@ def _answers(client: Client, settings: SourceSettings, wanted: OffsetRange) -> I
             return
         except KafkaError as error:
             if error.code in GONE:
-                lose([f"{wanted.topic}-{wanted.partition} is gone"], fail=settings.fail_on_data_loss)
+                lose([f"{wanted.topic}-{wanted.partition} was deleted"], fail=settings.fail_on_data_loss)
                 return
             if error.code is not ErrorCode.OFFSET_OUT_OF_RANGE:
                 raise
@@ -82,7 +82,7 @@ def _after_the_gap(
     latest = cluster.latest(client, [wanted.where], isolation=READ_UNCOMMITTED)[wanted.where]
     if earliest <= position <= latest:
         raise error
-    loss = f"{wanted.topic}-{wanted.partition} was to be read from {position}, and has only {earliest} to {latest}"
+    loss = f"{wanted.topic}-{wanted.partition} was to be read from {position}, but has only {earliest} to {latest}"
     lose([loss], fail=settings.fail_on_data_loss)
     return earliest if position < earliest else wanted.end
 
@@ -109,8 +109,8 @@ class _Rows:
             raise SourceError(f"{self._wanted.topic}-{self._wanted.partition} is damaged: {error}") from error
         except ModuleNotFoundError as error:
             raise SourceError(
-                f"{self._wanted.topic}-{self._wanted.partition} is compressed, and {error.name} is not installed where"
-                " Spark's tasks run: docs/pipeline.md says how to send an environment along"
+                f"{self._wanted.topic}-{self._wanted.partition} is compressed, but {error.name} is not installed on "
+                "the hosts of Spark's tasks: docs/pipeline.md explains how to ship an environment"
             ) from error
 
     def _rows(self, columns: Columns, batches: list[Batch], start: int) -> pa.RecordBatch:

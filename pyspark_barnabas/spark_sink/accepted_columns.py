@@ -33,16 +33,16 @@ def choose(types: Mapping[str, str], topic: str | None) -> tuple[str, ...]:
     if "value" not in types:
         there = ", ".join(types) or "none"
         raise OptionError(
-            f"there is no column `value` to be written; there are: {there}. Make one, as in"
+            f"there is no column `value`, only: {there}. Add one, as in"
             " selectExpr('CAST(id AS STRING) AS key', 'to_json(struct(*)) AS value')"
         )
     if topic is None and "topic" not in types:
-        raise OptionError("it is not said where the rows go: set the option topic, or add a column `topic`")
+        raise OptionError("the rows have no topic: set the option topic, or add a column `topic`")
     for column, allowed in TYPES.items():
         found = types.get(column)
         if found is not None and found not in allowed:
             raise OptionError(
-                f"the column `{column}` is {found}, and has to be {' or '.join(allowed)}: cast it, or rename it"
+                f"the column `{column}` is {found}, and must be {' or '.join(allowed)}: cast it, or rename it"
             )
     return tuple(column for column in TYPES if column in types and not (column == "topic" and topic is not None))
 

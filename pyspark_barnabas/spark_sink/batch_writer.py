@@ -40,7 +40,7 @@ def default_prefix(options: Mapping[str, str]) -> str:
 def new_batch_writer(options: dict[str, str], schema: Any, overwrite: bool) -> BatchWriter:
     """Create the writer of one `save()`; raise OptionError if that is not possible."""
     if overwrite:
-        raise OptionError('a topic is added to and never overwritten: use mode("append")')
+        raise OptionError('the sink appends to a topic and never overwrites it: use mode("append")')
     settings = sink(options, default_prefix=default_prefix(options))
     key = text(options, "idempotencyKey")
     run = task_context.BatchRun(batch_query_id(key or str(uuid.uuid4())), str(uuid.uuid4()), _BATCH, is_stream=False)
@@ -89,8 +89,9 @@ class BatchWriter(SentToWorkers, DataSourceArrowWriter):  # type: ignore[misc]  
         """Return the advice for every failed commit(), as it may have failed after the decision."""
         query_id = self._run.query_id
         return (
-            "This write has no idempotencyKey: saving again is another write, and doubles the rows if this one was"
-            f" decided. See whether its ledger '__{self._settings.prefix_of(query_id)}.ledger' has a `decided` with the"
-            f" key {query_id!r}: if so, its rows are visible, or will be with the next write under the prefix. With an"
-            " idempotencyKey saving again is always right"
+            "This write has no idempotencyKey: saving again is another write, and writes the rows twice if this one "
+            f"was decided. Check whether its ledger '__{self._settings.prefix_of(query_id)}.ledger' has a `decided` "
+            "with the"
+            f" key {query_id!r}: if so, its rows are visible, or will be with the next write under the prefix. With "
+            "an idempotencyKey saving again is always safe"
         )

@@ -56,7 +56,7 @@ class ExactlyOnce:
         location = text(options, "checkpointLocation")
         if location is None:
             raise OptionError(
-                "foreachBatch does not get the query's checkpoint: name it to exactly_once, too, as checkpointLocation"
+                "foreachBatch does not get the query's checkpoint: pass it to exactly_once as checkpointLocation"
             )
         self._checkpoint = location
         self._drawn_run_id: str | None = None
@@ -70,8 +70,8 @@ class ExactlyOnce:
         run = self._run(_local_properties(frame), batch_id)
         if run.run_id == self._ended_run_id:
             raise SinkFailed(
-                "a batch of this run has failed, and in atomic mode (atomic=true) a run cannot repeat one: let the"
-                " error end the query, and start it again. Nothing was written"
+                "a batch of this run has failed, and in atomic mode (atomic=true) a run cannot repeat one: let the "
+                "error end the query, then start the query again. Nothing was written"
             )
         look_before_writing(self._settings, chosen)
         try:
@@ -102,7 +102,7 @@ class ExactlyOnce:
         try:
             driver.abort(self._settings, run.batch_id, messages, query_id=run.query_id, checkpoint=checkpoint)
         except SinkFailed as another:
-            note = f"What was written for the batch could not be thrown away, either: {another}"
+            note = f"The rows of the batch could not be aborted, either: {another}"
             if not noted(error, note):
                 own_log().warning("%s", note)
 
@@ -111,8 +111,8 @@ class ExactlyOnce:
         running = seen.get("sql.streaming.queryId", query_id)
         if running != query_id:
             raise SinkFailed(
-                f"the checkpoint {self._checkpoint} that exactly_once was given belongs to query {query_id}, and this"
-                f" is query {running}: give both the same checkpointLocation. Nothing was written"
+                f"the checkpoint {self._checkpoint} passed to exactly_once belongs to query {query_id}, but this is "
+                f"query {running}: give both the same checkpointLocation. Nothing was written"
             )
         if self._drawn_run_id is None:
             self._drawn_run_id = str(uuid.uuid4())

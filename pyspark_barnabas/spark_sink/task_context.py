@@ -64,8 +64,8 @@ def run_of(local_properties: Mapping[str, str]) -> BatchRun:
         )
     except (KeyError, ValueError) as error:
         raise SinkFailed(
-            f"Spark does not tell its task which batch of which query it works for ({error}): see in"
-            " docs/spark-versions.md which releases of Spark the sink was tried with. Nothing was written"
+            f"Spark does not pass the query and batch to its task ({error}): docs/spark-versions.md lists the "
+            "releases of Spark that the sink supports. Nothing was written"
         ) from error
 
 
@@ -77,8 +77,8 @@ def checked_run_id(group: str) -> str:
         return str(uuid.UUID(group))
     except ValueError as error:
         raise SinkFailed(
-            f"the job group of the query is {group!r}, and not the id that Spark gives to a run: leave the query's job"
-            " group alone (setJobGroup within foreachBatch). Nothing was written"
+            f"the job group of the query is {group!r}, not the id of Spark for the run: do not change the query's "
+            "job group (setJobGroup within foreachBatch). Nothing was written"
         ) from error
 
 
@@ -123,7 +123,8 @@ def checkpoint_location(options: Mapping[str, str], local_properties: Mapping[st
     if base and query:
         return f"{base.rstrip('/')}/{query}"
     raise OptionError(
-        "the query has no checkpoint that a restart would find: set checkpointLocation. Nothing was written"
+        "the query has no permanent checkpoint, so a restart would not find it: set checkpointLocation. Nothing was "
+        "written"
     )
 
 
@@ -132,5 +133,5 @@ def _context() -> Any:
 
     context = TaskContext.get()
     if context is None:
-        raise SinkFailed("the sink's tasks run in Spark, and this is no task of Spark's")
+        raise SinkFailed("the sink's tasks run in Spark, but this is not a task of Spark")
     return context

@@ -11,10 +11,14 @@ from pyspark_barnabas.telling.own_log import own_log
 @cache
 def say_once_what_is_missing() -> None:
     """Log a warning once in each process, if the checksum is computed in Python or a codec is missing."""
-    slow = [] if crc32c.IS_NATIVE else ["crc32c is not installed: checksums are computed in Python, and slowly"]
+    slow = [] if crc32c.IS_NATIVE else ["crc32c is not installed: checksums are computed in Python, which is slow"]
     codecs = [
         compression.COMPRESSION_NAMES[codec] for codec in compression.LIBRARIES if not compression.is_available(codec)
     ]
-    gone = [f"without their packages these are no compressions to be had: {', '.join(codecs)}"] if codecs else []
+    gone = (
+        [f"these compressions are unavailable, because their packages are not installed: {', '.join(codecs)}"]
+        if codecs
+        else []
+    )
     if slow or gone:
         own_log().warning("%s", "; ".join(slow + gone))

@@ -87,7 +87,7 @@ def test_users_are_kept_beside_the_data_and_may_be_given_other_passwords(tmp_pat
         ({"grants": {"client": "--consumer --topic t"}}, "'--consumer --topic t': --consumer needs --group"),
         ({"grants": {"client": "Read orders"}}, "'Read orders': unrecognized arguments: (a word) (a word)"),
         ({"grants": {"client": "--topic 'orders"}}, "No closing quotation"),
-        ({"grants": {"client": "--topic t --deny-principal User:x"}}, "whose right it is stands before it already"),
+        ({"grants": {"client": "--topic t --deny-principal User:x"}}, "the right already has a principal before it"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_said_at_the_start(settings: Mapping[str, Any], said: str) -> None:

@@ -157,7 +157,7 @@ def test_what_testcontainers_sets_starts_with_a_word_on_what_is_ignored(
         ([], {"KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://0.0.0.0:9092"}, 1, "no address that clients can connect to"),
         (["--port", "0", "--set", "log.segment.bytes=1.5"], {}, 1, "Not a number of type INT"),
         (["--port", "0", "--feature", "transaction.version=9"], {}, 2, "the levels of transaction.version are 0 to 2"),
-        (["--port", "0", "--feature", "no.such=1"], {}, 2, "there is no feature but"),
+        (["--port", "0", "--feature", "no.such=1"], {}, 2, "the features are"),
         (["--port", "0", "--feature", "metadata.version=7"], {}, 1, "INVALID_UPDATE_VERSION"),
         (["--port", "0", "--feature", "kraft.version=0"], {}, 1, "INVALID_UPDATE_VERSION"),
         (["--port", "0", "--topic", "no/name"], {}, 1, "INVALID_TOPIC_EXCEPTION"),

@@ -44,7 +44,7 @@ def check_handover(directories: list[Path]) -> None:
     assert handover("--check", *map(str, directories))[0] == 0
     status, said = handover("--check", str(directories[0]))
     assert status == 1
-    assert "in a data directory that was not named here -> name all data directories of the node" in said
+    assert "in a data directory that was not given -> name all data directories of the node" in said
 
 
 def places(directories: list[Path]) -> list[list[str]]:

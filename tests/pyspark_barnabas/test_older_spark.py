@@ -41,7 +41,7 @@ def of_4_0(pyspark: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 @pytest.mark.usefixtures("pyspark")
 def test_spark_3_5_has_no_data_sources_and_is_told_what_works() -> None:
-    with pytest.raises(ImportError, match=r"Spark 3\.5 has no data sources in Python.*exactly_once in foreachBatch"):
+    with pytest.raises(ImportError, match=r"Spark 3\.5 has no Python data sources.*exactly_once in foreachBatch"):
         import_module("pyspark_barnabas.data_source")
 
 

@@ -95,7 +95,7 @@ def test_an_unknown_setting_of_kafkas_is_refused_with_those_that_are_known() -> 
         ({"kafka__transactional__id": "mine"}, "set transactionalIdPrefix"),
         ({"transactionalIdPrefix": "a b"}, "letters, digits, dots"),
         ({"transactionalIdPrefix": "x" * 201}, "1 to 200"),
-        ({"path": "somewhere"}, "and not a path"),
+        ({"path": "somewhere"}, "not to a path"),
         ({"topic": ".."}, "letters, digits, dots"),
         ({"kafka__batch__size": "many"}, "whole number from 1"),
         ({"firstBatch": "-1"}, "whole number from 0"),
@@ -103,7 +103,7 @@ def test_an_unknown_setting_of_kafkas_is_refused_with_those_that_are_known() -> 
         ({"kafka__compression__type": "brotli"}, "one of none, gzip"),
         ({"atomic": "yes"}, "true or false"),
         ({"newTopicPartitions": "0"}, "whole number from 1"),
-        ({"newTopicPartitions": "3", "createTopics": "false"}, "leave one of them out"),
+        ({"newTopicPartitions": "3", "createTopics": "false"}, "omit one of them"),
         ({"kafka__bootstrap__servers": "host:port"}, "kafka.bootstrap.servers: not a broker address"),
     ],
 )
@@ -112,7 +112,7 @@ def test_a_value_that_means_nothing_is_refused_with_a_sentence(options: dict[str
 
 
 def test_a_stream_has_no_idempotency_key() -> None:
-    with pytest.raises(OptionError, match="knows by its checkpoint"):
+    with pytest.raises(OptionError, match="knows from its checkpoint"):
         stream_sink(_lowered(topic="orders", idempotencyKey="monday"))
 
 

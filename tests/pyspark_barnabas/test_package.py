@@ -47,7 +47,7 @@ def test_it_runs_where_nothing_is_installed_and_says_once_what_is_missing(tmp_pa
     assert str(packed) in done.stdout
     assert done.stderr.count("crc32c is not installed") == 1
     missing = ["snappy", "lz4", *(["zstd"] if sys.version_info < (3, 14) else [])]  # which has zstd itself
-    assert f"to be had: {', '.join(missing)}\n" in done.stderr
+    assert f"not installed: {', '.join(missing)}\n" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -247,7 +247,7 @@ def test_a_query_changes_its_connector_there_and_back_and_there(recipe: Recipe, 
     for number, first_batch, end in ((2, 1, 60), (1, 0, 90), (2, 3, 120)):
         _send(old, range(end - 30, end))
         if first_batch == 3:
-            with pytest.raises(PySparkException, match=f"with the option firstBatch={first_batch}"):
+            with pytest.raises(PySparkException, match=f"set the option firstBatch={first_batch}"):
                 recipe.do(number, WITHOUT_FIRST_BATCH)
         recipe.do(number, {'"firstBatch", "1"': f'"firstBatch", "{first_batch}"'} if first_batch else None)
         assert _by_key(old, "orders.copy") == _in_order(range(end))

@@ -128,6 +128,6 @@ def test_the_checkpoint_has_to_be_the_querys(counts: Counts, tmp_path: Path) -> 
     counts.send(range(10))
     theirs, counts.checkpoint = counts.checkpoint, str(tmp_path / "other")
     assert "belongs to query" in counts.refusal(counts.sink(checkpointLocation=theirs))
-    with pytest.raises(OptionError, match="name it to exactly_once"):
+    with pytest.raises(OptionError, match="pass it to exactly_once"):
         exactly_once({"kafka.bootstrap.servers": counts.address}, topic=counts.target)
     assert counts.written == [f"{n}=1" for n in range(10)]

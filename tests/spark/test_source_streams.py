@@ -152,7 +152,7 @@ def test_lost_records_fail_the_query_unless_that_is_allowed(reading: Reading) ->
     with Client(reading.server.address) as client:
         delete_records(client, {(reading.topic, 0): 50})
     failure = reading.failure()
-    assert "was to be read from 30, and has only 50 to 60" in failure
+    assert "was to be read from 30, but has only 50 to 60" in failure
     assert "set failOnDataLoss to false" in failure
     reading.run(failOnDataLoss="false")
     assert reading.found() == [*range(30), *range(50, 60)]
@@ -166,7 +166,7 @@ def test_a_topic_made_again_fails_the_query_unless_that_is_allowed(reading: Read
         delete_topic(client, reading.topic)
     reading.create(1)
     reading.send(5)
-    assert "ends at 5, and was read up to 30" in reading.failure(**{"fetchOffset.retryIntervalMs": "10"})
+    assert "ends at 5, but was read up to 30" in reading.failure(**{"fetchOffset.retryIntervalMs": "10"})
 
 
 @pytest.mark.parametrize(

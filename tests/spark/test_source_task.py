@@ -100,7 +100,7 @@ def test_nothing_of_an_aborted_transaction_is_read(client: Client, settings: Sou
 def test_records_that_were_deleted_are_a_loss_or_passed_over(client: Client, settings: SourceSettings) -> None:
     whole = fill(client, "deleted", 100)
     delete_records(client, {("deleted", 0): 60})
-    with pytest.raises(DataLoss, match="deleted-0 was to be read from 0, and has only 60 to 100"):
+    with pytest.raises(DataLoss, match="deleted-0 was to be read from 0, but has only 60 to 100"):
         list(read(settings, whole))
     lenient = replace(settings, fail_on_data_loss=False)
     assert numbers(read(lenient, whole)) == list(range(60, 100))
@@ -111,7 +111,7 @@ def test_an_end_that_does_not_come_is_a_loss_or_the_end(client: Client, settings
     whole = fill(client, "short", 10)._replace(end=20)
     assert numbers(read(settings, whole._replace(end=10))) == list(range(10))  # and is connected from then on
     impatient = replace(settings, poll_timeout_ms=1)
-    with pytest.raises(DataLoss, match="short-0 was to be read up to 20, and ends at 10"):
+    with pytest.raises(DataLoss, match="short-0 was to be read up to 20, but ends at 10"):
         list(read(impatient, whole))
     assert numbers(read(replace(impatient, fail_on_data_loss=False), whole)) == list(range(10))
 
@@ -135,7 +135,7 @@ def test_a_codec_that_is_not_installed_is_named(
     with Producer(client, compression="snappy") as producer:
         producer.send("compressed", b"v" * 1000, partition=0)
     monkeypatch.setitem(sys.modules, "cramjam", None)
-    with pytest.raises(SourceError, match="compressed-0 is compressed, and cramjam is not installed"):
+    with pytest.raises(SourceError, match="compressed-0 is compressed, but cramjam is not installed"):
         list(read(settings, OffsetRange("compressed", 0, 0, 1)))
 
 

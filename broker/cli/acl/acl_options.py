@@ -19,16 +19,17 @@ from barnabas.client.near_names import did_you_mean
 _SPECIFIC = ("literal", "prefixed")
 _TRIMMED = "".join(map(chr, range(ord(" ") + 1)))
 _HELP = {
-    "topic": "a topic; * is every one",
+    "topic": "a topic; * is every topic",
     "group": "a group",
     "transactional-id": "a transactional id",
     "delegation-token": "the id of a delegation token",
-    "user-principal": "a user, for whom tokens are made: User:bob; * is every one",
+    "user-principal": "a user whose tokens may be created: User:bob; * is every user",
 }
-_PATTERN_HELP = "literal: of this name; prefixed: the name is what names begin with"
+_PATTERN_HELP = "literal: exactly this name; prefixed: every name that begins with it"
 _FILTER_HELP = (
-    "; match: all that are about this name, those of * and of prefixes too; any: of this name, literal or prefixed. "
-    "Careful: remove takes with match the ACLs of * and of prefixes too, with any the prefixed ones of this name"
+    "; match: all that apply to this name, also those for * and for prefixes; any: those for this name, literal or "
+    "prefixed. Careful: with match, remove also removes the ACLs for * and for prefixes; with any, the prefixed ones "
+    "of this name"
 )
 
 
@@ -58,15 +59,17 @@ def resource_options(*, filters: bool, pattern_type: str) -> Parser:
 def right_options() -> Parser:
     """Return the options for principals, hosts and operations, allowed or denied."""
     options = Parser(add_help=False)
-    who = options.add_argument_group("who")
+    who = options.add_argument_group("principals")
     for verb, text in (("allow", "may"), ("deny", "may not")):
-        _add(who, f"--{verb}-principal", principal, "TYPE:NAME", f"who {text}: User:alice")
-        _add(who, f"--{verb}-host", trimmed, "ADDRESS", f"from where they {text}; default *")
-    what = options.add_argument_group("what")
+        _add(who, f"--{verb}-principal", principal, "TYPE:NAME", f"a principal that {text}: User:alice")
+        _add(who, f"--{verb}-host", trimmed, "ADDRESS", f"a host from where it {text}; default *")
+    what = options.add_argument_group("operations")
     _add(what, "--operation", operation, "OPERATION", "Read, Write, …; default All")
-    what.add_argument("--producer", action="store_true", help="what a producer needs on --topic, --transactional-id")
+    what.add_argument(
+        "--producer", action="store_true", help="all that a producer needs on --topic, --transactional-id"
+    )
     what.add_argument("--idempotent", action="store_true", help="with --producer: IdempotentWrite on the cluster too")
-    what.add_argument("--consumer", action="store_true", help="what a consumer needs on --topic and --group")
+    what.add_argument("--consumer", action="store_true", help="all that a consumer needs on --topic and --group")
     return options
 
 
@@ -100,7 +103,7 @@ def operation(text: str) -> Operation:
         if trimmed(text).replace("_", "").lower() == operation_word(each).lower():
             return each
     words = [operation_word(each) for each in Operation]
-    raise argparse.ArgumentTypeError(f"{text!r}{did_you_mean(text, words) or ' is none of ' + ', '.join(words)}")
+    raise argparse.ArgumentTypeError(f"{text!r}{did_you_mean(text, words) or ' is not one of ' + ', '.join(words)}")
 
 
 def wish_of(options: argparse.Namespace) -> Wish:
@@ -133,7 +136,7 @@ def rights_of(principal: str, words: Sequence[str]) -> list[AclBinding]:
     parents = [resource_options(filters=False, pattern_type="literal"), right_options()]
     wish = wish_of(_WordsParser(parents=parents, add_help=False).parse_args(words))
     if wish.allowed or wish.denied:
-        raise WishError("whose right it is stands before it already")
+        raise WishError("the right already has a principal before it")
     return entries(wish._replace(allowed=(principal,)))
 
 

@@ -77,7 +77,7 @@ def resource_word(kind: int) -> str:
 def entries(wish: Wish) -> list[AclBinding]:
     """Return the entries to add. WishError."""
     if not (wish.allowed or wish.denied):
-        raise WishError("whose right? Give --allow-principal or --deny-principal")
+        raise WishError("no principal: give --allow-principal or --deny-principal")
     _check_cluster(wish)
     return list(dict.fromkeys(_entries(wish)))
 
@@ -90,7 +90,7 @@ def filters(wish: Wish) -> list[AclBindingFilter]:
     if wish.allowed or wish.denied:
         return [AclBindingFilter(*entry) for entry in dict.fromkeys(_entries(wish))]
     if wish.operations or wish.has_role:
-        raise WishError("whose right? Give --allow-principal or --deny-principal, or no operation to remove all")
+        raise WishError("no principal: give --allow-principal or --deny-principal, or no operation to remove all")
     _check(wish)
     return [AclBindingFilter(resource, name, pattern) for resource, name, pattern in _resources(wish)]
 
@@ -158,7 +158,7 @@ def _check(wish: Wish) -> None:
     """Check which flags go together. WishError."""
     if not (wish.names or wish.has_cluster):
         options = ", ".join(f"--{option}" for option in RESOURCE_OPTIONS.values())
-        raise WishError(f"on what? Give one of {options}, --cluster")
+        raise WishError(f"no resource: give one of {options}, --cluster")
     if wish.allow_hosts and not wish.allowed:
         raise WishError("--allow-host needs --allow-principal")
     if wish.deny_hosts and not wish.denied:
@@ -172,7 +172,7 @@ def _check(wish: Wish) -> None:
 def _check_cluster(wish: Wish) -> None:
     """Refuse a prefix for --cluster, but not in removals: an entry of another tool may have one, and is in force."""
     if wish.has_cluster and wish.pattern_type == PatternType.PREFIXED:
-        raise WishError("--cluster has no name that could be --resource-pattern-type prefixed")
+        raise WishError("--cluster has no name, so --resource-pattern-type prefixed does not apply")
 
 
 def _check_operations(resource: Resource, operations: Sequence[Operation]) -> None:
@@ -186,7 +186,7 @@ def _check_operations(resource: Resource, operations: Sequence[Operation]) -> No
 def _check_role(wish: Wish) -> None:
     kinds = {resource for resource, _ in wish.names} | ({Resource.CLUSTER} if wish.has_cluster else set())
     if wish.operations or wish.denied:
-        raise WishError("--producer and --consumer go with --allow-principal, and without --operation")
+        raise WishError("--producer and --consumer need --allow-principal, and exclude --operation")
     usual = {Resource.TOPIC}
     usual |= {Resource.TRANSACTIONAL_ID} if wish.is_producer else set()
     usual |= {Resource.GROUP} if wish.is_consumer else set()

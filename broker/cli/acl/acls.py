@@ -33,19 +33,21 @@ def run(arguments: Sequence[str]) -> int:
 def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
     again = shared_options(again=True)
-    top = Parser(prog="barnabas acls", description="Look at who may do what, and change it.", parents=shared_options())
+    top = Parser(
+        prog="barnabas acls", description="List, add and remove access control lists (ACLs).", parents=shared_options()
+    )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     finding = resource_options(filters=True, pattern_type="match")
-    listing = commands.add_parser("list", parents=[*again, finding], help="the ACLs, of all or of some")
+    listing = commands.add_parser("list", parents=[*again, finding], help="list the ACLs, all of them or some")
     listing.add_argument(
-        "--principal", action="append", type=principal, default=[], metavar="TYPE:NAME", help="only of these"
+        "--principal", action="append", type=principal, default=[], metavar="TYPE:NAME", help="only for these"
     )
     listing.set_defaults(action=_list, meaning=lambda said: looked_for(wish_of(said), said.principal))
     placing = resource_options(filters=False, pattern_type="literal")
-    add = commands.add_parser("add", parents=[*again, placing, right_options()], help="allow or deny something")
+    add = commands.add_parser("add", parents=[*again, placing, right_options()], help="allow or deny an operation")
     add.set_defaults(action=_add, meaning=lambda said: entries(wish_of(said)))
     removing = resource_options(filters=True, pattern_type="literal")
-    remove = commands.add_parser("remove", parents=[*again, removing, right_options()], help="take ACLs back")
+    remove = commands.add_parser("remove", parents=[*again, removing, right_options()], help="remove ACLs")
     remove.set_defaults(action=_remove, meaning=lambda said: filters(wish_of(said)))
     return top
 
@@ -60,7 +62,9 @@ def authorizer_named() -> Iterator[None]:
             raise
         setting = f"authorizer.class.name={STANDARD_AUTHORIZER}"
         how = f"start it with --secure, or with --set {setting} --set super.users=User:ANONYMOUS"
-        raise KafkaError(error.code, f"the broker has no authorizer, so everybody may do everything: {how}") from error
+        raise KafkaError(
+            error.code, f"the broker has no authorizer, so every client may do everything: {how}"
+        ) from error
 
 
 def _list(client: Client, options: argparse.Namespace) -> int:
@@ -90,6 +94,6 @@ def _remove(client: Client, options: argparse.Namespace) -> int:
     elif removed:
         print(f"removed {counted(len(removed), 'ACL')}")
     if not removed:
-        print("barnabas: no ACL is like that now: `barnabas acls list` shows all", file=sys.stderr)
+        print("barnabas: no ACL matches now: `barnabas acls list` shows all", file=sys.stderr)
         return FAILURE
     return 0

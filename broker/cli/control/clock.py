@@ -27,23 +27,23 @@ def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
     top = Parser(
         prog="barnabas clock",
-        description="Stop the clock of a broker that runs, or move it ahead: for tests. It is served with --control.",
+        description="Stop the clock of a running broker, or move it ahead: for tests. The broker needs --control.",
         parents=[where_options("clock")],
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     parents = [where_options("clock", again=True)]
-    show = commands.add_parser("show", parents=parents, help="what it shows")
+    show = commands.add_parser("show", parents=parents, help="print its time")
     show.set_defaults(change=lambda _: None)
-    freeze = commands.add_parser("freeze", parents=parents, help="have it stand still")
+    freeze = commands.add_parser("freeze", parents=parents, help="stop it")
     freeze.set_defaults(change=lambda _: {"freeze": True})
-    run = commands.add_parser("run", parents=parents, help="have it go on from where it stands")
+    run = commands.add_parser("run", parents=parents, help="let it run on from its time")
     run.set_defaults(change=lambda _: {"run": True})
     advance = commands.add_parser(
-        "advance", parents=parents, help="move it ahead, and return when all that fell due is done"
+        "advance", parents=parents, help="move it ahead, and return when everything that became due is done"
     )
     advance.add_argument("by", metavar="TIME", help="90s, 15m, 1h30m, 7d")
     advance.set_defaults(change=lambda options: {"advance": options.by})
-    at = commands.add_parser("at", parents=parents, help="move it ahead to a moment, and have it stand there")
+    at = commands.add_parser("at", parents=parents, help="move it ahead to a time, and stop it there")
     at.add_argument("moment", metavar="MOMENT", help="2026-11-24T13:20:00Z, or milliseconds since 1970")
     at.set_defaults(change=lambda options: {"at": options.moment})
     return top

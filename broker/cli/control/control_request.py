@@ -37,13 +37,13 @@ def where_options(command: str, *, again: bool = False) -> Parser:
         "--http",
         default=argparse.SUPPRESS if again else None,
         metavar="HOST:PORT",
-        help=f"where the broker serves HTTP (default {DEFAULT_HTTP}, or as it tells its clients)",
+        help=f"where the broker serves HTTP (default {DEFAULT_HTTP}, or the address that it reports to clients)",
     )
     options.add_argument(
         "--bootstrap-server",
         default=argparse.SUPPRESS if again else None,
         metavar="HOST:PORT[,…]",
-        help="where its clients connect, in place of --http: it is asked where that is",
+        help="an address for clients, in place of --http: the broker there reports its HTTP address",
     )
     options.add_argument(
         "--token",
@@ -55,7 +55,7 @@ def where_options(command: str, *, again: bool = False) -> Parser:
         "--command-config",
         default=argparse.SUPPRESS if again else None,
         metavar="FILE",
-        help="a client.properties: how a secured HTTP port is reached, and as which user",
+        help="a client.properties: TLS and the user for a secured HTTP port",
     )
     options.add_argument(
         "--json", action="store_true", default=argparse.SUPPRESS if again else False, help="print JSON"
@@ -128,12 +128,12 @@ def _checked(options: argparse.Namespace, status: int, text: bytes) -> dict[str,
     if status == 200 and isinstance(told, dict):
         return told
     if not isinstance(told, dict) or "error" not in told:
-        raise OSError(f"{options.http}: this is no broker that is served with --control")
+        raise OSError(f"{options.http}: no broker with --control answers there")
     if status == _BAD_REQUEST:
         raise UsageError(f"{options.asks}: {told['error']}")
     if status == _UNAUTHORIZED:
         if options.token is None and options.command_config is not None:
-            raise OSError(f"{options.http}: {told['error']}: {options.command_config} says who asks")
+            raise OSError(f"{options.http}: {told['error']}: {options.command_config} must name the user")
         given = "needs a token" if options.token is None else "does not know this token"
         raise OSError(f"{options.http}: the broker {given}: --token TOKEN, or ${_TOKEN_VARIABLE}")
     raise OSError(f"{options.http}: {told['error']}")

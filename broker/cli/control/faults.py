@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
     top = Parser(
         prog="barnabas faults",
-        description="Have a broker that runs misbehave: for tests. It is served with --control.",
+        description="Arm faults in a running broker: for tests. The broker needs --control.",
         parents=[where_options("faults")],
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -40,20 +40,24 @@ def parser() -> argparse.ArgumentParser:
         command.set_defaults(do=do)
         return command
 
-    add("list", _list, "the faults that are armed, how often they matched and fired")
-    add("arm", _arm, "arm a plan").add_argument("plan", metavar="FILE", help="its JSON; - for stdin")
-    wait = add("wait", _wait, "return when a fault has fired, or somebody stands at its pause")
+    add("list", _list, "the armed faults, and how often each matched and fired")
+    add("arm", _arm, "arm a plan").add_argument("plan", metavar="FILE", help="a JSON file; - for stdin")
+    wait = add("wait", _wait, "return when a fault has fired, or a request waits at its pause")
     wait.add_argument("name", metavar="NAME")
-    wait.add_argument("--times", default="1", metavar="N", help="how often, or how many stand (default 1)")
-    wait.add_argument("--standing", action="store_true", help="until so many stand at its pause")
-    wait.add_argument("--timeout", default="10s", metavar="TIME", help="at the longest: 10s (the default), 60s at most")
-    add("release", _release, "let go on what stands at its pause").add_argument("name", metavar="NAME")
-    add("disarm", _disarm, "take one back").add_argument("name", metavar="NAME")
-    reset = add("reset", _reset, "take all back")
-    reset.add_argument(
-        "--all-fired", action="store_true", help="exit with 1 where one did not fire as often as it was to"
+    wait.add_argument(
+        "--times", default="1", metavar="N", help="how often it must fire, or how many must wait (default 1)"
     )
-    add("points", _points, "the named steps at which a fault may crash the broker, or hold it up")
+    wait.add_argument("--standing", action="store_true", help="return when N wait at its pause")
+    wait.add_argument(
+        "--timeout", default="10s", metavar="TIME", help="the longest wait: 10s (the default), 60s at most"
+    )
+    add("release", _release, "resume what waits at its pause").add_argument("name", metavar="NAME")
+    add("disarm", _disarm, "disarm one fault").add_argument("name", metavar="NAME")
+    reset = add("reset", _reset, "disarm all faults")
+    reset.add_argument(
+        "--all-fired", action="store_true", help="exit with 1 if a fault did not fire as often as its plan says"
+    )
+    add("points", _points, "the named steps at which a fault may crash the broker, or pause it")
     return top
 
 
@@ -84,7 +88,7 @@ def _reset(options: argparse.Namespace) -> int:
     _show(options, told)
     if not options.all_fired or not told["unfired"]:
         return 0
-    print(f"barnabas: faults: not fired as often as they were to: {', '.join(told['unfired'])}", file=sys.stderr)
+    print(f"barnabas: faults: did not fire as often as the plan says: {', '.join(told['unfired'])}", file=sys.stderr)
     return 1
 
 

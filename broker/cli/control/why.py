@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
     top = Parser(
         prog="barnabas why",
-        description="Why something hangs, or is as it is, in a broker that runs. It is served with --control.",
+        description="Explain what hangs in a running broker, and why. The broker needs --control.",
         parents=[where_options("why")],
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -50,19 +50,21 @@ def parser() -> argparse.ArgumentParser:
     )
     producer.add_argument("transactional_id", metavar="TRANSACTIONAL_ID")
     producer.set_defaults(about=lambda options: {"transactional_id": options.transactional_id})
-    record = commands.add_parser("record", parents=parents, help="what became of a record, and who can see it")
+    record = commands.add_parser(
+        "record", parents=parents, help="what happened to a record, and which consumers can read it"
+    )
     record.add_argument("place", metavar="TOPIC:PARTITION:OFFSET")
     record.set_defaults(about=lambda options: _place(options.place))
     group = commands.add_parser("group", parents=parents, help="what a rebalance waits for, member by member")
     group.add_argument("group", metavar="GROUP")
     group.set_defaults(about=lambda options: {"group": options.group})
-    hanging = commands.add_parser("hanging", parents=parents, help="all that hangs, some of each kind")
+    hanging = commands.add_parser("hanging", parents=parents, help="everything that hangs, some of each kind")
     hanging.add_argument(
         "--longer-than-ms",
         type=whole,
         default=LONGER_THAN_MS,
         metavar="MS",
-        help=f"of transactions only those that are open for so long (default {LONGER_THAN_MS})",
+        help=f"only transactions that have been open for this long (default {LONGER_THAN_MS})",
     )
     hanging.set_defaults(about=lambda options: {"longer_than_ms": options.longer_than_ms})
     return top

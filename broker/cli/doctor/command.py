@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 _TIMEOUT_MS = 3_000
 _OWN: Table = {
-    "--bootstrap-server": ("HOST:PORT[,…]", "examine the broker that runs there"),
+    "--bootstrap-server": ("HOST:PORT[,…]", "examine the running broker at this address"),
     "--request-timeout-ms": ("MS", f"how long to try each address (default {_TIMEOUT_MS})"),
-    "--command-config": ("FILE", "a client.properties: how that broker's connections are secured, and where it is"),
+    "--command-config": ("FILE", "a client.properties: TLS and SASL for that broker, and perhaps its address"),
     "--json": (None, "print JSON"),
 }
 
@@ -159,13 +159,13 @@ def _examine_faults(options: Options, config: BrokerConfig) -> list[CheckResult]
     if plan is None:
         return []
     what = counted(len(plan.faults), "fault")
-    return [note("faults", f"{what} of {options['--faults'][-1]} would be armed from the start, as tests have it")]
+    return [note("faults", f"{what} of {options['--faults'][-1]} would be armed from the start: this is for tests")]
 
 
 def _timeout_ms(options: Options) -> int:
     text = options.get("--request-timeout-ms", [str(_TIMEOUT_MS)])[-1]
     if not (text.isascii() and text.isdecimal() and int(text) > 0):
-        raise UsageError(f"doctor: --request-timeout-ms {text} is no whole number above 0")
+        raise UsageError(f"doctor: --request-timeout-ms {text} is not a whole number above 0")
     return int(text)
 
 
@@ -188,8 +188,8 @@ def _help() -> str:
     return f"""\
 usage: barnabas doctor [OPTION …]
 
-Explain what is wrong with a set-up. With the options of `barnabas serve`: would it start, and could clients use it?
-With --bootstrap-server: what does a client meet that is given this address?
+Find mistakes in a configuration. With the options of `barnabas serve`: would it start, and could clients use it?
+With --bootstrap-server: can clients use the broker at this address?
 
 options, besides those of `barnabas serve`:
 {table_text(_OWN)}

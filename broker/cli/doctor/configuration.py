@@ -16,7 +16,7 @@ def examine(loaded: LoadedConfig, environment: EnvironmentSettings) -> list[Chec
     used = sorted({environment.variables[key] for key in environment.settings if key in environment.variables})
     if used:
         findings.append(note(_CHECK, f"taken from the environment: {', '.join(used)}"))
-    return findings or [ok(_CHECK, "every key and value is understood")]
+    return findings or [ok(_CHECK, "every key and value is known")]
 
 
 def _explained(sentence: str) -> CheckResult:

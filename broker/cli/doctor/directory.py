@@ -47,11 +47,11 @@ def _examine(path: Path, config: BrokerConfig) -> list[CheckResult]:
             return [problem(_CHECK, f"{path} is a file, not a directory")]
         entries = {entry.name for entry in root.entries()} - {names.LOCK}
     except (StorageError, PermissionError) as failed:
-        return [problem(_CHECK, f"{path} cannot be looked into: {failed}")]
+        return [problem(_CHECK, f"{path} cannot be read: {failed}")]
     if not os.access(path, _WRITABLE):
-        return [problem(_CHECK, f"{path} may not be written to by this user", "chown it, or choose another directory")]
+        return [problem(_CHECK, f"{path} is not writable for this user", "chown it, or choose another directory")]
     if not entries:
-        return [ok(_CHECK, f"{path} is empty: a new cluster begins there"), _room(path)]
+        return [ok(_CHECK, f"{path} is empty: a new cluster will be created there"), _room(path)]
     return [*_examine_used(root, config, entries), _room(path)]
 
 
@@ -93,8 +93,8 @@ def newest_change_s(path: str) -> float | None:
 def _examine_missing(path: Path) -> CheckResult:
     parent = next(each for each in path.absolute().parents if each.exists())
     if not os.access(parent, _WRITABLE):
-        return problem(_CHECK, f"{path} does not exist, and {parent} may not be written to by this user")
-    return ok(_CHECK, f"{path} does not exist yet: a new cluster begins there")
+        return problem(_CHECK, f"{path} does not exist, and {parent} is not writable for this user")
+    return ok(_CHECK, f"{path} does not exist yet: a new cluster will be created there")
 
 
 def _room(path: Path) -> CheckResult:
@@ -108,17 +108,17 @@ def _room(path: Path) -> CheckResult:
 def _examine_used(root: Directory, config: BrokerConfig, entries: set[str]) -> list[CheckResult]:
     data = root.read(names.META_PROPERTIES)
     if data is None:
-        says = f"{root.path} is no data directory: there is no {names.META_PROPERTIES} in it, but {min(entries)}"
+        says = f"{root.path} is not a data directory: it has no {names.META_PROPERTIES}, but it has {min(entries)}"
         return [problem(_CHECK, says, "choose another directory")]
     try:
         meta = meta_properties.decode(data)
     except DecodeError as error:
-        advice = "a Kafka with ZooKeeper made it: migrate it to KRaft with Apache Kafka 3.9 first"
+        advice = "a Kafka with ZooKeeper wrote it: migrate it to KRaft with Apache Kafka 3.9 first"
         return [problem(_CHECK, f"{root.path}: {error}", advice if b"version=0" in data else None)]
     findings = [*_examine_owner(root, config, meta), *_set_aside(root), *_clock(root)]
     holder = lock_holder(root.path_of(names.LOCK))
     if holder is not None:
-        who = "a process that cannot be seen from here" if holder.pid is None else named(holder.pid)
+        who = "a process that is not visible from here" if holder.pid is None else named(holder.pid)
         advice = "stop it, or choose another directory; barnabas doctor --bootstrap-server … examines a running broker"
         findings.append(problem(_CHECK, f"{root.path} is locked by {who}", advice))
     else:
@@ -129,7 +129,7 @@ def _examine_used(root: Directory, config: BrokerConfig, entries: set[str]) -> l
 def _set_aside(root: Directory) -> list[CheckResult]:
     """Return warnings about partitions that the last log cleaner, or the one that runs, could not compact."""
     lines = (root.read(names.UNCLEANABLE_PARTITIONS) or b"").decode(errors="replace").splitlines()
-    advice = "barnabas log verify tells more; the next start tries again"
+    advice = "barnabas log verify shows the details; the next start tries again"
     return [
         warning("compaction", f"{where} is not compacted any more: {reason}", advice)
         for where, _, reason in (line.partition(" ") for line in lines)
@@ -145,8 +145,8 @@ def _clock(root: Directory) -> list[CheckResult]:
     if not ahead_ms:
         return []
     ahead = timedelta(seconds=ahead_ms // 1000)
-    advice = "for the machine's time begin with another directory"
-    return [warning("clock", f"it was moved ahead of the machine's by {ahead}, and stays so in {root.path}", advice)]
+    advice = "to use the machine's time, start with another directory"
+    return [warning("clock", f"it is {ahead} ahead of the machine's clock, and stays so in {root.path}", advice)]
 
 
 def _examine_owner(root: Directory, config: BrokerConfig, meta: MetaProperties) -> list[CheckResult]:
@@ -155,7 +155,7 @@ def _examine_owner(root: Directory, config: BrokerConfig, meta: MetaProperties) 
         says = f"{root.path} belongs to node.id {meta.node_id}, and node.id is {config.node_id}"
         findings.append(problem(_CHECK, says, f"set node.id={meta.node_id}, or choose another directory"))
     if config.cluster_id not in (None, meta.cluster_id):
-        says = f"{root.path} belongs to cluster {meta.cluster_id} and stays so, whatever CLUSTER_ID says"
+        says = f"{root.path} belongs to cluster {meta.cluster_id}: CLUSTER_ID has no effect"
         findings.append(warning(_CHECK, says, f"for cluster {config.cluster_id} choose another directory"))
     return findings
 
@@ -170,14 +170,17 @@ def _examine_content(root: Directory, meta: MetaProperties) -> list[CheckResult]
             Replaying(image, quorum).run(MetadataLog(catalogue, was_clean=root.exists(names.CLEAN_SHUTDOWN)))
         damaged = list(partitions.examine(root.path, inventory, image, meta))
     except CatalogueError as error:
-        advice = "if a newer Apache Kafka made it, only that version, or a newer Barnabas, can open it"
+        advice = "if a newer Apache Kafka wrote it, only that version, or a newer Barnabas, can open it"
         return [problem(_CHECK, str(error), advice)]
     except StorageError as error:
         if error.errno == errno.EROFS:
-            return [note(_CHECK, "the catalogue's last change was not finished: the next start cuts it off")]
+            return [note(_CHECK, "the catalogue's last change is incomplete: the next start removes it")]
         return [problem(_CHECK, str(error))]
     counted = f"{len(inventory.live)} partitions of cluster {meta.cluster_id}"
     findings = [*(note(_CHECK, notice) for notice in inventory.notices), *damaged]
     if root.exists(names.CLEAN_SHUTDOWN):
         return [*findings, ok(_CHECK, f"{root.path} was stopped cleanly, with {counted}")]
-    return [*findings, note(_CHECK, f"{root.path} was not stopped cleanly: {counted} are recovered by the next start")]
+    return [
+        *findings,
+        note(_CHECK, f"{root.path} was not stopped cleanly: {counted} will be recovered by the next start"),
+    ]

@@ -14,7 +14,7 @@ _DESCRIPTORS_MIN = 256
 _DESCRIPTORS_FEW = 1024
 _FREE_BYTES_MIN = 64 << 20
 _FREE_BYTES_FEW = 1 << 30
-_MAKE_ROOM = "make room: retention.ms and retention.bytes of topics say what may go"
+_MAKE_ROOM = "free space: retention.ms and retention.bytes of topics decide what is deleted"
 _EARLIEST_S = 1_735_689_600  # 2025: before this broker was written
 _AHEAD_S_MAX = 300
 
@@ -40,13 +40,13 @@ def examine_volume(path: str, volume: Volume) -> CheckResult:
 
 def examine_clock(now_s: float, newest_s: float | None) -> CheckResult:
     """Check the clock. newest_s: the latest change of a file of the data directory, None if there is none."""
-    advice = "set the clock: records carry its time, retention and transaction timeouts go by it"
+    advice = "set the clock: the timestamps of records, retention and transaction timeouts depend on it"
     if now_s < _EARLIEST_S:
-        return problem("clock", "it stands before this program was written", advice)
+        return problem("clock", "it is earlier than the date of this program", advice)
     if newest_s is not None and newest_s > now_s + _AHEAD_S_MAX:
         ahead_s = round(newest_s - now_s)
         return warning("clock", f"the data directory was changed {ahead_s} s from now: the clock went back", advice)
-    return ok("clock", "it does not contradict what it can be compared with")
+    return ok("clock", "it agrees with the times that it can be compared with")
 
 
 def examine_python() -> CheckResult:
@@ -54,10 +54,10 @@ def examine_python() -> CheckResult:
     missing = [name for name in ("uvloop", "crc32c") if find_spec(name) is None]
     version = ".".join(map(str, sys.version_info[:3]))
     if missing:
-        return warning("python", f"Python {version} without {', '.join(missing)}: everything works, but slowly")
+        return warning("python", f"Python {version} without {', '.join(missing)}: everything works, but more slowly")
     if not patterns.is_available():
         return warning("python", f"Python {version}: {patterns.MISSING}")
-    return ok("python", f"Python {version}, uvloop and crc32c are there")
+    return ok("python", f"Python {version}, with uvloop and crc32c")
 
 
 def _size(count: int) -> str:

@@ -24,7 +24,9 @@ from barnabas.client.clock import ClientClock
 
 _NUMBER_BYTES = 16
 _LOOPBACK = ("127.", "::1", "localhost")
-_MAP_EQUALLY = "map the port to the same number, or set KAFKA_ADVERTISED_LISTENERS to what clients connect to"
+_MAP_EQUALLY = (
+    "map the port to the same number, or set KAFKA_ADVERTISED_LISTENERS to the address that clients connect to"
+)
 
 
 class Arrival(NamedTuple):
@@ -69,12 +71,12 @@ def _cannot_bind(check: str, host: str, port: int, error: OSError) -> CheckResul
     where = Address(host, port)
     if error.errno == errno.EADDRINUSE:
         holders = [named(pid) for pid in listening_processes(host, port)]
-        says = f"{where} is in use by {' and '.join(holders) or 'a program that cannot be seen from here'}"
+        says = f"{where} is in use by {' and '.join(holders) or 'a program that is not visible from here'}"
         return problem(check, says, "stop it, or choose another port (0 picks a free one)")
     if error.errno in (errno.EACCES, errno.EPERM):
         return problem(check, f"no permission to listen on {where}", "ports below 1024 belong to root")
     if error.errno == errno.EADDRNOTAVAIL:
-        return problem(check, f"{where} is no address of this machine", "an empty host is every interface")
+        return problem(check, f"{where} is not an address of this machine", "an empty host means every interface")
     return problem(check, f"cannot listen on {where}: {error.strerror or error}")
 
 
@@ -101,20 +103,20 @@ def _bindable(bound: BoundAddress) -> list[CheckResult]:
 def _advertised(bound: BoundAddress, timeout_ms: int, *, is_container: bool) -> CheckResult:
     check, advertised = f"advertised {bound.listener.name}", bound.advertised
     if advertised is None:
-        says = "clients are given the address they come in by"
+        says = "clients get the address that they connected to"
         if is_container:
-            says += f"; those that come by a mapped port are given localhost:{bound.port}"
+            says += f"; those that connect to a mapped port get localhost:{bound.port}"
             return note(check, says, _MAP_EQUALLY)
         return ok(check, says)
     address = Address(advertised.host, advertised.port or bound.port)
     arrival = try_to_reach(bound.sockets, address, timeout_ms / 1000)
     if arrival.is_here:
         if advertised.host.startswith(_LOOPBACK) and bound.listener.is_every_interface:
-            return note(check, f"{address} leads here, but only for clients on this machine")
-        return ok(check, f"{address} leads here")
+            return note(check, f"{address} leads to this broker, but only for clients on this machine")
+        return ok(check, f"{address} leads to this broker")
     says = f"{address} does not lead to the listener from here: {arrival.reason}"
     if is_container:
-        advice = f"if it is for clients outside, try from there: barnabas doctor --bootstrap-server {address}"
+        advice = f"if it is for clients on other machines, run there: barnabas doctor --bootstrap-server {address}"
         return note(check, says, advice)
     return problem(check, says, "set advertised.listeners to an address that clients can connect to")
 
@@ -129,16 +131,16 @@ def try_to_reach(sockets: list[socket.socket], address: Address, timeout_s: floa
     except socket.gaierror as error:
         return Arrival(False, f"{address.host} cannot be resolved ({(error.strerror or str(error)).lower()})")
     except UnicodeError:
-        return Arrival(False, f"no name of a host can be like {address.host}")
+        return Arrival(False, f"this cannot be the name of a host: {address.host}")
     except TimeoutError:
-        return Arrival(False, "no answer in time")
+        return Arrival(False, "no response in time")
     except OSError as error:
         return Arrival(False, (error.strerror or str(error)).lower())
     with connection:
         connection.sendall(number)
         if _arrives(sockets, number, timeout_s):
             return Arrival(True, "")
-    return Arrival(False, "somebody else answers there")
+    return Arrival(False, "another broker answers there")
 
 
 def _arrives(sockets: list[socket.socket], number: bytes, timeout_s: float) -> bool:

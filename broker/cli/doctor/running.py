@@ -47,7 +47,9 @@ def examine(
     address, met = reached[0]
     for _, other in reached[1:]:
         if other.cluster.cluster_id != met.cluster.cluster_id:
-            findings.append(problem("bootstrap", "the addresses lead to different clusters", "give those of one"))
+            findings.append(
+                problem("bootstrap", "the addresses lead to different clusters", "give the addresses of one cluster")
+            )
     for node_id, advertised in sorted(met.cluster.brokers.items()):
         findings.append(_advertised(address, node_id, advertised, met, met_at))
     if not any(each.level == "problem" for each in findings):
@@ -56,8 +58,8 @@ def examine(
 
 
 def _hanging(address: Address) -> CheckResult:
-    advice = f"`barnabas why hanging --bootstrap-server {address}`, of a broker that is served with --control"
-    return note("hanging", "what clients of it wait for is not looked at here", advice)
+    advice = f"`barnabas why hanging --bootstrap-server {address}` explains it, if the broker runs with --control"
+    return note("hanging", "the doctor does not check what clients wait for", advice)
 
 
 def _reached(address: Address, met: Met | NotMet) -> CheckResult:
@@ -65,9 +67,13 @@ def _reached(address: Address, met: Met | NotMet) -> CheckResult:
         cluster = met.cluster.cluster_id or "without an id"
         return ok("bootstrap", f"{address} answers in {met.took_ms:.0f} ms: cluster {cluster}")
     if met.connects:
-        advice = "does it speak Kafka's protocol, and need --command-config, with a client's settings of TLS and SASL?"
+        advice = "check that it speaks Kafka's protocol, and whether it needs TLS or SASL (--command-config)"
         return problem("bootstrap", met.reason, advice)
-    return problem("bootstrap", met.reason, "is a broker running there, and is its port mapped or let through?")
+    return problem(
+        "bootstrap",
+        met.reason,
+        "check that a broker is running there, and that its port is mapped and open in the firewall",
+    )
 
 
 def _advertised(
@@ -75,15 +81,15 @@ def _advertised(
 ) -> CheckResult:
     check = f"node {node_id}"
     if advertised == address:
-        return ok(check, f"advertises {advertised}, by which it was reached")
+        return ok(check, f"advertises {advertised}, the address that was used")
     there = met_at(advertised)
     if isinstance(there, NotMet):
-        says = f"advertises {advertised}, and that does not lead to it: {there.reason}"
+        says = f"advertises {advertised}, which does not lead to it: {there.reason}"
         return problem(check, says, _remedy(address, advertised))
     if there.cluster.cluster_id != met.cluster.cluster_id:
-        says = f"advertises {advertised}, and that leads to another cluster: {there.cluster.cluster_id}"
+        says = f"advertises {advertised}, which leads to another cluster: {there.cluster.cluster_id}"
         return problem(check, says, _remedy(address, advertised))
-    return ok(check, f"advertises {advertised}: reached, the same cluster")
+    return ok(check, f"advertises {advertised}: it leads to the same cluster")
 
 
 def _remedy(address: Address, advertised: Address) -> str:
@@ -94,8 +100,8 @@ def _remedy(address: Address, advertised: Address) -> str:
             f"or set KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://{address}"
         )
     if _is_local(advertised.host):
-        return f"clients elsewhere look for it on their own machine: set advertised.listeners=PLAINTEXT://{address}"
-    return f"set advertised.listeners to what clients can connect to, such as PLAINTEXT://{address}"
+        return f"clients on other machines would look for it on their own machine: set advertised.listeners=PLAINTEXT://{address}"
+    return f"set advertised.listeners to an address that clients can connect to, such as PLAINTEXT://{address}"
 
 
 def _is_local(host: str) -> bool:
@@ -109,7 +115,7 @@ def _volumes(
         with Client([address], clock=clock, timeout_ms=timeout_ms, security=security) as client:
             answer = client.ask_any(DescribeLogDirsRequest(topics=None))
     except KafkaError as failed:
-        return [warning("disk", f"the broker does not say how its disk is: {failed}")]
+        return [warning("disk", f"the broker does not report the state of its disk: {failed}")]
     findings = []
     for found in answer.results:
         if found.error_code != ErrorCode.NONE:
@@ -131,8 +137,8 @@ def _not_opened(found: DescribeLogDirsResult) -> list[CheckResult]:
     if not refused:
         return []
     named_ones = ", ".join(refused[:_NAMED_MAX]) + (" …" if len(refused) > _NAMED_MAX else "")
-    says = f"{len(refused)} in {found.log_dir} could not be opened, and answer KAFKA_STORAGE_ERROR: {named_ones}"
-    return [problem("partitions", says, "the broker's log says why (could not open partition)")]
+    says = f"{len(refused)} in {found.log_dir} could not be opened, and requests get KAFKA_STORAGE_ERROR: {named_ones}"
+    return [problem("partitions", says, "the broker's log has the reason (could not open partition)")]
 
 
 def _descriptors(address: Address) -> list[CheckResult]:

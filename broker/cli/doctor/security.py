@@ -54,7 +54,9 @@ def _tls(config: BrokerConfig, listener: Listener, now: datetime) -> Iterator[Ch
     try:
         made = TlsEndpoint(ListenerSettings(config, listener.name), is_sasl=listener.protocol == SASL_SSL).made
     except StoreError as wrong:
-        yield problem(check, str(wrong), "docs/security/tls.md says how stores are made and named")
+        yield problem(
+            check, str(wrong), "docs/security/tls.md explains how to create stores and which settings name them"
+        )
         return
     try:
         yield from _certificate(check, made.stores.identity.chain[0], _host_of(config, listener), now)
@@ -69,18 +71,18 @@ def _certificate(check: str, certificate: bytes, host: str | None, now: datetime
     validity, hosts = validity_of(certificate), hosts_of(certificate)
     begins, ends = (f"{each:%Y-%m-%d %H:%M} UTC" for each in validity)
     named = ", ".join(hosts) or "no host"
-    anew = "issue it again; a running broker takes the new file by itself"
+    anew = "issue it again; a running broker loads the new file by itself"
     if validity.ends <= now:
         yield problem(check, f"its certificate expired on {ends}", anew)
     elif validity.begins > now:
-        yield problem(check, f"its certificate is not valid before {begins}", "is the clock right?")
+        yield problem(check, f"its certificate is not valid before {begins}", "check the clock")
     elif validity.ends - now <= SOON:
         yield warning(check, f"its certificate expires within a month, on {ends}", anew)
     else:
         yield ok(check, f"its certificate is for {named}, until {ends}")
     if host is not None and not is_for(host, hosts):
-        says = f"clients connect to {host}, and the certificate is for {named}: they refuse it"
-        yield problem(check, says, "issue one with that name, or set advertised.listeners to a name that it has")
+        says = f"clients connect to {host}, but the certificate is for {named}: they refuse it"
+        yield problem(check, says, "issue one for that name, or set advertised.listeners to a name that it has")
 
 
 def _host_of(config: BrokerConfig, listener: Listener) -> str | None:
@@ -96,11 +98,11 @@ def _readable_by_all(check: str, path: str | None) -> Iterator[CheckResult]:
     try:
         mode = os.stat(path).st_mode
     except OSError as gone:
-        yield warning(check, f"{path} cannot be looked at: {gone.strerror}")
+        yield warning(check, f"{path} cannot be read: {gone.strerror}")
         return
     if mode & stat.S_IROTH:
         yield warning(
-            check, f"{path} has a private key, and everybody on this machine may read it", f"chmod 600 {path}"
+            check, f"{path} has a private key, and every user of this machine can read it", f"chmod 600 {path}"
         )
 
 
@@ -129,11 +131,11 @@ def _sasl(
             advice = f"barnabas serve {option} gives a user a password"
             yield warning(check, f"{mechanism.name} has no users in the data directory", advice)
     if len(without) == len(settings.mechanisms):
-        yield problem(check, "nobody can log in: none of its mechanisms has users")
+        yield problem(check, "no client can log in: none of its mechanisms has users")
     elif not without:
-        yield ok(check, f"{', '.join(settings.mechanisms)} can be logged in with")
+        yield ok(check, f"{', '.join(settings.mechanisms)} can be used to log in")
     if listener.protocol != SASL_SSL and plain.NAME in settings.mechanisms:
-        yield note(check, "PLAIN sends passwords as they are, and this listener does not encrypt them")
+        yield note(check, "PLAIN sends passwords unencrypted, and this listener does not use TLS")
 
 
 def _authorizer(config: BrokerConfig) -> Iterator[CheckResult]:
@@ -146,7 +148,7 @@ def _authorizer(config: BrokerConfig) -> Iterator[CheckResult]:
     if found:
         yield ok(check, f"{', '.join(sorted(found))} may do everything")
     elif config.boolean("allow.everyone.if.no.acl.found"):
-        yield note(check, "there are no super.users: whoever no ACL is about may do everything")
+        yield note(check, "there are no super.users: a resource without ACLs is open to every user")
     else:
-        says = "there are no super.users: only those may do anything whom an ACL in the data directory allows it"
-        yield warning(check, says, "set super.users=User:NAME, or nobody can add the first ACL")
+        says = "there are no super.users: a user may do only what an ACL in the data directory allows"
+        yield warning(check, says, "set super.users=User:NAME, or no user can add the first ACL")

@@ -40,23 +40,29 @@ _RESET_COLUMNS = ["topic", "partition", "current_offset", "new_offset"]
 
 def add_parsers(commands: Any, parents: Sequence[argparse.ArgumentParser]) -> None:
     """Add the parsers of `offsets` and `reset`. `commands`: the result of argparse's add_subparsers."""
-    offsets = commands.add_parser("offsets", parents=parents, help="what a group committed, and its lag")
+    offsets = commands.add_parser(
+        "offsets", parents=parents, help="print the committed offsets of a group, and its lag"
+    )
     offsets.add_argument("group", metavar="GROUP")
-    add_topic_option(offsets, "only of these")
+    add_topic_option(offsets, "only for these")
     offsets.set_defaults(action=_show)
 
-    reset = commands.add_parser("reset", parents=parents, help="move a group without members")
+    reset = commands.add_parser(
+        "reset", parents=parents, help="change the committed offsets of a group without members"
+    )
     reset.add_argument("group", metavar="GROUP")
     which = reset.add_mutually_exclusive_group(required=True)
-    add_topic_option(which, "move it in these")
-    which.add_argument("--all-topics", action="store_true", help="move it wherever it committed something")
-    reset.add_argument("--execute", action="store_true", help="do it; without, only what would be done is shown")
+    add_topic_option(which, "change it in these")
+    which.add_argument("--all-topics", action="store_true", help="change it in every partition with a committed offset")
+    reset.add_argument("--execute", action="store_true", help="make the change; without it, the change is only shown")
     where = reset.add_mutually_exclusive_group(required=True)
-    where.add_argument("--to-earliest", action="store_true", help="to the first record there is")
-    where.add_argument("--to-latest", action="store_true", help="behind the last record")
-    where.add_argument("--to-offset", type=whole, metavar="N", help="to this offset, or the nearest there is")
-    where.add_argument("--to-datetime", type=time_ms, metavar="TIME", help="to the first record not older (ISO 8601)")
-    where.add_argument("--shift-by", type=int, metavar="N", help="N records on, or back if it is negative")
+    where.add_argument("--to-earliest", action="store_true", help="to the first record")
+    where.add_argument("--to-latest", action="store_true", help="to the end, after the last record")
+    where.add_argument("--to-offset", type=whole, metavar="N", help="to this offset, or the nearest one in the log")
+    where.add_argument(
+        "--to-datetime", type=time_ms, metavar="TIME", help="to the first record at or after this time (ISO 8601)"
+    )
+    where.add_argument("--shift-by", type=int, metavar="N", help="N records ahead, or back if N is negative")
     reset.set_defaults(action=_reset)
 
 
@@ -154,7 +160,8 @@ def _check_nobody_reads(client: Client, group: str) -> None:
     if info.state != groups.EMPTY:
         raise KafkaError(
             ErrorCode.NON_EMPTY_GROUP,
-            f"group {group!r} is {info.state} with {len(info.members)} members: stop them before it is moved",
+            f"group {group!r} is {info.state} with {len(info.members)} members: stop them before its offsets are "
+            "changed",
         )
 
 
@@ -177,7 +184,7 @@ def _goals(
         elif place in committed:
             goal = committed[place] + options.shift_by
         else:
-            what = f"nothing is committed for {place[0]}-{place[1]} that could be shifted"
+            what = f"the group has committed no offset for {place[0]}-{place[1]} that could be shifted"
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, what)
         goals[place] = min(max(goal, first[place].offset), after[place].offset)
     return goals
@@ -188,5 +195,5 @@ def time_ms(text: str) -> int:
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time like 2026-01-31T12:00:00.000") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time like 2026-01-31T12:00:00.000") from None
     return max(0, round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000))

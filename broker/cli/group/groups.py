@@ -39,25 +39,35 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    listing = commands.add_parser("list", parents=parents, help="the groups there are, with their states")
+    listing = commands.add_parser("list", parents=parents, help="print all groups, with their states")
     listing.add_argument(
-        "--state", action="append", type=_one_of("state", groups.STATES), default=[], metavar="STATE", help="only in it"
+        "--state",
+        action="append",
+        type=_one_of("state", groups.STATES),
+        default=[],
+        metavar="STATE",
+        help="only groups in this state",
     )
     listing.add_argument(
-        "--type", action="append", type=_one_of("type", groups.TYPES), default=[], metavar="TYPE", help="only of it"
+        "--type",
+        action="append",
+        type=_one_of("type", groups.TYPES),
+        default=[],
+        metavar="TYPE",
+        help="only groups of this type",
     )
     listing.set_defaults(action=_list)
 
-    describe = commands.add_parser("describe", parents=parents, help="state, members and who reads what")
+    describe = commands.add_parser("describe", parents=parents, help="print state, members, and the partitions of each")
     describe.add_argument("groups", metavar="GROUP", nargs="*", help="default: all classic and consumer groups")
     describe.set_defaults(action=_describe)
 
     group_offsets.add_parsers(commands, parents)
 
-    delete = commands.add_parser("delete", parents=parents, help="delete groups, or some of what one committed")
+    delete = commands.add_parser("delete", parents=parents, help="delete groups, or some committed offsets of one")
     delete.add_argument("groups", metavar="GROUP", nargs="+")
-    delete.add_argument("--if-exists", action="store_true", help="be content if a group is not there")
-    add_topic_option(delete, "forget only what was committed for these")
+    delete.add_argument("--if-exists", action="store_true", help="succeed if a group does not exist")
+    add_topic_option(delete, "delete only the offsets committed for these")
     delete.set_defaults(action=_delete)
     return top
 
@@ -178,5 +188,5 @@ def _delete_one(client: Client, name: str, options: argparse.Namespace) -> tuple
     places = named_partitions(client, options.topic)
     groups.delete_offsets(client, name, places)
     forgotten = [{"topic": topic, "partition": partition} for topic, partition in places]
-    sentence = f"group {name} forgot what it committed for {counted(len(places), 'partition')}"
+    sentence = f"group {name}: deleted what it committed for {counted(len(places), 'partition')}"
     return {"group": name, "deleted": False, "offsets": forgotten}, sentence

@@ -71,7 +71,7 @@ def _levels(stopped: Stopped, release: str) -> CheckResult:
         newer = next((each for each in able if list(RELEASES).index(each) > list(RELEASES).index(release)), None)
         advice = f"hand it over to Apache Kafka {newer}" if newer else "lower it with barnabas serve --feature"
         return problem(CATALOGUE_CHECK, refusal, advice)
-    return ok(CATALOGUE_CHECK, f"its levels are read by Apache Kafka {', '.join(able)}")
+    return ok(CATALOGUE_CHECK, f"its levels are known to Apache Kafka {', '.join(able)}")
 
 
 def _settings(stopped: Stopped) -> list[CheckResult]:
@@ -83,9 +83,12 @@ def _settings(stopped: Stopped) -> list[CheckResult]:
         for name in configs
         if name.startswith(_OWN_PREFIX)
     )
-    found = [note("settings", f"{name} means nothing to Apache Kafka, and stays in the catalogue") for name in own]
-    says = "what barnabas serve was given by flags, environment or file is not in the directory"
-    return [*found, note("settings", says, "barnabas handover --properties, with the same, prints it for Apache Kafka")]
+    found = [note("settings", f"{name} is unknown to Apache Kafka, and stays in the catalogue") for name in own]
+    says = "settings from flags, environment or file of barnabas serve are not in the directory"
+    return [
+        *found,
+        note("settings", says, "barnabas handover --properties, with the same options, prints them for Apache Kafka"),
+    ]
 
 
 def _carried(stopped: Stopped) -> list[CheckResult]:
@@ -93,7 +96,7 @@ def _carried(stopped: Stopped) -> list[CheckResult]:
     some = [f"{count} {noun}{'s' if count > 1 else ''}" for count, noun in counts if count]
     if not some:
         return []
-    says = f"{', '.join(some)}: carried on, and in force where a broker, this one or Apache Kafka, is set up for them"
+    says = f"{', '.join(some)}: kept, and in force where a broker, Barnabas or Apache Kafka, is configured for them"
     return [note("security", says)]
 
 
@@ -110,4 +113,4 @@ def _nodes(stopped: Stopped) -> list[CheckResult]:
     says = (
         f"it was used with --brokers: Kafka sees node {stopped.meta.node_id} alone, and one replica of each partition"
     )
-    return [note("nodes", says, "tell clients the one address")]
+    return [note("nodes", says, "give clients the one address")]

@@ -32,7 +32,7 @@ def run(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     release = release_of(options.to)
     if release is None:
-        raise UsageError(f"handover: --to {options.to} is no release known here: {', '.join(RELEASES)}")
+        raise UsageError(f"handover: --to {options.to} is not a known release: {', '.join(RELEASES)}")
     loaded = _load(options)
     config = loaded.config
     log_lines.configure("error")
@@ -53,10 +53,12 @@ def _parser() -> Parser:
     from barnabas.broker.cli.handover.releases import NEWEST
 
     parser = Parser(prog="barnabas handover", description="Hand a stopped data directory over to Apache Kafka.")
-    parser.add_argument("directory", nargs="*", metavar="DIR", help="the data directory, or all of them")
+    parser.add_argument(
+        "directory", nargs="*", metavar="DIR", help="the data directory, or all data directories of the node"
+    )
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
-        "--check", action="store_true", help="say whether it is ready, and what will change (the default)"
+        "--check", action="store_true", help="print whether it is ready, and what will change (the default)"
     )
     what.add_argument("--properties", action="store_true", help="print a server.properties for Apache Kafka")
     parser.add_argument(
@@ -70,7 +72,7 @@ def _parser() -> Parser:
         metavar="PORT",
         help=f"where Kafka's controller listens, on localhost (default {CONTROLLER_PORT})",
     )
-    served = parser.add_argument_group("what barnabas serve was given")
+    served = parser.add_argument_group("the options of barnabas serve")
     for flag, value in (("--host", "HOST"), ("--port", "PORT"), ("--config", "FILE"), ("--set", "KEY=VALUE")):
         served.add_argument(flag, action="append", metavar=value, help="as barnabas serve")
     return parser

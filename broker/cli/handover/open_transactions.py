@@ -31,7 +31,11 @@ def examine(stopped: Stopped, release: str) -> list[CheckResult]:
             for files in read_layout(root.directory.path, lambda topic, _: topic == TRANSACTION_STATE_TOPIC):
                 _read(files, found)
     except (DecodeError, OSError) as failed:
-        return [warning(_CHECK, f"{TRANSACTION_STATE_TOPIC} cannot be read: {failed}", "barnabas log verify says more")]
+        return [
+            warning(
+                _CHECK, f"{TRANSACTION_STATE_TOPIC} cannot be read: {failed}", "barnabas log verify shows the details"
+            )
+        ]
     return [_tell(txn, release) for _, txn in sorted(found.items())]
 
 
@@ -60,11 +64,11 @@ def _replay(stored: object, found: dict[str, TransactionMetadata]) -> None:
 def _tell(txn: TransactionMetadata, release: str) -> CheckResult:
     who = f"{txn.transactional_id} (producer {txn.producer_id}, epoch {txn.producer_epoch})"
     if txn.state in _PREPARED:
-        return note(_CHECK, f"{who}: its end is decided, and Apache Kafka writes what is left of it")
+        return note(_CHECK, f"{who}: its end is decided, and Apache Kafka writes its missing markers")
     if txn.timeout_ms != NO_TIMEOUT_MS:
-        says = f"{who} is open: Apache Kafka aborts it when its producer comes back, or its timeout is over"
+        says = f"{who} is open: Apache Kafka aborts it when its producer returns, or when its timeout ends"
         return note(_CHECK, says)
-    says = f"{who} is open, of a two-phase commit: Apache Kafka keeps it"
+    says = f"{who} is open in a two-phase commit: Apache Kafka keeps it"
     if release not in KEEPS_PREPARED:
         says += f", but {release} refuses InitProducerId with keepPreparedTxn, and aborts it without"
-    return warning(_CHECK, says, "decide it before the handover, or end it there by its id and epoch")
+    return warning(_CHECK, says, "decide it before the handover, or end it in Kafka by its id and epoch")

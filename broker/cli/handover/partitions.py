@@ -46,22 +46,22 @@ def examine(stopped: Stopped) -> list[CheckResult]:
             elif _lies_elsewhere(partition, stopped.roots):
                 elsewhere.append(name)
             elif written.get((topic.name, number)):
-                says = f"{name} has records, say the checkpoints, and no directory: Apache Kafka begins it empty"
+                says = f"{name} has records by the checkpoints, but no directory: Apache Kafka would start it empty"
                 advice = "restore the directory, delete the topic, or see what `barnabas log repair` can do"
                 findings.append(warning(_CHECK, says, advice))
             else:
                 unused.append(name)
     if elsewhere:
-        says = f"{_named(elsewhere)} in a data directory that was not named here"
+        says = f"{_named(elsewhere)} in a data directory that was not given"
         findings.append(problem(_CHECK, says, "name all data directories of the node"))
     if unused:
-        findings.append(note(_CHECK, f"{_named(unused)} without records so far: Apache Kafka makes the directories"))
+        findings.append(note(_CHECK, f"{_named(unused)} without records: Apache Kafka creates the directories"))
     return [*findings, *_strays(places), *_unfinished(stopped.roots)]
 
 
 def _compare(root: Root, name: str, topic_id: bytes, partition: Partition) -> Iterator[CheckResult]:
     directory = root.directory.subdirectory(name)
-    aside = f"Apache Kafka would set {directory.path} aside as -stray and begin the partition empty"
+    aside = f"Apache Kafka would set {directory.path} aside as -stray and start the partition empty"
     try:
         found = read_topic_id(directory, topic_id)
         epoch = _last_epoch(directory)
@@ -69,20 +69,22 @@ def _compare(root: Root, name: str, topic_id: bytes, partition: Partition) -> It
         yield problem(_CHECK, f"{name} cannot be read: {failed}")
         return
     if found is None:
-        yield problem(_CHECK, f"{aside}, as it has no {PARTITION_METADATA}", _START_ONCE)
+        yield problem(_CHECK, f"{aside}, because it has no {PARTITION_METADATA}", _START_ONCE)
     elif found != topic_id:
-        says = f"{aside}, as it is of another topic that had this name"
-        yield problem(_CHECK, says, "move the directory away if nobody needs it")
+        says = f"{aside}, because it belongs to an older topic of this name"
+        yield problem(_CHECK, says, "move the directory away if its records are not needed")
     if partition.directory_id not in (b"", root.meta.directory_id):
         says = (
-            f"{name} lies in {root.directory.path}, and the catalogue says elsewhere: Kafka elects no leader at first"
+            f"{name} lies in {root.directory.path}, but the catalogue names another directory: Kafka elects no "
+            "leader at first"
         )
         yield problem(_CHECK, says, _START_ONCE)
     if epoch > partition.leader_epoch:
         says = (
-            f"{name} has leader epoch {epoch}, the catalogue only {partition.leader_epoch}: Kafka would cut the newer"
+            f"{name} has leader epoch {epoch}, the catalogue only {partition.leader_epoch}: Kafka would truncate the "
+            "newer"
         )
-        yield problem(_CHECK, says, "restore the catalogue and the partition from one moment")
+        yield problem(_CHECK, says, "restore the catalogue and the partition from the same time")
 
 
 def _ends(root: Directory) -> dict[tuple[str, int], int]:
@@ -114,11 +116,12 @@ def _strays(places: dict[tuple[str, int], Root]) -> Iterator[CheckResult]:
 def _unfinished(roots: Iterable[Root]) -> Iterator[CheckResult]:
     for root in roots:
         for _, each in root.inventory.given_up:
-            yield note(_CHECK, f"{root.directory.path_of(each)} is left of a deletion: Apache Kafka removes it")
+            yield note(_CHECK, f"{root.directory.path_of(each)} remains from a deletion: Apache Kafka removes it")
         for _, each in root.inventory.futures:
             path = root.directory.path_of(each)
             says = (
-                "a copy of a move that was cut short: a start of Barnabas removes it, Apache Kafka renames it to -stray"
+                "a copy of a move that did not finish: Barnabas removes it at the start, Apache Kafka renames it to "
+                "-stray"
             )
             yield note(_CHECK, f"{path} is {says} and keeps it")
         for says in root.inventory.notices:

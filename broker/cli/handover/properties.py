@@ -55,10 +55,10 @@ def server_properties(config: BrokerConfig, place: NodeDirectories, controller_p
 def _lines(config: BrokerConfig, place: NodeDirectories, controller_port: int) -> Iterator[str]:
     listeners = config.listeners
     if any(each.port == controller_port for each in listeners):
-        raise ValueError(f"port {controller_port} is a listener's: name another one for the controller")
+        raise ValueError(f"port {controller_port} is used by a listener: give another one for the controller")
     names = [each.name for each in listeners]
     controller = _CONTROLLER if _CONTROLLER not in names else f"{_CONTROLLER}_QUORUM"
-    yield "# one node, broker and controller, over what barnabas left"
+    yield "# one node, broker and controller, on the data of barnabas"
     yield "process.roles=broker,controller"
     yield f"node.id={place.node_id}"
     yield f"log.dirs={ascii_value(','.join(place.directories))}"
@@ -69,7 +69,7 @@ def _lines(config: BrokerConfig, place: NodeDirectories, controller_port: int) -
     if advertised:
         yield f"advertised.listeners={','.join(map(_address, advertised))}"
     elif any(each.is_every_interface for each in listeners):
-        yield "# clients are told the name of this machine; where they cannot use it, set advertised.listeners"
+        yield "# clients get the name of this machine; if they cannot use it, set advertised.listeners"
     protocols = [f"{each.name}:{each.protocol}" for each in listeners]
     yield f"listener.security.protocol.map={','.join([*protocols, f'{controller}:PLAINTEXT'])}"
     yield f"inter.broker.listener.name={(advertised or listeners)[0].name}"
@@ -84,7 +84,7 @@ def _lines(config: BrokerConfig, place: NodeDirectories, controller_port: int) -
         yield f"{_UNSTABLE}=true"  # without it Kafka offers no two-phase commits
     kept = {name: text for name, text in config.static.items() if _is_kept(name)}
     if kept:
-        yield "# as it was set for barnabas"
+        yield "# as set for barnabas"
     yield from (f"{name}={ascii_value(text)}" for name, text in sorted(kept.items()))
 
 

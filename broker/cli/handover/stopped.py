@@ -88,11 +88,11 @@ def _open_root(path: str) -> tuple[Root | None, list[CheckResult]]:
     except (StorageError, OSError) as failed:
         return None, [problem(_CHECK, f"{path} cannot be read: {failed}")]
     if data is None:
-        return None, [problem(_CHECK, f"{path} is no data directory: it has no {names.META_PROPERTIES}")]
+        return None, [problem(_CHECK, f"{path} is not a data directory: it has no {names.META_PROPERTIES}")]
     holder = lock_holder(root.path_of(names.LOCK))
     if holder is not None:
         who = "another process" if holder.pid is None else named(holder.pid)
-        return None, [problem(_CHECK, f"{path} is in use by {who}: what is in it changes", "stop it first")]
+        return None, [problem(_CHECK, f"{path} is in use by {who}: its contents change", "stop it first")]
     try:
         return Root(root, meta_properties.decode(data), take_inventory(root)), []
     except (StorageError, DecodeError) as refused:
@@ -102,18 +102,18 @@ def _open_root(path: str) -> tuple[Root | None, list[CheckResult]]:
 def _belong_together(first: Root, other: Root) -> list[CheckResult]:
     mine, theirs = first.meta, other.meta
     if (theirs.cluster_id, theirs.node_id) != (mine.cluster_id, mine.node_id):
-        says = f"{other.directory.path} is of another cluster or node than {first.directory.path}"
-        return [problem(_CHECK, says, "name the directories of one node")]
+        says = f"{other.directory.path} belongs to another cluster or node than {first.directory.path}"
+        return [problem(_CHECK, says, "give the directories of one node")]
     if theirs.directory_id == mine.directory_id:
         says = f"{other.directory.path} has the directory.id of {first.directory.path}: one is a copy of the other"
-        return [problem(_CHECK, says, "name only one of them")]
+        return [problem(_CHECK, says, "give only one of them")]
     return []
 
 
 def _read_catalogue(root: Root) -> tuple[tuple[Image, Carried, bool] | None, list[CheckResult]]:
     if not root.directory.exists(_METADATA):
-        says = f"{root.directory.path} has no {_METADATA}: no broker has finished its first start here"
-        return None, [problem(CATALOGUE_CHECK, says, "start and stop the broker once, or name the metadata.log.dir")]
+        says = f"{root.directory.path} has no {_METADATA}: no broker has finished its first start there"
+        return None, [problem(CATALOGUE_CHECK, says, "start and stop the broker once, or give the metadata.log.dir")]
     identity = NodeIdentity(root.meta.node_id, root.meta.directory_id or ZERO_UUID)
     log = root.directory.subdirectory(_METADATA)
     replaying = Replaying(Image(identity.node_id), Quorum(identity))
@@ -126,9 +126,9 @@ def _read_catalogue(root: Root) -> tuple[tuple[Image, Carried, bool] | None, lis
     except StorageError as failed:
         if failed.errno != errno.EROFS:  # a torn tail would be truncated, but nothing is changed here
             return None, [problem(CATALOGUE_CHECK, str(failed))]
-        found.append(note(CATALOGUE_CHECK, "the last change was not finished and counts as not made: it is cut off"))
+        found.append(note(CATALOGUE_CHECK, "the last change is incomplete: it is removed, and has no effect"))
     if not replaying.image.metadata_version:
-        says = f"{root.directory.path} was only formatted: its catalogue says nothing yet"
+        says = f"{root.directory.path} was only formatted: its catalogue is empty"
         return None, [problem(CATALOGUE_CHECK, says, "start and stop the broker once")]
     return (replaying.image, replaying.carried, replaying.quorum.has_voters), found
 

@@ -33,7 +33,7 @@ TOOLS = {
 }
 """Tool -> the module with a function of its name (`-` as `_`), which takes the arguments and returns the status."""
 
-_ELSEWHERE = "run it from Apache Kafka against this broker"
+_ELSEWHERE = "run the tool of Apache Kafka against this broker"
 MISSING = {
     "connect-distributed": "Kafka Connect is not part of this image",
     "connect-mirror-maker": "Kafka Connect is not part of this image",
@@ -46,11 +46,11 @@ MISSING = {
     **dict.fromkeys(["kafka-streams-application-reset", "kafka-streams-groups"], _ELSEWHERE),
     **dict.fromkeys(["kafka-verifiable-consumer", "kafka-verifiable-producer"], _ELSEWHERE),
     "kafka-features": "give `barnabas serve --feature NAME=LEVEL`",
-    "kafka-jmx": "there is no Java here: GET /metrics tells what it would",
-    "kafka-leader-election": "there is one node, which leads everything",
-    "kafka-log-dirs": "`barnabas topics describe --offsets` tells how much is where",
+    "kafka-jmx": "there is no Java here: GET /metrics has the figures",
+    "kafka-leader-election": "one node leads every partition",
+    "kafka-log-dirs": "`barnabas topics describe --offsets` shows the offsets of each partition",
     "kafka-metadata-shell": "there is no log of a quorum here",
-    "kafka-reassign-partitions": "there is one node, which has everything",
+    "kafka-reassign-partitions": "one node has every partition",
     "kafka-run-class": "there is no Java here",
     "kafka-server-stop": "stop the container",
     "kafka-transactions": "`barnabas txn` does it",
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str]) -> int:
         tool = getattr(import_module(f"barnabas.broker.cli.kafka.{module}"), name.replace("-", "_"))
         return guarded(lambda: _status(tool, given))
     why = MISSING.get(name) or f"this image has no such tool{did_you_mean(name, TOOLS)}"
-    print(f"barnabas: {name} is not here: {why}", file=sys.stderr)
+    print(f"barnabas: {name} is not available here: {why}", file=sys.stderr)
     return FAILURE
 
 

@@ -71,7 +71,7 @@ def _checked(options: Options) -> str:
     if action == "add" and not any(map(options.has, _PRINCIPALS)):
         raise CommandRefused("You must specify one of: --allow-principal, --deny-principal when trying to add ACLs.")
     if action == "remove" and not options.has("force"):
-        raise CommandRefused("kafka-acls: --remove needs --force, since nobody is asked here")
+        raise CommandRefused("kafka-acls: --remove needs --force, because this tool asks no questions")
     return action
 
 

@@ -55,7 +55,7 @@ def kafka_broker_api_versions(arguments: Sequence[str]) -> int:
 def kafka_cluster(arguments: Sequence[str]) -> int:
     """Print the cluster id."""
     if "cluster-id" not in arguments:
-        raise CommandRefused("kafka-cluster: only `kafka-cluster cluster-id` is here")
+        raise CommandRefused("kafka-cluster: only `kafka-cluster cluster-id` is available here")
     options = read({"config": VALUE, "bootstrap-controller": VALUE}, arguments)
     if not options.has("bootstrap-server"):
         raise CommandRefused("You must specify either --bootstrap-controller or --bootstrap-server.")
@@ -70,7 +70,7 @@ def kafka_cluster(arguments: Sequence[str]) -> int:
 def kafka_metadata_quorum(arguments: Sequence[str]) -> int:
     """Print the leader of the metadata quorum, and the lag of the other replicas: health checks use it."""
     if "describe" not in arguments:
-        raise CommandRefused("kafka-metadata-quorum: only `describe` is here: the quorum has one voter, which stays")
+        raise CommandRefused("kafka-metadata-quorum: only `describe` is available here: the quorum has one voter")
     options = read(_QUORUM_FLAGS, arguments)
     if options.has("bootstrap-controller") or not options.has("bootstrap-server"):
         raise CommandRefused("There is no listener of a controller here: name a broker with --bootstrap-server.")

@@ -135,7 +135,7 @@ def kafka_console_producer(arguments: Sequence[str]) -> int:
     for flag in _TUNING:
         options.number(flag)
     if options.value("line-reader") not in (None, _READER):
-        raise CommandRefused(f"{options.value('line-reader')}: only Kafka's own line reader is here")
+        raise CommandRefused(f"{options.value('line-reader')}: only Kafka's own line reader is available here")
     reader = LineReader(_reader_properties(options))
     try:
         return _produce(options, reader)
@@ -193,5 +193,5 @@ def _compression(options: Options, settings: dict[str, str]) -> str:
 
 def _one_of(known: dict[str, int], word: str) -> str:
     if word not in known:
-        raise CommandRefused(f"{word} is none of {', '.join(known)}")
+        raise CommandRefused(f"{word} is not one of {', '.join(known)}")
     return word

@@ -171,7 +171,7 @@ def cluster(
         try:
             yield client
         except EncodeError as error:
-            raise CommandRefused(f"no request can carry what was given: {error}") from error
+            raise CommandRefused(f"an argument does not fit in a request: {error}") from error
 
 
 def _ms(settings: Mapping[str, str], key: str, default: int) -> int:

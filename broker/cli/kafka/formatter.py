@@ -138,7 +138,7 @@ def formatter_of(options: Options) -> Formatter:
     name = options.value("formatter") or _PACKAGES[0] + _DEFAULT
     plain = next((name.removeprefix(package) for package in _PACKAGES if name.startswith(package)), "")
     if plain not in (_DEFAULT, _NO_OP, _LOGGING):
-        raise CommandRefused(f"the formatter {name} is not here")
+        raise CommandRefused(f"the formatter {name} is not available here")
     skips_errors = options.has("skip-message-on-error")
     return Formatter(properties, is_silent=plain == _NO_OP, skips_errors=skips_errors)
 

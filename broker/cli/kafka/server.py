@@ -25,7 +25,7 @@ def kafka_server_start(arguments: Sequence[str]) -> int:
     from barnabas.broker.cli.serving.serve import run
 
     if not arguments or arguments[0].startswith("-"):
-        raise UsageError("kafka-server-start: the first argument is a server.properties; -daemon is not here")
+        raise UsageError("kafka-server-start: the first argument is a server.properties; -daemon is not available here")
     words = ["--config", arguments[0]]
     left = iter(arguments[1:])
     for word in left:
@@ -43,9 +43,9 @@ def kafka_storage(arguments: Sequence[str]) -> int:
         print(uuid_text(_random_uuid()))
         return 0
     if command == "format":
-        print("nothing to format: the broker makes its directory when it starts, for the cluster CLUSTER_ID names")
+        print("nothing to format: the broker creates its directory when it starts, for the cluster in CLUSTER_ID")
         return 0
-    raise UsageError("kafka-storage: only `kafka-storage random-uuid` and `kafka-storage format` are here")
+    raise UsageError("kafka-storage: only `kafka-storage random-uuid` and `kafka-storage format` are available here")
 
 
 def _random_uuid() -> bytes:

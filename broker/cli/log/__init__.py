@@ -19,17 +19,17 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command. Return the exit status: 0, or 1 if `verify` found something or `dump` found damage."""
     parser = Parser(prog="barnabas log", description="Read, check, repair and compact the files of a data directory.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="dump|verify|repair|clean")
-    dump = commands.add_parser("dump", help="print batches, index entries, snapshots and checkpoints, a line each")
+    dump = commands.add_parser("dump", help="print batches, index entries, snapshots and checkpoints, one to a line")
     dump.add_argument("path", nargs="+", type=Path, help="a file, a partition's directory or a data directory")
     dump.add_argument("--records", action="store_true", help="print every record of every batch too")
     dump.add_argument("--json", action="store_true", help="a JSON object per line")
     verify = commands.add_parser("verify", help="check every batch, record, index and snapshot")
     verify.add_argument("path", type=Path, help="a data directory or a partition's directory")
-    verify.add_argument("--json", action="store_true", help="a JSON object per finding, and one with the totals")
-    repair = commands.add_parser("repair", help="take out of a stopped directory's partitions what cannot be read")
+    verify.add_argument("--json", action="store_true", help="a JSON object per finding, and one for the totals")
+    repair = commands.add_parser("repair", help="remove unreadable parts from the partitions of a stopped directory")
     repair.add_argument("path", type=Path, help="a data directory")
-    repair.add_argument("partition", nargs="*", help="as in orders-0; all of them if none is given")
-    repair.add_argument("--yes", action="store_true", help="do it; without, only say what would be lost")
+    repair.add_argument("partition", nargs="*", help="such as orders-0; default: all")
+    repair.add_argument("--yes", action="store_true", help="make the repair; without it, only print what would be lost")
     _add_clean(commands)
     options = parser.parse_args(arguments)
     if options.command == "clean":
@@ -43,18 +43,22 @@ def run(arguments: Sequence[str]) -> int:
 def _add_clean(commands: Any) -> None:
     from barnabas.broker.cli.terminal.places import METAVAR, topic_choice
 
-    clean = commands.add_parser("clean", help="compact what can be compacted, in a stopped directory or a broker")
-    clean.add_argument("--now", action="store_true", required=True, help="however dirty the logs are")
+    clean = commands.add_parser("clean", help="compact topics, in a stopped directory or in a running broker")
+    clean.add_argument("--now", action="store_true", required=True, help="also logs that are too clean for the cleaner")
     clean.add_argument("--data-dir", metavar="DIR[,DIR…]", help="the directory of a broker that is stopped")
     clean.add_argument("--config", action="append", default=[], metavar="FILE", help="the broker's server.properties")
     clean.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a key of server.properties")
-    clean.add_argument("--http", metavar="HOST:PORT", help="where a running broker speaks HTTP: it does the work")
-    clean.add_argument("--bootstrap-server", metavar="HOST:PORT[,…]", help="where its clients connect, for --http")
-    clean.add_argument("--command-config", metavar="FILE", help="a client.properties: how a secured --http is reached")
-    clean.add_argument("--json", action="store_true", help="a JSON array instead of a table")
     clean.add_argument(
-        "partition", nargs="*", type=topic_choice, metavar=METAVAR, help="all compacted topics unless given"
+        "--http", metavar="HOST:PORT", help="where a running broker serves HTTP: the broker does the work"
     )
+    clean.add_argument(
+        "--bootstrap-server", metavar="HOST:PORT[,…]", help="an address for its clients, in place of --http"
+    )
+    clean.add_argument(
+        "--command-config", metavar="FILE", help="a client.properties: TLS and the user for a secured --http"
+    )
+    clean.add_argument("--json", action="store_true", help="a JSON array instead of a table")
+    clean.add_argument("partition", nargs="*", type=topic_choice, metavar=METAVAR, help="default: all compacted topics")
 
 
 def _clean(options: argparse.Namespace) -> int:
@@ -103,7 +107,7 @@ def _verify(options: argparse.Namespace) -> int:
 
     found = partitions(options.path)
     if not found:
-        print(f"barnabas: {options.path} is not a data directory: there is no partition in it", file=sys.stderr)
+        print(f"barnabas: {options.path} is not a data directory: it has no partition", file=sys.stderr)
         return 1
     tally = CheckTally()
     is_watched = sys.stderr.isatty()
@@ -120,7 +124,7 @@ def _verify(options: argparse.Namespace) -> int:
         print(file=sys.stderr)
     if serious and not options.json:
         root = data_directory(options.path)
-        print(f"barnabas log repair {root} says what can be kept, once the broker is stopped")
+        print(f"barnabas log repair {root} prints what can be kept, once the broker is stopped")
     if options.json:
         print(json.dumps(vars(tally) | {"findings": serious}))
     else:

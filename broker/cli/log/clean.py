@@ -79,7 +79,7 @@ def _clean_stopped(options: argparse.Namespace, told: Told) -> None:
     config = load({name: words for name, words in given.items() if words}, os.environ).config
     for path in config.data_dirs:
         if not os.path.exists(os.path.join(path, META_PROPERTIES)):
-            raise UsageError(f"log clean: {path} is no data directory: there is no {META_PROPERTIES} in it")
+            raise UsageError(f"log clean: {path} is not a data directory: it has no {META_PROPERTIES}")
     configure("warning")
     asyncio.run(_clean(config, options.partition, told))
 

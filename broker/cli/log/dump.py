@@ -42,7 +42,7 @@ def dump(path: Path, *, with_records: bool) -> Iterator[Row]:
     """Yield the rows of one file; the last one has a key `problem` if the file is damaged."""
     reader = reader_of(path)
     if reader is None:
-        yield {"problem": f"{path.name} is no file of a data directory"}
+        yield {"problem": f"{path.name} is not a file of a data directory"}
         return
     try:
         yield from (_batches(path, with_records) if reader == "batches" else ENTRY_READERS[reader](path))

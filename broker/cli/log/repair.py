@@ -40,10 +40,10 @@ from barnabas.storage.recovery.report import Recovered
 from barnabas.storage.segment.segment_sums import SegmentSums
 
 _CHECKPOINTS = {
-    names.RECOVERY_POINT_CHECKPOINT: "after a kill, all of the logs is read again",
-    names.LOG_START_CHECKPOINT: "records that were deleted by offset may be there again",
-    names.HIGH_WATERMARK_CHECKPOINT: "the high watermarks are the logs' ends",
-    names.CLEANER_CHECKPOINT: "compacted logs are cleaned from their start again",
+    names.RECOVERY_POINT_CHECKPOINT: "after a kill, the logs are read from their beginning",
+    names.LOG_START_CHECKPOINT: "records that were deleted by offset may appear again",
+    names.HIGH_WATERMARK_CHECKPOINT: "the high watermarks become the logs' end offsets",
+    names.CLEANER_CHECKPOINT: "compacted logs are cleaned from their beginning again",
 }
 
 
@@ -79,7 +79,7 @@ def repair(path: Path, wanted: Sequence[str], *, is_agreed: Callable[[], bool]) 
         known = _read_root(root)
         plans = [plan for files in _partitions(path, wanted, known) if not (plan := _plan(files, root, known)).is_empty]
         for name, why in known.unreadable.items():
-            print(f"{root.path_of(name)}: {why}. It is set aside: {_CHECKPOINTS[name]}")
+            print(f"{root.path_of(name)}: {why}. It is renamed: {_CHECKPOINTS[name]}")
         for plan in plans:
             for line in (*(loss.line for loss in plan.losses), *plan.notes):
                 print(line)
@@ -101,7 +101,7 @@ def repair(path: Path, wanted: Sequence[str], *, is_agreed: Callable[[], bool]) 
 @contextmanager
 def _locked(path: str) -> Iterator[Directory]:
     if not os.path.exists(os.path.join(path, names.META_PROPERTIES)):
-        raise NotADataDirectory(path, f"no data directory: there is no {names.META_PROPERTIES} in it")
+        raise NotADataDirectory(path, f"not a data directory: it has no {names.META_PROPERTIES}")
     root = Directory(Disk(RealFiles(), path), path)
     lock = lock_root(root)
     try:
@@ -116,7 +116,7 @@ def _read_root(root: Directory) -> _Known:
     try:
         meta = meta_properties.decode(root.read(names.META_PROPERTIES) or b"")
     except DecodeError as error:
-        raise NotADataDirectory(root.path, f"{error}. It cannot be repaired: restore it") from error
+        raise NotADataDirectory(root.path, f"{error}. It cannot be repaired: restore it from a backup") from error
     rows: dict[str, dict[TopicPartition, int]] = {}
     unreadable: dict[str, str] = {}
     for name in _CHECKPOINTS:
@@ -144,7 +144,7 @@ def _partitions(path: Path, wanted: Sequence[str], known: _Known) -> list[Partit
     by_name = {names.partition_directory(files.topic, files.partition): files for files in found}
     for name in wanted:
         if name.startswith(names.CLUSTER_METADATA_TOPIC):
-            raise UsageError(f"{name} is not repaired: restore it, it says which partitions there are")
+            raise UsageError(f"{name} is not repaired: restore it, because it lists the partitions")
         if name not in by_name:
             raise UsageError(f"there is no partition {name} in {path}{did_you_mean(name, by_name)}")
     return [by_name[name] for name in dict.fromkeys(wanted or by_name)]
@@ -159,7 +159,7 @@ def _plan(files: PartitionFiles, root: Directory, known: _Known) -> RepairPlan:
     plan = planner.plan
     if key in known.missing:
         plan.notes.append(
-            f"{files.directory}: the directory is missing. It is made anew, empty, and begins at offset "
+            f"{files.directory}: the directory is missing. It is created again, empty, and starts at offset "
             f"{checkpoint.recovery_point}"
         )
         return plan
@@ -169,19 +169,21 @@ def _plan(files: PartitionFiles, root: Directory, known: _Known) -> RepairPlan:
         if after is None:
             continue  # above the last segment: opening removes it
         plan.set_aside.append(name)
-        plan.losses.append(Loss(directory.path_of(name), 0, 0, base_offset, after, "the log of this index is gone"))
+        plan.losses.append(
+            Loss(directory.path_of(name), 0, 0, base_offset, after, "the segment of this index is missing")
+        )
     _plan_epochs(plan, directory, planner, checkpoint)
     try:
         topic = known.topics.get(files.topic)
         read_topic_id(directory, b"" if topic is None else topic.topic_id)
     except CorruptFile as error:
         plan.set_aside.append(names.PARTITION_METADATA)
-        plan.notes.append(f"{error.path}: {error.what}. It is set aside, and written again")
+        plan.notes.append(f"{error.path}: {error.what}. It is renamed, and written again")
     end = planner.next_offset if plan.ends_in is None else plan.ends_in[2]
     if end < checkpoint.log_start_offset and known.was_clean:
         plan.notes.append(
-            f"{files.directory}: the log starts at {checkpoint.log_start_offset}, and ends at {end}: its "
-            "start is set to the first offset there is"
+            f"{files.directory}: the log starts at {checkpoint.log_start_offset}, and ends at {end}: its start is "
+            "set to the first offset in the log"
         )
     return plan
 
@@ -208,14 +210,14 @@ def _plan_epochs(plan: RepairPlan, directory: Directory, planner: Planner, check
         start = max(entries[0].start_offset, checkpoint.log_start_offset) if entries else 0
         first = files.segments[0].base_offset if files.segments else 0
         if entries and start < first and not files.is_deleted(start):
-            plan.losses.append(Loss(files.log_path(0), 0, 0, start, first, "the segments before this one are gone"))
-            why = "it begins below the first segment"
+            plan.losses.append(Loss(files.log_path(0), 0, 0, start, first, "the segments before this one are missing"))
+            why = "it starts below the first segment"
         elif planner.has_other_epochs(entries):
-            why = "batches have other leader epochs"
+            why = "the batches have other leader epochs"
         else:
             return
     plan.set_aside.append(names.LEADER_EPOCH_CHECKPOINT)
-    plan.notes.append(f"{path}: {why}. It is set aside, and made again from the batches")
+    plan.notes.append(f"{path}: {why}. It is renamed, and built again from the batches")
 
 
 def _carry_out(root: Directory, known: _Known, plans: list[RepairPlan]) -> None:
@@ -242,5 +244,5 @@ def _carry_out(root: Directory, known: _Known, plans: list[RepairPlan]) -> None:
         checkpoints.write()
         print(f"{log.name}: repaired, offsets {log.log_start_offset} to {log.log_end_offset - 1}")
         for path in kept:
-            print(f"  {path} keeps what was taken out")
+            print(f"  {path} has the removed bytes")
     root.sync()

@@ -119,7 +119,7 @@ class Planner:
         if lost_from < self._checkpoint.recovery_point and self.plan.ends_in is None:
             path = files.log_path(-1) if files.segments else files.directory
             size = files.segments[-1].size if files.segments else 0
-            why = "they were synced, and are not on the disk"
+            why = "they were synced, but are not on the disk"
             self.plan.losses.append(Loss(path, size, 0, lost_from, self._checkpoint.recovery_point, why))
 
     def _walk_segment(self, number: int) -> None:
@@ -135,7 +135,7 @@ class Planner:
                     self._account(good)
         after = files.limit(number)
         if after is not None and any(self.next_offset <= base_offset < after for base_offset in self._missing):
-            self._damaged(number, (size, 0), None, "the segment behind it is gone")
+            self._damaged(number, (size, 0), None, "the segment after it is missing")
 
     def _account(self, batch: _Batch) -> None:
         header, data = batch.header, batch.found.batch
@@ -161,13 +161,13 @@ class Planner:
         after = behind.header.base_offset if behind is not None else files.limit(number)
         is_unsynced = not self._checkpoint.was_clean and self.next_offset >= self._checkpoint.recovery_point
         if behind is None and is_last:
-            why = "the log ends in bytes that are no batch"
+            why = "the log ends in bytes that are not a batch"
         elif is_unsynced:
-            why = f"{what} where nothing is known to have been synced, so the log ends here"
+            why = f"{what} where no synced offset is known, so the log ends here"
         elif self._open:
-            why = f"{what} while a transaction is open, whose end may be in it, so the log ends here"
+            why = f"{what} while a transaction is open: its marker may be in it, so the log ends here"
         else:
-            assert after is not None, "a batch or a segment is behind it"
+            assert after is not None, "a batch or a segment follows it"
             self.plan.losses.append(Loss(path, position, size, self.next_offset, after, what))
             stretch = CutStretch(position, size, self.next_offset, after, self._epoch, self._timestamp)
             self.plan.stretches.setdefault(base_offset, []).append(stretch)
@@ -194,7 +194,7 @@ class Planner:
             after = max(self._last_offset(number, 0), self._checkpoint.recovery_point, base_offset)
         self.plan.dropped.append(base_offset)
         path = files.log_path(number)
-        self.plan.losses.append(Loss(path, 0, size, base_offset, after, "behind the log's new end"))
+        self.plan.losses.append(Loss(path, 0, size, base_offset, after, "after the log's new end"))
 
 
 def _pieces(

@@ -58,27 +58,31 @@ def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
     top = Parser(
         prog="barnabas consume",
-        description="Print the records of a topic, one to a line, until interrupted, or as far as the options say.",
+        description="Print the records of a topic, one to a line, until interrupted, or until an option ends it.",
         parents=shared_options(),
     )
     top.add_argument("topic", metavar="TOPIC")
-    where = top.add_argument_group("where to read")
-    where.add_argument("--partition", type=whole, metavar="N", help="only this one")
+    where = top.add_argument_group("where to start")
+    where.add_argument("--partition", type=whole, metavar="N", help="only this partition")
     where.add_argument("--group", metavar="GROUP", help="as a member of a group; its offsets are committed")
     where.add_argument(
         "--group-protocol", choices=(CLASSIC, CONSUMER), help=f"default {CLASSIC}; {CONSUMER} is KIP-848"
     )
-    where.add_argument("--group-instance-id", metavar="ID", help="as a static member, which may come back")
-    where.add_argument("--group-remote-assignor", metavar="NAME", help=f"who assigns, with --group-protocol {CONSUMER}")
+    where.add_argument("--group-instance-id", metavar="ID", help="as a static member with this instance id")
+    where.add_argument(
+        "--group-remote-assignor", metavar="NAME", help=f"the assignor, with --group-protocol {CONSUMER}"
+    )
     where.add_argument("--regex", action="store_true", help=f"TOPIC is a regular expression (RE2); likewise {CONSUMER}")
     start = where.add_mutually_exclusive_group()
-    start.add_argument("--from-beginning", action="store_true", help="where nothing says otherwise; default: the end")
-    start.add_argument("--offset", metavar="N|earliest|latest", help="begin there; a number needs --partition")
+    start.add_argument(
+        "--from-beginning", action="store_true", help="start of partitions without an offset; default: latest"
+    )
+    start.add_argument("--offset", metavar="N|earliest|latest", help="start there; a number needs --partition")
     where.add_argument("--isolation", choices=list(ISOLATION), default="read_uncommitted", help="default %(default)s")
     stop = top.add_argument_group("when to stop")
-    stop.add_argument("--max-messages", type=positive, metavar="N", help="after so many records")
-    stop.add_argument("--timeout-ms", type=positive, metavar="MS", help="when nothing came for so long")
-    stop.add_argument("--exit-at-end", action="store_true", help="when everything there was has been read")
+    stop.add_argument("--max-messages", type=positive, metavar="N", help="after this many records")
+    stop.add_argument("--timeout-ms", type=positive, metavar="MS", help="when no record arrived for this long")
+    stop.add_argument("--exit-at-end", action="store_true", help="at the end that each partition had at the start")
     shape = top.add_argument_group("what to print")
     shape.add_argument("--print-timestamp", action="store_true", help="CreateTime or LogAppendTime in ms")
     shape.add_argument("--print-partition", action="store_true")
@@ -91,7 +95,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _check(options: argparse.Namespace) -> None:
     if options.group is not None and (options.partition is not None or options.offset is not None):
-        raise UsageError("consume: with --group the group decides, leave --partition and --offset")
+        raise UsageError("consume: a group assigns partitions and offsets: omit --partition and --offset")
     _check_group(options)
     if options.offset is not None and options.offset not in ("earliest", "latest"):
         try:
@@ -111,7 +115,7 @@ def _check_group(options: argparse.Namespace) -> None:
     }
     given = [option for option, is_given in said.items() if is_given]
     if given and options.group is None:
-        raise UsageError(f"consume: {given[0]} is about a group: it needs --group")
+        raise UsageError(f"consume: {given[0]} needs --group")
     for option in ("--group-remote-assignor", "--regex"):
         if said[option] and options.group_protocol != CONSUMER:
             raise UsageError(f"consume: {option} needs --group-protocol {CONSUMER}")

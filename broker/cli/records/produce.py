@@ -49,8 +49,8 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("topic", metavar="TOPIC")
     top.add_argument("file", metavar="FILE", nargs="?", help="default: stdin, also as `-`")
-    top.add_argument("--key-separator", metavar="TEXT", help="what stands before it in a line is the record's key")
-    top.add_argument("--null-value", metavar="TEXT", help="a value that is exactly this becomes null (a tombstone)")
+    top.add_argument("--key-separator", metavar="TEXT", help="the text before it in a line is the record's key")
+    top.add_argument("--null-value", metavar="TEXT", help="a value equal to this becomes null (a tombstone)")
     top.add_argument(
         "--header",
         action="append",
@@ -61,10 +61,15 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--compression", choices=list(COMPRESSION_IDS), default="none", help="default none")
     top.add_argument("--compression-level", type=int, metavar="N", help="gzip -1 to 9, lz4 1 to 17, zstd -131072 to 22")
-    top.add_argument("--acks", choices=list(ACKS), default="all", help="who has written before it counts: default all")
+    top.add_argument(
+        "--acks",
+        choices=list(ACKS),
+        default="all",
+        help="the replicas that must have a record before it is acknowledged: default all",
+    )
     top.add_argument("--partition", type=whole, metavar="N", help="default: by the key, as Kafka's clients choose")
     top.add_argument("--timestamp", type=whole, metavar="MS", help="of every record; default: now")
-    top.add_argument("--no-idempotence", action="store_true", help="a retry may double a record")
+    top.add_argument("--no-idempotence", action="store_true", help="a retry may then write a record twice")
     return top
 
 
@@ -195,7 +200,7 @@ def _check_topic(client: Client, options: argparse.Namespace) -> None:
 def _input(file: str | None) -> Iterator[int]:
     if file is None or file == "-":
         if sys.stdin is None:
-            raise UsageError("produce: stdin is closed: name a FILE")
+            raise UsageError("produce: stdin is closed: give a FILE")
         yield sys.stdin.fileno()
         return
     with open(file, "rb", buffering=0) as opened:

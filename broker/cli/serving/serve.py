@@ -269,4 +269,4 @@ SIGTERM and SIGINT stop it cleanly, a second one at once.
 options:
 {table_text()}
 
-Flags come before --set, --set before KAFKA_* environment variables, these before the file."""
+Flags override --set, --set overrides KAFKA_* environment variables, these override the file."""

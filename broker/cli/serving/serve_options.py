@@ -37,25 +37,31 @@ Table = Mapping[str, tuple[str | None, str]]
 OPTIONS: Table = {
     "--host": ("HOST", f"the address to listen on (default {DEFAULT_HOST}; empty or 0.0.0.0: every interface)"),
     "--port": ("PORT", f"the port to listen on, 0 picks a free one (default {DEFAULT_PORT})"),
-    "--data-dir": ("DIR[,DIR…]", f"where the data are kept (default {DEFAULT_DATA_DIR})"),
+    "--data-dir": ("DIR[,DIR…]", f"the data directory (default {DEFAULT_DATA_DIR})"),
     "--ephemeral": (None, "keep the data in a temporary directory that is removed at the end"),
-    "--secure": (None, "speak SASL_SSL only, with an authority and users that are made in DATA_DIR.security"),
-    "--config": ("FILE", "a server.properties of Apache Kafka's"),
+    "--secure": (None, "use SASL_SSL only, with an authority and users that are created in DATA_DIR.security"),
+    "--config": ("FILE", "a server.properties, as for Apache Kafka"),
     "--set": ("KEY=VALUE", "a key of server.properties; may be given several times"),
-    "--brokers": ("N", "be N nodes on N ports, so that leaders and coordinators can move (default 1)"),
-    "--topic": ("NAME[:PARTITIONS]", "create a topic that is not there yet; may be given several times"),
+    "--brokers": ("N", "run N nodes on N ports, so that leaders and coordinators can move (default 1)"),
+    "--topic": ("NAME[:PARTITIONS]", "create a topic if it does not exist; may be given several times"),
     "--feature": ("NAME=LEVEL", "the level of a feature, such as transaction.version=1; may be given several times"),
     "--add-scram": (
         "MECHANISM=[name=N,password=P]",
-        "give a user of SCRAM a password, spelled as kafka-storage has it, or with passwordfile=FILE or "
+        "set the SCRAM password of a user, in the words of kafka-storage, or with passwordfile=FILE or "
         "passwordvariable=NAME in its place; may be given several times",
     ),
-    "--stop-with-stdin": (None, "stop cleanly when stdin ends: a broker that a program starts ends with that program"),
-    "--http": ("HOST:PORT", "tell /ready, /live and /metrics over HTTP there; port 0 picks a free one"),
-    "--http-secure": (None, "HTTPS there, with a listener's certificate and users; on by itself with --secure"),
+    "--stop-with-stdin": (
+        None,
+        "stop cleanly when stdin ends, so that the broker ends with the program that started it",
+    ),
+    "--http": ("HOST:PORT", "serve /ready, /live and /metrics over HTTP there; port 0 picks a free one"),
+    "--http-secure": (None, "HTTPS there, with a listener's certificate and users; the default with --secure"),
     "--control": (None, "let tests move the clock and arm faults over HTTP: from this machine, or with the token"),
-    "--control-token": ("TOKEN", "what has to be known for that, from wherever (or $BARNABAS_CONTROL_TOKEN)"),
-    "--faults": ("FILE", "a plan of faults that are armed from the start: for tests"),
+    "--control-token": (
+        "TOKEN",
+        "the secret that requests for that carry, from any machine (or $BARNABAS_CONTROL_TOKEN)",
+    ),
+    "--faults": ("FILE", "a plan of faults to arm at the start: for tests"),
     "--log-level": ("LEVEL", "debug, info (default), warning or error"),
     "--log-format": ("FORMAT", "text (default) or json, one object to a line"),
 }
@@ -79,7 +85,7 @@ def parse(arguments: Sequence[str], table: Table = OPTIONS, command: str = "serv
             is_option = name.startswith("-")
             told = name if is_option else "a word"  # perhaps a part of a password that had to be quoted
             meant = _did_you_mean(name, table) if is_option else ""
-            raise UsageError(f"{command}: {told} is no option{meant} (see barnabas {command} --help)")
+            raise UsageError(f"{command}: {told} is not an option{meant} (see barnabas {command} --help)")
         if table[name][0] is None:
             if equals:
                 raise UsageError(f"{command}: {name} takes no value")
@@ -92,14 +98,14 @@ def parse(arguments: Sequence[str], table: Table = OPTIONS, command: str = "serv
         options.setdefault(name, []).append(value)
     level = options.get("--log-level", ["info"])[-1]
     if level not in _LEVELS:
-        raise UsageError(f"{command}: --log-level {level} is none of {', '.join(_LEVELS)}")
+        raise UsageError(f"{command}: --log-level {level} is not one of {', '.join(_LEVELS)}")
     log_format = options.get("--log-format", ["text"])[-1]
     if log_format not in _FORMATS:
-        raise UsageError(f"{command}: --log-format {log_format} is none of {', '.join(_FORMATS)}")
+        raise UsageError(f"{command}: --log-format {log_format} is not one of {', '.join(_FORMATS)}")
     for setting in options.get("--set", []):
         key, equals, _ = setting.partition("=")
         if not equals or not key.strip():
-            raise UsageError(f"{command}: --set is not followed by KEY=VALUE")
+            raise UsageError(f"{command}: --set needs KEY=VALUE")
     if "--ephemeral" in options and "--data-dir" in options:
         raise UsageError(f"{command}: --ephemeral and --data-dir exclude each other")
     return options
@@ -179,7 +185,7 @@ def _flags(options: Options) -> dict[str, str]:
     if "--host" in options or "--port" in options:
         host, port = options.get("--host", [DEFAULT_HOST])[-1], options.get("--port", [DEFAULT_PORT])[-1]
         if not (port.isascii() and port.isdecimal() and int(port) < 1 << 16):
-            raise UsageError(f"--port {port} is no port")
+            raise UsageError(f"--port {port} is not a port")
         flags["listeners"] = f"PLAINTEXT://[{host}]:{port}" if ":" in host else f"PLAINTEXT://{host}:{port}"
     if "--data-dir" in options:
         flags["log.dirs"] = options["--data-dir"][-1]
@@ -212,7 +218,7 @@ def listener_advice(options: Options, variables: Mapping[str, str]) -> str:
 def secures_http(options: Options) -> bool:
     """Return whether HTTP is only for users, over TLS. UsageError."""
     if "--http-secure" in options and "--http" not in options:
-        raise UsageError("serve: --http-secure is for --http: barnabas serve --http 127.0.0.1:9404 --http-secure …")
+        raise UsageError("serve: --http-secure needs --http: barnabas serve --http 127.0.0.1:9404 --http-secure …")
     return "--http-secure" in options or "--secure" in options
 
 
@@ -221,10 +227,10 @@ def control_admission(options: Options, variables: Mapping[str, str]) -> Admissi
     token = options.get("--control-token", [variables.get(_TOKEN_VARIABLE) or None])[-1]
     if "--control" not in options:
         if "--control-token" in options:
-            raise UsageError("serve: --control-token is for --control: barnabas serve --control --http HOST:PORT …")
+            raise UsageError("serve: --control-token needs --control: barnabas serve --control --http HOST:PORT …")
         return None
     if "--http" not in options:
-        raise UsageError("serve: --control is served over HTTP: barnabas serve --control --http 127.0.0.1:9404")
+        raise UsageError("serve: --control needs --http: barnabas serve --control --http 127.0.0.1:9404")
     if token is not None and not (token.isascii() and token.isprintable() and token.strip() == token != ""):
         raise UsageError("serve: a --control-token has visible ASCII characters, and no space around them")
     from barnabas.broker.http.control.admission import Admission
@@ -297,7 +303,7 @@ def _features(words: list[str]) -> dict[str, int]:
         if not (equals and level.isascii() and level.isdecimal()):
             raise UsageError(f"--feature {word} is not NAME=LEVEL")
         if name not in OFFERED_FEATURES:
-            there_are = f"there is no feature but {', '.join(OFFERED_FEATURES)}"
+            there_are = f"the features are {', '.join(OFFERED_FEATURES)}"
             raise UsageError(f"--feature {word}{_did_you_mean(name, OFFERED_FEATURES) or f': {there_are}'}")
         low, high = OFFERED_FEATURES[name]
         if not low <= int(level) <= high:

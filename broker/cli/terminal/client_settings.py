@@ -76,5 +76,5 @@ def settings_in(path: str, *, also_known: Collection[str] = ()) -> ClientSetting
         named = [name for name in without_effect if name in _WORDS or is_name(name, found[name])]
         count = len(without_effect) - len(named)
         told = ", ".join([*named, counted_lines(count)] if count else named)
-        print(f"barnabas: {OPTION}: {path}: without effect here: {told}", file=sys.stderr)
+        print(f"barnabas: {OPTION}: {path}: has no effect here: {told}", file=sys.stderr)
     return ClientSettings(path, security, found.get(_BOOTSTRAP, "").strip() or None)

@@ -44,17 +44,17 @@ def answered(
     except ConnectionRefusedError:
         raise OSError(f"{address}: connection refused (is a broker running with {served_with} there?)") from None
     except RemoteDisconnected:  # before the first byte of an answer: perhaps this is a Kafka listener
-        told = "is this the address of the broker's --http?"
+        told = "check that this is the address of the broker's --http."
         if settings is None:
             add = "add --command-config data.security/admin.properties"
             told += f" If the broker runs with --secure or --http-secure, {add}"
         elif settings.security.tls is None:
-            told += f" A secured one speaks TLS, and {settings.path} does not ask for TLS"
-        raise OSError(f"{address}: no answer: {told}") from None
+            told += f" A secured broker uses TLS, but {settings.path} does not set TLS"
+        raise OSError(f"{address}: no response: {told}") from None
     except gaierror as unknown:
         raise OSError(f"{address}: {str(unknown.strerror).lower()}") from None
     except HTTPException as broken:
-        raise OSError(f"{address}: the answer ended early: {broken!r}") from broken
+        raise OSError(f"{address}: the response ended early: {broken!r}") from broken
     finally:
         connection.close()
 

@@ -84,20 +84,20 @@ def shared_options(*, again: bool = False) -> list[Parser]:
         "--http",
         default=argparse.SUPPRESS if again else None,
         metavar="HOST:PORT",
-        help="where the broker serves HTTP, in place of --bootstrap-server: it is asked where clients connect",
+        help="where the broker serves HTTP, in place of --bootstrap-server: the broker reports its address for clients",
     )
     group.add_argument(
         "--request-timeout-ms",
         type=at_most(INT32_MAX, positive),
         default=argparse.SUPPRESS if again else REQUEST_TIMEOUT_MS,
         metavar="MS",
-        help=f"how long to try a request (default {REQUEST_TIMEOUT_MS})",
+        help=f"how long to try each request (default {REQUEST_TIMEOUT_MS})",
     )
     group.add_argument(
         "--command-config",
         default=argparse.SUPPRESS if again else None,
         metavar="FILE",
-        help="a client.properties of Kafka's: how connections are secured, and where they lead",
+        help="a client.properties of Kafka: TLS, SASL and bootstrap.servers",
     )
     output = Parser(add_help=False)
     output.add_argument("--json", action="store_true", default=argparse.SUPPRESS if again else False, help="print JSON")
@@ -126,7 +126,7 @@ def connected(options: argparse.Namespace) -> Iterator[Client]:
         try:
             yield client
         except EncodeError as error:
-            raise UsageError(f"no request can carry what was given: {error}") from error
+            raise UsageError(f"an argument does not fit in a request: {error}") from error
         except KafkaError as error:
             from barnabas.broker.cli.terminal.near_names import with_near_name
 
@@ -168,7 +168,7 @@ def positive(text: str) -> int:
 def whole(text: str) -> int:
     """Parse a whole number, 0 or more, of 64 bits."""
     if not (text.isascii() and text.isdecimal()):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     digits = text.lstrip("0")
     if len(digits) > _DIGITS_MAX or (number := int(digits or "0")) > INT64_MAX:
         raise argparse.ArgumentTypeError(f"must be at most {INT64_MAX}")
@@ -179,7 +179,7 @@ def assignment(text: str) -> tuple[str, str]:
     """Parse `key=value`."""
     key, equals, value = text.partition("=")
     if not key or not equals:
-        raise argparse.ArgumentTypeError("a word is not KEY=VALUE")  # not quoted either: values may be secrets
+        raise argparse.ArgumentTypeError("an argument is not KEY=VALUE")  # not quoted either: values may be secrets
     return key, value
 
 

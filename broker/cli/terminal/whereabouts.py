@@ -40,7 +40,7 @@ def bootstrap_of(http: str, settings: ClientSettings | None) -> list[Address]:
     if wanted not in found:
         by = " or ".join(sorted(found))
         add = f"give --command-config FILE, a client.properties with security.protocol={sorted(found)[0]}"
-        raise OSError(f"{http}: clients connect to this broker by {by}, not {wanted}: {add}")
+        raise OSError(f"{http}: clients connect to this broker with {by}, not {wanted}: {add}")
     return found[wanted]
 
 
@@ -50,9 +50,13 @@ def connect_to(client: Client, http: str, settings: ClientSettings | None) -> No
         client.connect()
     except ConnectionFailed as failed:
         add = "give --bootstrap-server HOST:PORT"
-        raise OSError(f"{http}: where clients connect, by this broker, nobody answers: {add} ({failed})") from failed
+        raise OSError(
+            f"{http}: no broker answers at the address that this broker reports for clients: {add} ({failed})"
+        ) from failed
     if client.cluster.cluster_id != _listening(http, settings).cluster_id:
-        raise OSError(f"{http}: its address for clients leads to another cluster from here: give --bootstrap-server")
+        raise OSError(
+            f"{http}: its address for clients leads to another cluster from this machine: give --bootstrap-server"
+        )
 
 
 def http_of(client: Client, settings: ClientSettings | None, token: str | None) -> str:
@@ -64,7 +68,7 @@ def http_of(client: Client, settings: ClientSettings | None, token: str | None) 
     try:
         found = describe_configs(client, ResourceType.BROKER, str(node_id), [HTTP_ADDRESS])
     except KafkaError as refused:
-        raise OSError(f"{address}: the broker does not say where it serves HTTP: {add} ({refused})") from refused
+        raise OSError(f"{address}: the broker does not report where it serves HTTP: {add} ({refused})") from refused
     if not found or not found[0].value:
         raise OSError(f"{address}: the broker there serves no HTTP: start it with --http HOST:PORT --control")
     host, _, port = found[0].value.rpartition(":")
@@ -73,9 +77,11 @@ def http_of(client: Client, settings: ClientSettings | None, token: str | None) 
     try:
         told = _listening(http, settings, token)
     except OSError as failed:
-        raise OSError(f"{address}: its HTTP is not to be had at {http} from here: {add} ({failed})") from failed
+        raise OSError(
+            f"{address}: its HTTP cannot be reached at {http} from this machine: {add} ({failed})"
+        ) from failed
     if told.cluster_id != client.cluster.cluster_id:
-        raise OSError(f"{address}: its HTTP, {http}, is another cluster's from here: {add}")
+        raise OSError(f"{address}: its HTTP address {http} leads to another cluster from this machine: {add}")
     return http
 
 
@@ -87,7 +93,7 @@ def _listening(http: str, settings: ClientSettings | None, token: str | None = N
         told = json.loads(text) if status == 200 else {}
         cluster_id, listeners = told["cluster_id"], told["listeners"]
     except (ValueError, KeyError):
-        why = text.decode(errors="replace").strip() if status in (401, 403) else "this is no broker of Barnabas"
+        why = text.decode(errors="replace").strip() if status in (401, 403) else "this broker is not Barnabas"
         raise OSError(f"{http}: {why}") from None
     addresses: dict[str, list[Address]] = {}
     own_host = http.rpartition(":")[0].removeprefix("[").removesuffix("]")

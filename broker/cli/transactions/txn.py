@@ -47,43 +47,57 @@ def run(arguments: Sequence[str]) -> int:
 def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
     parents = shared_options(again=True)
-    top = Parser(prog="barnabas txn", description="Look at transactions, and end them.", parents=shared_options())
+    top = Parser(
+        prog="barnabas txn", description="List and describe transactions, and abort them.", parents=shared_options()
+    )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    listing = commands.add_parser("list", parents=parents, help="the transactional ids there are, with their states")
+    listing = commands.add_parser("list", parents=parents, help="list the transactional ids, with their states")
     listing.add_argument("--state", action="append", default=[], metavar="STATE", help="only in this state")
     listing.add_argument(
         "--producer-id", action="append", type=whole, default=[], metavar="N", help="only of this producer id"
     )
     listing.add_argument(
-        "--longer-than-ms", type=whole, default=-1, metavar="MS", help="only what began longer ago than this"
+        "--longer-than-ms",
+        type=whole,
+        default=-1,
+        metavar="MS",
+        help="only transactions that began longer ago than this",
     )
-    listing.add_argument("--pattern", metavar="RE2", help="only ids that this regular expression matches as a whole")
+    listing.add_argument("--pattern", metavar="RE2", help="only ids that match this regular expression completely")
     listing.set_defaults(action=_list)
 
-    describe = commands.add_parser("describe", parents=parents, help="state, age, partitions, and who is kept waiting")
-    describe.add_argument("ids", metavar="ID", nargs="*", help="transactional ids; default: those that are open")
+    describe = commands.add_parser(
+        "describe", parents=parents, help="print state, age, partitions, and which readers wait"
+    )
+    describe.add_argument(
+        "ids", metavar="ID", nargs="*", help="transactional ids; default: those with an open transaction"
+    )
     describe.set_defaults(action=_describe)
 
-    abort = commands.add_parser("abort", parents=parents, help="end a transaction that its producer does not end")
+    abort = commands.add_parser("abort", parents=parents, help="abort a transaction that its producer does not end")
     abort.add_argument("ids", metavar="ID", nargs="*", help="transactional ids: their producers are fenced")
     abort.add_argument(
         "--partition",
         type=single_partition,
         metavar="TOPIC:N",
-        help="write the marker into this partition alone, by force",
+        help="write an abort marker to this partition only, without the coordinator",
     )
-    abort.add_argument("--start-offset", type=whole, metavar="N", help="where the transaction began in that partition")
+    abort.add_argument(
+        "--start-offset", type=whole, metavar="N", help="the first offset of the transaction in that partition"
+    )
     abort.set_defaults(action=_abort)
 
-    search = commands.add_parser("find-hanging", parents=parents, help="what is open and no coordinator will end")
-    add_topic_option(search, "look only there")
+    search = commands.add_parser(
+        "find-hanging", parents=parents, help="find open transactions that no coordinator will end"
+    )
+    add_topic_option(search, "only in this one")
     search.add_argument(
         "--longer-than-ms",
         type=whole,
         default=MAX_TIMEOUT_MS,
         metavar="MS",
-        help=f"only where nothing was written for longer than this (default {MAX_TIMEOUT_MS})",
+        help=f"only if the producer wrote nothing for longer than this (default {MAX_TIMEOUT_MS})",
     )
     search.set_defaults(action=_find_hanging)
     return top
@@ -200,9 +214,9 @@ def _existing(client: Client, places: Iterable[TopicPartition]) -> set[TopicPart
 
 def _check_abort(options: argparse.Namespace) -> None:
     if bool(options.ids) == (options.partition is not None):
-        raise UsageError("txn abort: name transactional ids, or --partition with --start-offset")
+        raise UsageError("txn abort: give transactional ids, or --partition with --start-offset")
     if (options.partition is None) != (options.start_offset is None):
-        raise UsageError("txn abort: --partition and --start-offset go together")
+        raise UsageError("txn abort: --partition and --start-offset need each other")
 
 
 def _abort(client: Client, options: argparse.Namespace) -> None:
@@ -228,7 +242,7 @@ def _check_open(txn: TransactionInfo) -> None:
     """Raise INVALID_TXN_STATE unless there is a transaction to abort: else its producer would be fenced needlessly."""
     if txn.state == ONGOING:
         return
-    why = "is ending already" if txn.state in OPEN_STATES else "has nothing open"
+    why = "is ending already" if txn.state in OPEN_STATES else "has no open transaction"
     raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"{txn.transactional_id!r} {why}: it is {txn.state}")
 
 
@@ -239,8 +253,8 @@ def _abort_by_force(client: Client, options: argparse.Namespace) -> None:
         print_json(producer._asdict())
         return
     print(
-        f"aborted what producer {producer.producer_id} had open in {producer.topic}-{producer.partition} "
-        f"since offset {producer.txn_start_offset}; other partitions are as they were"
+        f"aborted the open transaction of producer {producer.producer_id} in {producer.topic}-{producer.partition} "
+        f"since offset {producer.txn_start_offset}; other partitions are unchanged"
     )
 
 

@@ -42,7 +42,7 @@ def standing(txn: TransactionInfo, now_ms: int) -> str:
     """Return the state, and the age compared with the timeout."""
     age = age_ms(txn, now_ms)
     if age is None:
-        return f"{txn.state}: nothing is open"
+        return f"{txn.state}: no open transaction"
     since = f"{txn.state} for {duration(age)}, since {moment(txn.start_timestamp_ms)}"
     if txn.state == PREPARE_COMMIT:
         return f"{since}: committed, its markers are being written"
@@ -52,20 +52,20 @@ def standing(txn: TransactionInfo, now_ms: int) -> str:
         return f"{since}, without a timeout (two-phase commits)"
     if age > txn.timeout_ms:
         return f"{since}: {duration(age - txn.timeout_ms)} beyond its timeout of {duration(txn.timeout_ms)}"
-    return f"{since}: aborted in {duration(txn.timeout_ms - age)} at the earliest, unless it ends before"
+    return f"{since}: aborted in {duration(txn.timeout_ms - age)} at the earliest, unless it ends earlier"
 
 
 def waiting(hold: TransactionHold, producer_id: int, since_ms: int, now_ms: int) -> str:
     """Return a sentence about the consumers that are held back in one partition."""
     place = f"{hold.topic}-{hold.partition}"
     if hold.held_back == 0:
-        return f"{place}: nothing behind it, so nobody waits (from offset {hold.txn_start_offset})"
+        return f"{place}: no record after it, so no reader waits (from offset {hold.txn_start_offset})"
     stop = (
         f"{place}: readers of committed records stop at offset {hold.last_stable_offset} of {hold.high_watermark}, "
         f"{counted(hold.held_back, 'offset')} held back"
     )
     if hold.in_front != producer_id:
-        return f"{stop} by producer {hold.in_front}, which stands in front; this one began at {hold.txn_start_offset}"
+        return f"{stop} by producer {hold.in_front}, which is earlier; this one began at {hold.txn_start_offset}"
     return f"{stop} for {duration(now_ms - since_ms)}"
 
 
@@ -75,7 +75,9 @@ def blocked(txn: TransactionInfo, holds: Sequence[TransactionHold], now_ms: int)
     sentences = [waiting(hold, txn.producer_id, txn.start_timestamp_ms, now_ms) for hold in holds]
     quiet = [f"{topic}-{number}" for topic, number in txn.partitions if (topic, number) not in held]
     if quiet:
-        sentences.append(f"nothing open in {', '.join(quiet)}: nothing written yet, or its marker is there already")
+        sentences.append(
+            f"no open transaction in {', '.join(quiet)}: no record written yet, or its marker is already written"
+        )
     return sentences
 
 

@@ -38,15 +38,14 @@ def no_topic(key: bytes | None, partition: int | None) -> BadRows:
     )
     asks = "" if partition is None else f", for partition {partition},"
     return BadRows(
-        f"a row {which}{asks} names no topic, and neither does the sink: set the option topic, or fill the column"
-        " `topic`"
+        f"a row {which}{asks} has no topic, and the sink has none: set the option topic, or fill the column `topic`"
     )
 
 
 def bad_partition(topic: str, asked: int, count: int) -> BadRows:
     """Return the error for a row that requests a partition which is not among `count`."""
     if asked < 0:
-        return BadRows(f"a row asks for partition {asked}: partitions are counted from 0; null leaves it to the sink")
+        return BadRows(f"a row asks for partition {asked}: partitions are counted from 0; with null the sink chooses")
     return BadRows(
         f"a row asks for partition {asked} of topic {topic!r}, which has {count}, counted from 0: correct the column"
         " `partition`, or add partitions to the topic"

@@ -38,8 +38,8 @@ def read_rows(batch: Any, now_ms: int) -> Rows:
     value = _column(batch, "value")
     if value is None:
         raise BadRows(
-            f"the rows have no column `value`, only {', '.join(batch.schema.names)}: name the column that holds the"
-            " record's value so, as text or bytes"
+            f"the rows have no column `value`, only {', '.join(batch.schema.names)}: give the column with the "
+            "record's value this name, as text or bytes"
         )
     topic, key = _column(batch, "topic"), _column(batch, "key")
     return Rows(
@@ -97,7 +97,7 @@ def _partitions(column: Any | None) -> Any | None:
     numbers = column.cast(pa.int64()).fill_null(NO_PARTITION).to_numpy(zero_copy_only=False)
     negative = pc.min(column).as_py()
     if negative < 0:
-        raise BadRows(f"a row asks for partition {negative}: partitions are counted from 0; null leaves it to the sink")
+        raise BadRows(f"a row asks for partition {negative}: partitions are counted from 0; with null the sink chooses")
     return numbers
 
 
@@ -110,11 +110,9 @@ def _timestamps(column: Any | None, count: int, now_ms: int) -> Any:
         raise _wrong_type(column, "timestamp", "a timestamp")
     stamps = column.cast(pa.int64()).fill_null(now_ms).to_numpy(zero_copy_only=False)
     if int(stamps.min()) < 0:
-        raise BadRows(
-            "a row has a timestamp before 1970, which Kafka does not know: leave it null for the present time"
-        )
+        raise BadRows("a row has a timestamp before 1970, which Kafka does not support: use null for the current time")
     return stamps
 
 
 def _wrong_type(column: Any, name: str, wanted: str) -> BadRows:
-    return BadRows(f"the column `{name}` is {column.type}, and has to be {wanted}: cast it")
+    return BadRows(f"the column `{name}` is {column.type}, and must be {wanted}: cast it")

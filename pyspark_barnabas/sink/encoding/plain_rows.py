@@ -40,8 +40,8 @@ class PlainEncoder:
         """Add the rows of a RecordBatch; yield the batches that are full. Raise BadRows if they cannot be written."""
         if "value" not in batch.schema.names:
             raise BadRows(
-                f"the rows have no column `value`, only {', '.join(batch.schema.names)}: name the column that holds the"
-                " record's value so, as text or bytes"
+                f"the rows have no column `value`, only {', '.join(batch.schema.names)}: give the column with the "
+                "record's value this name, as text or bytes"
             )
         for row in batch.to_pylist():
             yield from self._add(row)
@@ -94,7 +94,7 @@ class PlainEncoder:
         stamp = given if isinstance(given, int) else _milliseconds(given)
         if stamp < 0:
             raise BadRows(
-                "a row has a timestamp before 1970, which Kafka does not know: leave it null for the present time"
+                "a row has a timestamp before 1970, which Kafka does not support: use null for the current time"
             )
         return stamp
 

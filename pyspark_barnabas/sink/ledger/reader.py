@@ -76,10 +76,10 @@ class LedgerReader:
     def _check_beginning(self, ledger: Ledger, query_id: str, earliest: int) -> None:
         if earliest > 0 and not ledger.decided(query_id):
             raise SinkFailed(
-                f"the first {earliest} offsets of the ledger {self._where[0]!r} were deleted, and nothing is left in it"
-                f" of query {query_id}: whether its batches were written before is not known. Nothing was written. See"
-                " who deletes records of the topic; to go on without its past, choose another prefix and a new"
-                " checkpoint"
+                f"the first {earliest} offsets of the ledger {self._where[0]!r} were deleted, and it has no record "
+                f"of query {query_id}: it is not known whether its batches were written before. Nothing was written. "
+                "Find out what deletes records of the topic; to continue without its history, choose another prefix "
+                "and a new checkpoint"
             )
 
 
@@ -98,9 +98,9 @@ def iter_between(
     while (position := consumer.positions[where] or 0) < end:
         if deadline.is_over:
             raise SinkFailed(
-                f"the ledger {where[0]!r} can be read up to offset {position} only, of {end}: a"
-                " transaction stands there that nobody ended. `barnabas txn describe` names it; restart the query,"
-                " which ends it if it is the sink's own"
+                f"the ledger {where[0]!r} can be read only up to offset {position} of {end}: an open transaction "
+                "begins there. `barnabas txn describe` shows it; restart the query, which ends it if it belongs to "
+                "the sink"
             )
         for each in consumer.poll(min(_POLL_MS, max(1, deadline.left_ms))):
             if each.record.offset < end:

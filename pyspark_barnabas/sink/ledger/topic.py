@@ -25,8 +25,9 @@ def ledger_topic(prefix: str) -> str:
     name = f"__{prefix}.ledger"
     if not _NAME.fullmatch(name):
         raise SinkFailed(
-            f"transactionalIdPrefix {prefix!r} makes {name!r}, which is no name for a topic: use letters, digits, '.',"
-            " '_' and '-', 239 of them at most"
+            f"transactionalIdPrefix {prefix!r} makes {name!r}, which is not a valid name of a topic: use letters, "
+            "digits, '.',"
+            " '_' and '-', at most 239 of them"
         )
     return name
 
@@ -74,18 +75,18 @@ def _create(client: Client, name: str) -> None:
 def _check(client: Client, name: str) -> None:
     partitions = len(client.cluster.topic(name).partitions)
     if partitions != 1:
-        raise _refused(name, f"it has {partitions} partitions, and a ledger has one order")
+        raise _refused(name, f"it has {partitions} partitions, but a ledger must have one")
     values = {each.name: each.value or "" for each in describe_configs(client, ResourceType.TOPIC, name, CONFIGS)}
     if "compact" in values.get("cleanup.policy", ""):
-        raise _refused(name, "it is compacted (cleanup.policy), so that older decisions are forgotten")
+        raise _refused(name, "it is compacted (cleanup.policy), so older decisions are deleted")
     for key in ("retention.ms", "retention.bytes"):
         if values.get(key) != "-1":
-            raise _refused(name, f"its {key} is {values.get(key)}, so that older decisions are forgotten")
+            raise _refused(name, f"its {key} is {values.get(key)}, so older decisions are deleted")
 
 
 def _refused(name: str, why: str) -> SinkFailed:
     settings = ", ".join(f"{key}={value}" for key, value in CONFIGS.items())
     return SinkFailed(
         f"topic {name!r} cannot be the sink's ledger: {why}. Nothing was written. Give it one partition and {settings};"
-        " or choose another transactionalIdPrefix, and let the sink make its ledger itself"
+        " or choose another transactionalIdPrefix, and let the sink create its ledger"
     )

@@ -56,7 +56,7 @@ def _look_at_settings(client: Client, settings: SinkSettings, topic: str, *, has
     except KafkaError as error:
         if error.code.retriable:
             raise
-        own_log().debug("the settings of topic %r are not looked at: %s", topic, error)
+        own_log().debug("the settings of topic %r are not checked: %s", topic, error)
         return
     configs = {each.name: each.value or "" for each in found}
     if refused := target_limits.refusal(topic, configs, has_keys=has_keys):

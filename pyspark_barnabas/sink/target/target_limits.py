@@ -15,7 +15,7 @@ def refusal(topic: str, configs: Mapping[str, str], *, has_keys: bool) -> str | 
     if has_keys or "compact" not in configs.get("cleanup.policy", ""):
         return None
     return (
-        f"topic {topic!r} is compacted (cleanup.policy), and takes no record without a key: add a column `key`, or"
+        f"topic {topic!r} is compacted (cleanup.policy), and accepts no record without a key: add a column `key`, or"
         " write to a topic with cleanup.policy=delete. Nothing was written"
     )
 
@@ -29,11 +29,11 @@ def warning(topic: str, configs: Mapping[str, str], settings: SinkSettings) -> s
     if not value.isdecimal() or int(value) >= settings.max_request_bytes:
         return None
     again = (
-        f". Batches are sent again in parts where they are larger: set kafka.batch.size ({settings.batch_bytes}) to"
-        f" {value} or less"
+        f". Larger batches are split and sent again: set kafka.batch.size ({settings.batch_bytes}) to {value} or less"
     )
     return (
-        f"topic {topic!r} takes {value} bytes at a time at most (its max.message.bytes), and kafka.max.request.size is"
+        f"topic {topic!r} accepts at most {value} bytes at a time (its max.message.bytes), but "
+        "kafka.max.request.size is"
         f" {settings.max_request_bytes}: a row that is larger will fail the query. Raise the topic's max.message.bytes,"
         f" or set kafka.max.request.size to {value}{again if settings.batch_bytes > int(value) else ''}"
     )
@@ -42,21 +42,21 @@ def warning(topic: str, configs: Mapping[str, str], settings: SinkSettings) -> s
 def missing(topic: str, there: Collection[str]) -> str:
     """Return that a topic does not exist, with the one that may have been meant."""
     meant = did_you_mean(topic, there, "")
-    return f"topic {topic!r} is not there{f' ({meant})' if meant else ''}"
+    return f"topic {topic!r} does not exist{f' ({meant})' if meant else ''}"
 
 
 def refused_creation(topic: str, there: Collection[str]) -> str:
     """Return the sentence for a missing topic if createTopics is false."""
     return (
-        f"{missing(topic, there)}, and createTopics is false: correct the option topic or the column `topic`, or create"
+        f"{missing(topic, there)}, but createTopics is false: correct the option topic or the column `topic`, or create"
         " the topic. Nothing was written"
     )
 
 
 def creation_warning(topic: str, there: Collection[str], partitions: int, *, is_asked: bool) -> str:
     """Return the warning that a topic was created. is_asked: with newTopicPartitions partitions."""
-    by = "newTopicPartitions" if is_asked else "the broker's num.partitions; newTopicPartitions says another number"
+    by = "newTopicPartitions" if is_asked else "the broker's num.partitions; newTopicPartitions sets another number"
     return (
         f"{missing(topic, there)}, and has been created with {partitions} partition{'s' * (partitions != 1)} ({by})."
-        " If the name is wrong, delete the topic; createTopics=false refuses to create any"
+        " If the name is wrong, delete the topic; with createTopics=false no topic is created"
     )

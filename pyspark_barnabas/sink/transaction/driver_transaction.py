@@ -122,13 +122,13 @@ def _of_this_cluster(client: Client, offsets: dict[TopicPartition, int]) -> dict
 def _failed(error: KafkaError, settings: SinkSettings, prefix: str, doing: str) -> SinkFailed:
     if doing.startswith("committing") and error.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
         return SinkFailed(
-            f"{doing} failed: {str(error).rstrip('.')}. For that READ is needed on the topics that the query reads:"
-            ' have it granted, or set kafka.group.id to "" to do without, then restart the query'
+            f"{doing} failed: {str(error).rstrip('.')}. This needs READ on the topics that the query reads:"
+            ' have it granted, or set kafka.group.id to "" to commit none, then restart the query'
         )
     failure = explain(error, settings, prefix, doing)
     if doing.startswith("ending") and error.code.retriable:
         return SinkFailed(
-            f"{failure}. Whether the batch is decided is not known, as no answer came: the next run finds out, and"
-            " writes it again, or makes it visible"
+            f"{failure}. It is not known whether the batch is decided, because no response came: the next run finds "
+            "out, and writes it again or makes it visible"
         )
     return failure

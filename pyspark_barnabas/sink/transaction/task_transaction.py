@@ -113,8 +113,8 @@ class TaskTransaction:
                 if self._settings.two_phase == "on":
                     raise SinkFailed(
                         "the broker offers no two-phase commits (KIP-939): set twoPhaseCommit to auto, which keeps"
-                        " transactions open for kafka.transaction.timeout.ms at most, or let the broker have"
-                        " transaction.two.phase.commit.enable=true"
+                        " transactions open for kafka.transaction.timeout.ms at most, or set "
+                        "transaction.two.phase.commit.enable=true on the broker"
                     ) from error
         return with_timeout(self._client, self._settings, self._initialise)
 

@@ -20,7 +20,7 @@ def plan_batch(client: Client, settings: SourceSettings) -> list[OffsetRange]:
     ranges = [OffsetRange(*where, starts[where], ends[where]) for where in sorted(partitions)]
     for each in ranges:
         if each.size < 0:
-            raise SourceError(f"reading {each} cannot be: the end is before the start")
+            raise SourceError(f"{each} cannot be read: the end is before the start")
     ranges = _within_what_is_there(client, settings, ranges)
     return plan(ranges, min_partitions=settings.min_partitions, max_records=settings.max_records_per_partition)
 
@@ -40,7 +40,7 @@ def _within_what_is_there(client: Client, settings: SourceSettings, ranges: list
         first, last = firsts.get(each.where, each.start), lasts.get(each.where, each.end)
         there = each._replace(start=min(max(each.start, first), last), end=min(max(each.end, first), last))
         if there != each:
-            losses.append(f"{each} was to be read, and there is only {first} to {last}")
+            losses.append(f"{each} was to be read, but the log has only {first} to {last}")
         found.append(there)
     lose(losses, fail=settings.fail_on_data_loss)
     return found

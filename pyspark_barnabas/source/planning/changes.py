@@ -34,20 +34,20 @@ def find_changes(
     """Return the ranges from `start` to `end`. earliest_of_new: of `new_partitions`, if they still exist."""
     losses: list[str] = []
     if vanished := new_partitions(start, end) - earliest_of_new.keys():
-        losses.append(f"{describe(vanished)} came and went before anything was read of it")
+        losses.append(f"{describe(vanished)} was created and deleted before it was read")
     for (topic, partition), offset in sorted(earliest_of_new.items()):
         if offset != 0:
-            losses.append(f"the new partition {topic}-{partition} begins at {offset} and not at 0")
+            losses.append(f"the new partition {topic}-{partition} begins at {offset}, not at 0")
     if gone := start.keys() - end.keys():
-        losses.append(f"{describe(gone)} is gone, with everything that was not read of it")
+        losses.append(f"{describe(gone)} was deleted, with all records that were not read")
     begins = {**start, **earliest_of_new}
     ranges = []
     for where in sorted(end.keys() & begins.keys()):
         found = OffsetRange(*where, begins[where], end[where])
         if found.size < 0:
             losses.append(
-                f"{where[0]}-{where[1]} ends at {found.end}, and was read up to {found.start}: either reading was set"
-                " to start behind the end, or the topic was deleted and made again"
+                f"{where[0]}-{where[1]} ends at {found.end}, but was read up to {found.start}: either the start was "
+                "set after the end, or the topic was deleted and created again"
             )
         elif found.size:
             ranges.append(found)

@@ -64,8 +64,8 @@ class StreamReader(SentToWorkers, DataSourceStreamReader):  # type: ignore[misc]
         check_schema(schema, with_headers=self._settings.with_headers)
         if not self.takes_limits and (self._settings.max_offsets or self._settings.min_offsets):
             raise OptionError(
-                "maxOffsetsPerTrigger and minOffsetsPerTrigger need Spark 4.2: before it, no source in Python can say"
-                " where a batch ends. Leave them out, and each batch reads all that is there"
+                "maxOffsetsPerTrigger and minOffsetsPerTrigger need Spark 4.2: before it, a Python source cannot "
+                "choose where a batch ends. Omit them, and each batch reads all available records"
             )
         self._made: StreamPlan | None = None
 

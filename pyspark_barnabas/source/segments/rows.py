@@ -143,7 +143,7 @@ def _decode_alone(stretch: Stretch, offsets: OffsetBounds, schema: pa.Schema) ->
         for columns in read_columns(_batches([stretch]), with_headers=True):
             yield from _record_rows([stretch], columns, offsets, schema)
     except DecodeError as error:
-        damage = f"the batch is whole, and its records cannot be read: {error}"
+        damage = f"the batch is complete, but its records cannot be read: {error}"
         yield _row_of_damage(stretch._replace(damage=damage), schema)
 
 

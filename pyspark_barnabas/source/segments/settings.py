@@ -63,7 +63,7 @@ def read_settings(options: Mapping[str, str]) -> SegmentReadSettings:
     check_names(options)
     path = text(options, "path")
     if path is None:
-        raise OptionError('no data directory is named: load("/var/lib/kafka/data"), or set path')
+        raise OptionError('no data directory: use load("/var/lib/kafka/data"), or set path')
     if path.startswith("file:"):
         path = re.sub(r"^file:(//)?(?=/)", "", path)
     topics, pattern = text(options, "subscribe"), text(options, "subscribePattern")
@@ -90,7 +90,7 @@ def _pattern(pattern: str | None) -> str | None:
         if pattern is not None:
             re.compile(pattern)
     except re.error as error:
-        raise OptionError(f"subscribePattern is no regular expression: {error}") from error
+        raise OptionError(f"subscribePattern is not a regular expression: {error}") from error
     return pattern
 
 
@@ -115,6 +115,6 @@ def _offsets(
             raise OptionError(f'{option} has offsets by topic and partition, as in {{"{topic}":{{"0":23}}}}')
         for partition, offset in partitions.items():
             if not partition.isdecimal() or type(offset) is not int or offset < _EARLIEST:
-                raise OptionError(f"{option}: {topic} {partition}: {offset!r} is no offset of a partition")
+                raise OptionError(f"{option}: {topic} {partition}: {offset!r} is not an offset of a partition")
             offsets[topic, int(partition)] = offset
     return offsets

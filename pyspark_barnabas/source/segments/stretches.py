@@ -46,8 +46,8 @@ def read_stretches(piece: Piece, *, is_committed: bool, fail_on_data_loss: bool)
     except FileNotFoundError as error:
         if fail_on_data_loss:
             raise LogDamaged(
-                f"{error.filename} was there when the directory was listed, and is gone: was the segment deleted"
-                " meanwhile? Read again, or set failOnDataLoss=false to go on without it"
+                f"{error.filename} was in the directory, but is gone: perhaps the segment was deleted meanwhile. "
+                "Read again, or set failOnDataLoss=false to continue without it"
             ) from error
 
 
@@ -67,8 +67,8 @@ def _read(piece: Piece, is_committed: bool, fail_on_data_loss: bool) -> Iterator
                 )
             elif fail_on_data_loss and found.damage not in (Damage.TORN, Damage.ZEROS):
                 raise LogDamaged(
-                    f"{file.path}, position {found.position}: {describe(found)}. Set failOnDataLoss=false to read on"
-                    " behind it, or isolationLevel=read_uncommitted to see it as a row"
+                    f"{file.path}, position {found.position}: {describe(found)}. Set failOnDataLoss=false to skip "
+                    "it, or isolationLevel=read_uncommitted to see it as a row"
                 )
 
 

@@ -61,7 +61,7 @@ def test_what_has_no_effect_is_named_without_its_value(offline: Barnabas, secure
     path = secured.settings(ssl_trustore_password="s3cr3t", acks="all", bootstrap_servers="elsewhere:1")
     found = offline("topics", "list", "--bootstrap-server", secured.address, "--command-config", path)
     assert found.status == 0
-    assert found.stderr == f"barnabas: --command-config: {path}: without effect here: acks, ssl.trustore.password\n"
+    assert found.stderr == f"barnabas: --command-config: {path}: has no effect here: acks, ssl.trustore.password\n"
     with open(path, "a") as file:
         file.write("bootstrap.key=-----BEGIN PRIVATE KEY-----\nMIIEvAIBADANBg+kqhkiG9w0BA\nhunter.two\n")
     found = offline("topics", "list", "--bootstrap-server", secured.address, "--command-config", path)

@@ -45,7 +45,7 @@ def test_a_topics_life(barnabas: Barnabas) -> None:
     refused = barnabas("topics", "create", "life")
     assert refused[0] == 1
     assert refused.stderr.startswith("barnabas: TOPIC_ALREADY_EXISTS: topic 'life'")
-    assert barnabas("topics", "create", "life", "--if-not-exists").stdout == "topic life is there already\n"
+    assert barnabas("topics", "create", "life", "--if-not-exists").stdout == "topic life exists already\n"
     assert barnabas("topics", "create", "idea", "--validate-only").stdout == "topic idea could be created\n"
     assert "life\n" in barnabas("topics", "list").stdout
     assert "life" in {topic["topic"] for topic in json.loads(barnabas("topics", "--json", "list").stdout)}

@@ -56,7 +56,7 @@ def test_storage_needs_no_formatting(offline_tool: Tool) -> None:
 def test_what_is_not_here_says_so_in_one_line(offline_tool: Tool, name: str) -> None:
     status, stdout, stderr = offline_tool(name, "--help")
     assert (status, stdout, len(stderr.splitlines())) == (1, "", 1)
-    assert stderr.startswith(f"barnabas: {name} is not here: ")
+    assert stderr.startswith(f"barnabas: {name} is not available here: ")
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_a_stopped_directory_is_compacted(data: Path, capsys: pytest.CaptureFixt
         (["nothing"], 1, "there is no topic 'nothing'"),
         (["t:7"], 1, "has no partition 7"),
         (["plain"], 1, "cleanup.policy of plain does not contain compact"),
-        (["t:x"], 2, "is no whole number"),
+        (["t:x"], 2, "is not a whole number"),
         (["--http", "127.0.0.1:1"], 2, "--http is for a running broker"),
     ],
 )
@@ -103,7 +103,7 @@ def test_a_directory_that_is_used_or_was_killed_is_left_alone(
     assert main(["log", "clean", "--now", "--data-dir", str(data)]) == 1
     assert "was not stopped cleanly" in capsys.readouterr().err
     assert main(["log", "clean", "--now", "--data-dir", str(tmp_path)]) == 2
-    assert "is no data directory" in capsys.readouterr().err
+    assert "is not a data directory" in capsys.readouterr().err
     assert batches(data) == RECORDS
 
 

@@ -77,7 +77,7 @@ def test_a_damaged_batch_is_taken_out_and_the_others_stay(data_dir: Path, capsys
     assert {name: data for name, data in snapshot(data_dir).items() if name != ".lock"} == before
 
     assert run(["repair", str(data_dir), "t-0", "--yes"]) == 0
-    assert f"{log}.broken keeps what was taken out" in capsys.readouterr().out
+    assert f"{log}.broken has the removed bytes" in capsys.readouterr().out
     assert (data_dir / f"{FIRST}.broken").read_bytes() == before[FIRST][position:]
     assert offsets_in(data_dir) == [2, 3, 4, 5, 6, 8, 11, 13, 14]
     assert run(["verify", str(data_dir)]) == 0
@@ -96,7 +96,7 @@ def test_behind_damage_in_an_open_transaction_the_log_ends(data_dir: Path, capsy
         f"{log} @ {position}: {len(before[SECOND]) - position} bytes, offsets 7 to 10: damaged while a transaction"
         in said
     )
-    assert f"{data_dir / THIRD} @ 0: {len(before[THIRD])} bytes, offsets 11 to 14: behind the log's new end" in said
+    assert f"{data_dir / THIRD} @ 0: {len(before[THIRD])} bytes, offsets 11 to 14: after the log's new end" in said
     assert (data_dir / f"{THIRD}.broken").read_bytes() == before[THIRD]
     assert offsets_in(data_dir) == [1, 2, 3, 4, 5, 6]
     assert run(["verify", str(data_dir)]) == 0
@@ -106,7 +106,7 @@ def test_an_end_that_is_gone_is_said_and_accepted(data_dir: Path, capsys: pytest
     log = data_dir / THIRD
     os.truncate(log, position_of(log, 14))
     assert run(["repair", str(data_dir), "--yes"]) == 0
-    assert "0 bytes, offsets 14 to 14: they were synced, and are not on the disk" in capsys.readouterr().out
+    assert "0 bytes, offsets 14 to 14: they were synced, but are not on the disk" in capsys.readouterr().out
     assert offsets_in(data_dir)[-1] == 13
     assert decode_offsets((data_dir / "recovery-point-offset-checkpoint").read_bytes()) == {("t", 0): 14}
 
@@ -136,7 +136,7 @@ def test_a_damaged_checkpoint_is_set_aside(data_dir: Path, capsys: pytest.Captur
     path = data_dir / "log-start-offset-checkpoint"
     path.write_bytes(encode_offsets({("t", 0): 1}).replace(b"t 0 1", b"t 0 5"))
     assert run(["repair", str(data_dir), "--yes"]) == 0
-    assert "records that were deleted by offset may be there again" in capsys.readouterr().out
+    assert "records that were deleted by offset may appear again" in capsys.readouterr().out
     assert offsets_in(data_dir)[0] == 0
 
 
@@ -180,8 +180,8 @@ def test_a_directory_that_is_gone_is_made_anew_behind_what_was_lost(
     before = snapshot(path)
     assert run(["repair", str(path)]) == 1
     said = capsys.readouterr().out
-    assert f"{path}/t-0 @ 0: 0 bytes, offsets 2 to 6: they were synced, and are not on the disk" in said
-    assert f"{path}/t-0: the directory is missing. It is made anew, empty, and begins at offset 7" in said
+    assert f"{path}/t-0 @ 0: 0 bytes, offsets 2 to 6: they were synced, but are not on the disk" in said
+    assert f"{path}/t-0: the directory is missing. It is created again, empty, and starts at offset 7" in said
     assert "deleted" not in said
     assert {name: data for name, data in snapshot(path).items() if name != ".lock"} == before
 
@@ -214,7 +214,7 @@ def test_where_a_segment_between_others_is_gone_a_batch_without_records_takes_it
         opened_again(path, config)
     capsys.readouterr()
     assert run(["repair", str(path)]) == 1
-    assert f"{path}/t-0/{2:020d}.log @ 156: 0 bytes, offsets 4 to 5: the segment behind it is gone" in (
+    assert f"{path}/t-0/{2:020d}.log @ 156: 0 bytes, offsets 4 to 5: the segment after it is missing" in (
         capsys.readouterr().out
     )
     assert run(["repair", str(path), "--yes"]) == 0
@@ -239,6 +239,6 @@ def test_where_a_segment_is_gone_in_an_open_transaction_the_log_ends(
         each.unlink()
     assert run(["repair", str(data_dir), "--yes"]) == 0
     said = capsys.readouterr().out
-    assert "the segment behind it is gone while a transaction is open" in said
+    assert "the segment after it is missing while a transaction is open" in said
     assert offsets_in(data_dir) == [1, 2, 3, 4]
     assert run(["verify", str(data_dir)]) == 0

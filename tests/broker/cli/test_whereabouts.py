@@ -56,11 +56,11 @@ def test_settings_of_clients_lead_to_a_secured_http_port(tmp_path: Path, offline
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["topics", "list", "--http", "{address}"], "{address}: no answer: is this the address of the "),
+        (["topics", "list", "--http", "{address}"], "{address}: no response: check that this is the address of the "),
         (
             ["topics", "list", "--http", "{http}", "--command-config", "{sasl}"],
-            "{http}: clients connect to this broker by PLAINTEXT, not SASL_PLAINTEXT: "
-            "give --command-config FILE, a client.properties with security.protocol=PLAINTEXT",
+            "{http}: clients connect to this broker with PLAINTEXT, not SASL_PLAINTEXT: give --command-config FILE, "
+            "a client.properties with security.protocol=PLAINTEXT",
         ),
         (
             ["why", "hanging", "--bootstrap-server", "{plain}"],
@@ -90,7 +90,9 @@ def test_an_address_that_leads_to_another_cluster_is_not_taken(
     elsewhere = f"advertised.listeners=PLAINTEXT://{broker.address}"
     with Running(tmp_path / "d", "--set", elsewhere) as it:
         status, _, err = offline("topics", "list", "--http", it.http)
-        other = f"{it.http}: its address for clients leads to another cluster from here: give --bootstrap-server"
+        other = (
+            f"{it.http}: its address for clients leads to another cluster from this machine: give --bootstrap-server"
+        )
         assert (status, err) == (1, f"barnabas: {other}\n")
 
 

@@ -169,9 +169,9 @@ def test_the_report_tells_what_is_open_whom_it_holds_back_and_what_ends_it() -> 
     assert "batches (the last 1 of 2 that were read)" in text
     assert "5  decided  7 rows, 2 transactions" in text
     assert "p.1-1.0.10  Ongoing for 5 min 0 s" in text
-    assert "of batch 5, which is decided: it is to be committed; nothing ends it by itself" in text
+    assert "part of batch 5, which is decided: it will be committed; no timeout ends it" in text
     assert "orders-0: readers stop at offset 17 of 29" in text
-    assert "of no decided batch" in text
+    assert "not part of a decided batch" in text
     assert "no transaction is open under the prefix" in report(look(*RECORDS[:3]), 10)
     assert json.loads(json.dumps(facts(HALF, 10)))["transactions"][1]["decided_batch"] == 5
 
@@ -207,7 +207,7 @@ def test_times_are_for_people() -> None:
     [
         (["ledger"], "the following arguments are required: COMMAND"),
         (["ledger", "show"], "the following arguments are required: PREFIX"),
-        (["ledger", "show", "p", "--last", "0"], "is no whole number from 1"),
+        (["ledger", "show", "p", "--last", "0"], "is not a whole number from 1"),
         (["recover", "p", "--topic", "t", "--settle", "7"], "'7' is no QUERY_ID:BATCH"),
         (["recover", "p", "--topic", "t", "--settle", "q:7", "--execute"], "not allowed with argument --settle"),
         (["ledger", "show", "p", "--bootstrap-servers", "nowhere:x"], "nowhere:x"),

@@ -61,8 +61,8 @@ def test_a_batch_is_whole_if_count_and_digest_are_the_ledgers_whether_it_is_seen
 
 def test_what_is_not_the_ledgers_batch_is_refused_with_a_reason() -> None:
     found: Found = {("orders.valid", 0): partition()}
-    assert "have 5 of its 6 rows: name all topics" in why_not(decided(7, 90, rows=6), found)
-    assert "their digest is not the ledger's" in why_not(decided(7, 90, digest=2), found)
+    assert "have 5 of its 6 rows: give all topics" in why_not(decided(7, 90, rows=6), found)
+    assert "their digest differs from the ledger's" in why_not(decided(7, 90, digest=2), found)
     found["orders.valid", 1] = PartitionRows()
     found["orders.valid", 1].data((21, 3), LostRows(1, 1, 5, 5))
     assert "not ended in every partition" in why_not(BATCH, found)
@@ -74,6 +74,6 @@ def test_the_report_names_partitions_offsets_and_the_source() -> None:
     assert lines[0].startswith("batch 7 of query q: 5 rows, digest 0000000000000001, decided 1970-01-01T00:00:00Z")
     assert lines[1:] == [
         "  source orders-0: offsets 80 to 90",
-        "  orders.valid-0: 3 rows visible, 2 missing, which stand aborted at offsets 12 to 13",
+        "  orders.valid-0: 3 rows visible, 2 missing, aborted at offsets 12 to 13",
     ]
-    assert "where the query began to 90" in describe(BATCH, 0, Ledger((BATCH,)), found)[1]
+    assert "the start of the query to 90" in describe(BATCH, 0, Ledger((BATCH,)), found)[1]

@@ -28,8 +28,8 @@ def test_where_nobody_answers_a_warning_comes_at_once_and_an_error_in_the_end(ca
     (line,) = caplog.records
     assert line.levelname == "WARNING"
     assert line.getMessage() == (
-        "no broker answers at 127.0.0.1:1 (kafka.bootstrap.servers): cannot connect to 127.0.0.1:1: connection refused."
-        " It is tried for 30000 ms (kafka.request.timeout.ms)"
+        "no broker answers at 127.0.0.1:1 (kafka.bootstrap.servers): cannot connect to 127.0.0.1:1: connection "
+        "refused. Trying for 30000 ms (kafka.request.timeout.ms)"
     )
 
 
@@ -55,7 +55,7 @@ def test_a_refused_login_names_the_options_of_security() -> None:
 
 def test_a_right_to_read_that_is_missing_may_be_a_wrong_name() -> None:
     with (
-        pytest.raises(SourceError, match=r"READ on it is needed.*Or the topic's name is wrong"),
+        pytest.raises(SourceError, match=r"needs READ on it.*Or the topic's name is wrong"),
         explaining("a", NOWHERE),
     ):
         raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "topic 'orders': Not authorized")

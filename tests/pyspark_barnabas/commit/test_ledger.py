@@ -107,7 +107,7 @@ def test_what_is_no_object_is_refused(value: bytes | None) -> None:
 
 
 def test_a_newer_version_is_named() -> None:
-    with pytest.raises(LedgerDamaged, match="go on with the newer release"):
+    with pytest.raises(LedgerDamaged, match="use the newer release"):
         decode_value(b'{"version":2,"kind":"something"}')
 
 

@@ -45,7 +45,7 @@ def test_the_first_line_says_what_becomes_of_transactions_that_nobody_ends() -> 
     ):
         assert words in timed
     endless = batch_log.describe_query(BATCH, "__shop.ledger", {"shop.1-1.0.1": NO_TIMEOUT_MS})
-    assert "Nothing ends by itself" in endless
+    assert "Transactions have no timeout" in endless
     assert "time out" not in endless
     mixed = {"shop.1-1.0.1": NO_TIMEOUT_MS, "shop.1-1.1.2": 60_000}
     assert "60000 ms" in batch_log.describe_query(BATCH, "__shop.ledger", mixed)
@@ -61,12 +61,12 @@ def test_a_batch_is_one_line_of_all_its_tasks() -> None:
         "batch 5 of query q: 7 rows, 100 bytes, 2 partitions; prepare 800 ms, commit 20 ms, total 870 ms"
     )
     skipped = [Skipped("q", "r", RUN, 5, 0)]
-    assert "was decided before, so its rows were not written again" in batch_log.describe_batch(BATCH, skipped, 0, 9)
+    assert "was already decided, so its rows were not written again" in batch_log.describe_batch(BATCH, skipped, 0, 9)
 
 
 def test_what_an_earlier_run_left_is_told_and_what_is_ones_own_is_not() -> None:
     told = batch_log.describe_recovery(BATCH, Ledger((decided(4, FIRST, SECOND, run=OLD),)), (SECOND,))
-    assert told.startswith("recovery: batch 4 of query q was decided by the run 1-0 and not finished; its 1 open")
+    assert told.startswith("recovery: batch 4 of query q was decided by the run 1-0, but not finished; its 1 open")
     assert batch_log.describe_recovery(BATCH, Ledger((decided(5, FIRST),)), (FIRST,)) == ""
     assert batch_log.describe_sweep(BATCH, ["shop.1-1.0.12"]) == ""
     swept = batch_log.describe_sweep(BATCH, ["shop.1-1.0.12", "shop.1-0.0.10"])

@@ -53,7 +53,7 @@ def test_paths_and_file_uris_are_read(tmp_path: Path, prefix: str) -> None:
 
 
 def test_a_checkpoint_out_of_sight_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointUnseen, match="cannot be seen from where the batch is committed"):
+    with pytest.raises(CheckpointUnseen, match="cannot be read where the batch is committed"):
         read_checkpoint(str(tmp_path), 0)
     (tmp_path / "metadata").write_text("{}")
     with pytest.raises(CheckpointUnseen, match="holds no query id"):

@@ -36,5 +36,5 @@ def test_the_advice_names_what_is_set(code: ErrorCode, told: str) -> None:
 def test_a_ledger_is_named_after_its_prefix() -> None:
     assert ledger_topic("shop.orders") == "__shop.orders.ledger"
     for prefix in ("two words", "x" * 250):
-        with pytest.raises(SinkFailed, match="is no name for a topic"):
+        with pytest.raises(SinkFailed, match="is not a valid name of a topic"):
             ledger_topic(prefix)

@@ -154,7 +154,7 @@ def test_no_more_is_asked_for_than_is_left_of_the_range() -> None:
 def test_an_end_that_does_not_come_is_told_with_what_there_is() -> None:
     with (
         fetching(in_turn(data(last_stable_offset=40)), start=40, patience_ms=0) as (_, fetcher),
-        pytest.raises(Unfinished, match=r"t-0 was to be read up to 100, and ends at 40 \(an open transaction"),
+        pytest.raises(Unfinished, match=r"t-0 was to be read up to 100, but ends at 40 \(an open transaction"),
     ):
         list(fetcher.answers())
 
@@ -181,7 +181,7 @@ def test_damaged_framing_is_a_sentence() -> None:
     damaged[16] = 77
     with (
         fetching(in_turn(data(bytes(damaged)))) as (_, fetcher),
-        pytest.raises(SourceError, match="t-0 is damaged behind offset 0: batch at 0: magic byte 77"),
+        pytest.raises(SourceError, match="t-0 is damaged after offset 0: batch at 0: magic byte 77"),
     ):
         list(fetcher.answers())
 

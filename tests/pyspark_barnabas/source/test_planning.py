@@ -120,10 +120,10 @@ def test_new_partitions_are_read_from_their_beginning() -> None:
 @pytest.mark.parametrize(
     ("start", "end", "earliest", "sentence", "ranges"),
     [
-        ({A0: 5}, {A0: 5, A1: 9}, {A1: 4}, "a-1 begins at 4 and not at 0", [OffsetRange("a", 1, 4, 9)]),
+        ({A0: 5}, {A0: 5, A1: 9}, {A1: 4}, "a-1 begins at 4, not at 0", [OffsetRange("a", 1, 4, 9)]),
         ({A0: 5}, {A0: 5, A1: 9}, {}, "a-1 came and went", []),
         ({A0: 5, B0: 6}, {A0: 8}, {}, "b-0 is gone", [OffsetRange("a", 0, 5, 8)]),
-        ({A0: 5}, {A0: 3}, {}, "a-0 ends at 3, and was read up to 5", []),
+        ({A0: 5}, {A0: 3}, {}, "a-0 ends at 3, but was read up to 5", []),
     ],
 )
 def test_what_can_no_longer_be_read_is_a_loss_and_the_rest_is_read(

@@ -105,7 +105,7 @@ def test_both_isolation_levels_can_be_had() -> None:
         ({"startingOffsetsByTimestampStrategy": "first"}, "one of error, latest"),
         ({"kafka__isolation__level": "serializable"}, "one of read_committed"),
         ({"minPartitions": "0"}, "from 1"),
-        ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"}, "no batch could have both"),
+        ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"}, "no batch could satisfy both"),
         ({"maxTriggerDelay": "soon"}, "as in 15m"),
         ({"commitOffsets": "true"}, "kafka.group.id is not"),
         ({"subscribeTo": "t"}, "did you mean subscribe or subscribePattern?"),

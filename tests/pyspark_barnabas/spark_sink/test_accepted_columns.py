@@ -30,12 +30,12 @@ def test_columns_that_belong_to_no_record_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("types", "topic", "sentence"),
     [
-        ({"key": "string", "id": "bigint"}, "orders", "no column `value` to be written; there are: key, id"),
+        ({"key": "string", "id": "bigint"}, "orders", "no column `value`, only: key, id"),
         ({}, "orders", "there are: none"),
         ({"value": "string"}, None, "set the option topic, or add a column"),
-        ({"value": "bigint"}, "orders", "`value` is bigint, and has to be string or binary"),
+        ({"value": "bigint"}, "orders", "`value` is bigint, and must be string or binary"),
         ({"value": "string", "key": "int"}, "orders", "`key` is int"),
-        ({"value": "string", "partition": "bigint"}, "orders", "`partition` is bigint, and has to be int"),
+        ({"value": "string", "partition": "bigint"}, "orders", "`partition` is bigint, and must be int"),
         ({"value": "string", "timestamp": "bigint"}, "orders", "`timestamp` is bigint"),
         ({"value": "string", "timestamp": "timestamp_ntz"}, "orders", "`timestamp` is timestamp_ntz"),
         ({"value": "string", "headers": "map<string,binary>"}, "orders", "`headers` is map<string,binary>"),

@@ -28,7 +28,7 @@ def test_a_spark_that_does_not_tell_is_refused(missing: str) -> None:
 
 
 def test_a_job_group_that_is_no_run_is_refused() -> None:
-    with pytest.raises(SinkFailed, match="leave the query's job group alone"):
+    with pytest.raises(SinkFailed, match="do not change the query's job group"):
         run_of(PROPERTIES | {"spark.jobGroup.id": "mine"})
 
 

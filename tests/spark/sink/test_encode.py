@@ -160,11 +160,11 @@ def test_rows_that_cannot_be_written_are_told(kind: type[Encoder], row: dict[str
 @pytest.mark.parametrize(
     ("column", "told"),
     [
-        ({"value": pa.array([1])}, "`value` is int64, and has to be text or bytes"),
-        ({"value": pa.array(["a"]), "headers": pa.array(["h"])}, "`headers` is string, and has to be array<struct"),
-        ({"value": pa.array(["a"]), "partition": pa.array(["0"])}, "`partition` is string, and has to be a whole"),
-        ({"value": pa.array(["a"]), "timestamp": pa.array(["now"])}, "`timestamp` is string, and has to be a time"),
-        ({"value": pa.array(["a"]), "topic": pa.array([b"t"])}, "`topic` is binary, and has to be text"),
+        ({"value": pa.array([1])}, "`value` is int64, and must be text or bytes"),
+        ({"value": pa.array(["a"]), "headers": pa.array(["h"])}, "`headers` is string, and must be array<struct"),
+        ({"value": pa.array(["a"]), "partition": pa.array(["0"])}, "`partition` is string, and must be a whole"),
+        ({"value": pa.array(["a"]), "timestamp": pa.array(["now"])}, "`timestamp` is string, and must be a time"),
+        ({"value": pa.array(["a"]), "topic": pa.array([b"t"])}, "`topic` is binary, and must be text"),
     ],
 )
 def test_columns_of_other_types_are_told(column: dict[str, Any], told: str) -> None:

@@ -47,7 +47,7 @@ def test_abandon_commits_what_a_dead_query_decided_and_aborts_the_rest(
     with Client(address) as client:
         assert sorted(committed_values(client, "dead")) == ["a", "b", "c"]
     assert main(["ledger", "abandon", *where]) == 0
-    assert "nothing is open under dead" in capsys.readouterr().out
+    assert "no transaction is open under dead" in capsys.readouterr().out
     with pytest.raises(SinkFailed, match="another run took over"):
         query.play(2, [rows(["d"])])
     query.start()  # and the query may be started again

@@ -87,6 +87,6 @@ def test_a_source_that_is_not_ours_to_read_is_told_and_the_batch_is_aborted(
     keep_for_alice(client, TOPIC, "her-source")
     _allow(client, TOPIC, "her-source", _LITERAL, "User:*", _DESCRIBE)
     checkpoint = CheckpointOffsets("0", (SourceOffset("her-source", 0, 1),))
-    with pytest.raises(SinkFailed, match="READ is needed on the topics that the query reads"):
+    with pytest.raises(SinkFailed, match="This needs READ on the topics that the query reads"):
         query(broker, "from-hers").play(0, [rows(["a"])], checkpoint)
     assert committed_values(client, "from-hers") == []

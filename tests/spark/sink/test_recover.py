@@ -65,13 +65,13 @@ def test_rows_that_were_aborted_are_written_again_once_and_the_query_goes_on(
     assert "source orders-0: offsets 10 to 16" in seen
     assert "2 transactions of it still open" in seen
     assert recover(query, broker, "--settle", "q:1", "--fence") == 1
-    assert "batch 1 of query q: the log has all of it: use --execute" in capsys.readouterr().err
+    assert "batch 1 of query q: the log has all missing rows: use --execute" in capsys.readouterr().err
     assert recover(query, broker, "--execute", "--fence") == 0
     assert "batch 1: wrote 2 rows again" in capsys.readouterr().out
     topic = query.topic
     assert sorted(committed_values(client, topic)) == everything
     assert recover(query, broker, "--execute", "--fence") == 0
-    assert "is lost: nothing was done" in capsys.readouterr().out
+    assert "is lost: nothing was changed" in capsys.readouterr().out
     query.start()
     query.play(1, PARTS, checkpoint(1, orders=16))  # as Spark repeats it: all tasks skip
     query.play(2, [rows(["after"])], checkpoint(2, orders=17))
@@ -116,7 +116,7 @@ def test_a_copy_that_is_not_what_was_missing_counts_for_nothing_and_leaves_nothi
     with monkeypatch.context() as patched:
         patched.setattr(recovering, "aborted_batches", copy)
         assert recover(query, broker, "--execute", "--fence") == 1
-    assert "rows that were found missing a moment ago" in capsys.readouterr().err
+    assert "rows that were found before" in capsys.readouterr().err
     driver_id = f"{query.settings.prefix}.driver"
     state = find_transactions(client, [driver_id])[driver_id]
     assert state is not None

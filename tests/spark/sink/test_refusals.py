@@ -61,7 +61,7 @@ def test_a_timeout_above_the_brokers_is_refused(settings: SinkSettings) -> None:
     limit_ms = settings.transaction_timeout_ms
     assert limit_ms is not None
     query = Query(replace(settings, transaction_timeout_ms=limit_ms + 1))
-    with pytest.raises(SinkFailed, match=f"is {limit_ms + 1}, and the broker allows {limit_ms} at most"):
+    with pytest.raises(SinkFailed, match=f"is {limit_ms + 1}, but the broker allows at most {limit_ms}"):
         query.write(0, [rows(["a"])])
 
 
@@ -129,7 +129,7 @@ def test_a_ledger_that_lost_its_beginning_is_refused(client: Client, settings: S
     query.settings = replace(settings, connection=replace(settings.connection, client_id="anew"))
     forget_ledgers()
     query.start()
-    with pytest.raises(SinkFailed, match="were deleted, and nothing is left in it of query q"):
+    with pytest.raises(SinkFailed, match="were deleted, and it has no record of query q"):
         query.write(0, [rows(["a"])])
 
 
@@ -143,7 +143,7 @@ def test_a_ledger_that_somebody_holds_open_is_waited_for_and_then_told(client: C
     foreign = begun(client, f"{settings.prefix}-foreign")
     foreign.send(f"__{settings.prefix}.ledger", b"hello")
     foreign.flush()
-    with pytest.raises(SinkFailed, match="a transaction stands there that nobody ended"):
+    with pytest.raises(SinkFailed, match="an open transaction begins there"):
         driver.commit(replace(settings, delivery_timeout_ms=500), 0, messages, query_id="q")
     foreign.abort()
     driver.commit(settings, 0, messages, query_id="q")
@@ -152,7 +152,7 @@ def test_a_ledger_that_somebody_holds_open_is_waited_for_and_then_told(client: C
 
 def test_no_broker_is_told_with_what_to_do(settings: SinkSettings) -> None:
     nowhere = replace(settings.connection, bootstrap_servers="127.0.0.1:1", request_timeout_ms=200)
-    with pytest.raises(SinkFailed, match=r"127\.0\.0\.1:1: connection refused.*See that a broker runs"):
+    with pytest.raises(SinkFailed, match=r"127\.0\.0\.1:1: connection refused.*Check that a broker runs"):
         Query(replace(settings, connection=nowhere, delivery_timeout_ms=200)).write(0, [rows(["a"])])
 
 
@@ -184,10 +184,10 @@ def test_a_topic_that_nobody_makes_is_told(
     monkeypatch.setattr(topics, "_SETTLING_MS", 1_000)
     with BrokerProcess(tmp_path / "data", {"auto.create.topics.enable": "false"}) as server:
         query = Query(SinkSettings(ConnectionSettings(server.address), topic="typo", prefix="p"))
-        with pytest.raises(SinkFailed, match=r"UNKNOWN_TOPIC_OR_PARTITION: topic 'typo'.*See that the topic's name"):
+        with pytest.raises(SinkFailed, match=r"UNKNOWN_TOPIC_OR_PARTITION: topic 'typo'.*Check the topic's name"):
             query.write(0, [rows(["a"])])
         with pytest.raises(
-            SinkFailed, match=r"'typo' is not there, and createTopics is false: correct the option topic"
+            SinkFailed, match=r"'typo' is not there, but createTopics is false: correct the option topic"
         ):
             Query(replace(query.settings, creates_topics=False)).write(0, [rows(["a"])])
         with Client(server.address) as client:
@@ -203,7 +203,7 @@ def test_a_topic_that_the_broker_makes_is_warned_of_with_the_name_that_may_be_me
 ) -> None:
     create_topic(client, "warned-orders")
     named = replace(settings, topic="warned-ordres")
-    with pytest.raises(SinkFailed, match=r"not there \(did you mean warned-orders\?\), and createTopics is false"):
+    with pytest.raises(SinkFailed, match=r"does not exist \(did you mean warned-orders\?\), but createTopics is false"):
         look_before_writing(replace(named, creates_topics=False), ["value"])
     for _ in range(2):
         look_before_writing(named, ["value"])

@@ -79,7 +79,7 @@ def test_a_ledger_is_shown_watched_and_abandoned(
     assert main(show) == 0
     said = capsys.readouterr().out
     assert "1  decided  2 rows" in said
-    assert "whom they hold back is not known: that needs READ on the topics" in said
+    assert "which readers wait is not known: that needs READ on the topics" in said
     grants = Grants(server.port, USER)
     grants.give([see_readers])
     assert main(show) == 0
@@ -135,7 +135,7 @@ def test_rows_that_a_timeout_aborted_are_recovered(
     )
     assert tuple(refused_without_each(server, read, command)) == read
     assert main(command) == 0
-    assert "--execute commits those first" in capsys.readouterr().out
+    assert "--execute commits them first" in capsys.readouterr().out
     Grants(server.port, USER).take(read)
     write = (
         *(Grant(each, "TOPIC", topic) for topic in (ledger, "lost") for each in ("READ", "WRITE")),

@@ -44,7 +44,7 @@ def test_transactions_have_no_end_where_the_broker_has_two_phase_commits(
         query.commit(0, messages)
         assert committed_values(client, topic) == ["a"]
     first, batch = (line for line in caplog.messages if line.startswith(("query ", "batch ")))
-    assert ("Nothing ends by itself" if timeout_ms == WITHOUT_END_MS else "time out after 5000 ms") in first
+    assert ("Transactions have no timeout" if timeout_ms == WITHOUT_END_MS else "time out after 5000 ms") in first
     assert f"ledger abandon {topic}" in first
     assert batch.startswith("batch 0 of query q: 1 rows, ")
 

@@ -19,12 +19,12 @@ _LIMIT = 100
 _PAGE = 1_000
 _FILTERS = {
     "kind": ("KIND", "kinds of events, or what their names begin with: transaction,group.member_left"),
-    "transactional-id": ("ID", "only what is told of a transactional id"),
-    "group": ("GROUP", "only what is told of a group"),
-    "topic": ("TOPIC", "only what is told of a topic"),
-    "partition": ("N", "of the topic, only this partition"),
-    "client-id": ("ID", "only what a client led to"),
-    "producer-id": ("N", "only what is told of a producer"),
+    "transactional-id": ("ID", "only events of this transactional id"),
+    "group": ("GROUP", "only events of this group"),
+    "topic": ("TOPIC", "only events of this topic"),
+    "partition": ("N", "only events of this partition of the topic"),
+    "client-id": ("ID", "only events that a client of this id caused"),
+    "producer-id": ("N", "only events of this producer"),
 }
 
 
@@ -44,17 +44,19 @@ def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
     top = Parser(
         prog="barnabas trace",
-        description="Tell what happened last in a broker that is served with --control, and what led to it.",
+        description="Print the latest events in a broker with --control, each with its cause.",
         parents=[where_options("trace")],
     )
     for name, (metavar, text) in _FILTERS.items():
         top.add_argument(f"--{name}", metavar=metavar, help=text)
     top.add_argument("--limit", type=int, default=_LIMIT, metavar="N", help=f"how many at most (default {_LIMIT})")
     how = top.add_mutually_exclusive_group()
-    how.add_argument("--follow", action="store_true", help="go on with what happens from now on, until interrupted")
-    how.add_argument("--perfetto", metavar="FILE", help="write all that is kept to a file that ui.perfetto.dev opens")
+    how.add_argument("--follow", action="store_true", help="print new events as they happen, until interrupted")
+    how.add_argument(
+        "--perfetto", metavar="FILE", help="write all events in the trace to a file that ui.perfetto.dev opens"
+    )
     top.add_argument(
-        "--all-requests", action="store_true", help="with --follow: tell of every request, also Produce and Fetch"
+        "--all-requests", action="store_true", help="with --follow: print every request, also Produce and Fetch"
     )
     return top
 

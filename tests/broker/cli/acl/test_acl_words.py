@@ -44,14 +44,14 @@ STORIES = {
     ],
 }
 NONSENSE = {
-    "add --topic t": "acls add: whose right? Give --allow-principal or --deny-principal",
-    f"add {ALICE}": "acls add: on what? Give one of --topic, --group, ",
+    "add --topic t": "acls add: no principal: give --allow-principal or --deny-principal",
+    f"add {ALICE}": "acls add: no resource: give one of --topic, --group, ",
     "add --allow-principal alice --topic t": "'alice' is not TYPE:NAME, such as User:alice",
     f"add {ALICE} --topic t --operation Reed": "'Reed': did you mean Read? (see ",
     f"add {ALICE} --topic t --operation IdempotentWrite": "--topic has no operation IdempotentWrite, but Read, Write, ",
     f"add {ALICE} --topic t --resource-pattern-type match": "invalid choice: 'match'",
-    f"add {ALICE} --cluster --resource-pattern-type prefixed": "--cluster has no name that could be ",
-    "list --cluster --resource-pattern-type prefixed": "acls list: --cluster has no name that could be ",
+    f"add {ALICE} --cluster --resource-pattern-type prefixed": "--cluster has no name, so ",
+    "list --cluster --resource-pattern-type prefixed": "acls list: --cluster has no name, so ",
     "list --resource-pattern-type prefixed": "acls list: --resource-pattern-type prefixed needs a name",
     f"add {ALICE} --operation CreateTokens --user-principal bob": "'bob' is not TYPE:NAME, such as User:bob",
     f"add {ALICE} --deny-host ::1 --topic t": "--deny-host needs --deny-principal",
@@ -59,13 +59,13 @@ NONSENSE = {
     f"add {ALICE} --idempotent --topic t": "--idempotent needs --producer",
     f"add {ALICE} --producer --transactional-id x": "--producer needs --topic",
     f"add {ALICE} --producer --topic t --group g": "--producer has no rights on --group",
-    f"add {ALICE} --producer --topic t --operation Read": "go with --allow-principal, and without --operation",
-    "add --deny-principal User:a --consumer --topic t --group g": "go with --allow-principal",
+    f"add {ALICE} --producer --topic t --operation Read": "need --allow-principal, and exclude --operation",
+    "add --deny-principal User:a --consumer --topic t --group g": "need --allow-principal",
     f"add {ALICE} --consumer --topic t": "--consumer needs --group",
     f"add {ALICE} --consumer --topic t --group g --cluster": "--consumer has no rights on --cluster",
     "remove --topic t --operation Read": "or no operation to remove all",
     "remove --producer --topic t": "or no operation to remove all",
-    "remove": "acls remove: on what?",
+    "remove": "acls remove: no resource: give one of",
 }
 
 

@@ -64,7 +64,7 @@ def test_rights_are_added_listed_and_removed(acls: Barnabas) -> None:
 
 
 def test_what_is_not_there_cannot_be_removed(acls: Barnabas) -> None:
-    said = "barnabas: no ACL is like that now: `barnabas acls list` shows all\n"
+    said = "barnabas: no ACL matches now: `barnabas acls list` shows all\n"
     assert acls("remove", "--topic", "nowhere") == (1, "", said)
     status, out, err = acls("remove", "--topic", "nowhere", "--json")
     assert (status, json.loads(out), err) == (1, {"removed": []}, said)
@@ -83,7 +83,7 @@ def test_a_broker_without_an_authorizer_says_how_it_gets_one(barnabas: Barnabas,
     assert barnabas("acls", *words) == (
         1,
         "",
-        "barnabas: SECURITY_DISABLED: the broker has no authorizer, so everybody may do everything: start it with "
+        "barnabas: SECURITY_DISABLED: the broker has no authorizer, so every client may do everything: start it with "
         "--secure, or with --set authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer "
         "--set super.users=User:ANONYMOUS\n",
     )

@@ -23,7 +23,7 @@ def test_a_set_up_that_works_is_told_line_by_line(offline: Barnabas, healthy: li
     found = offline("doctor", *healthy)
     assert (found.status, found.stderr) == (0, "")
     lines = found.stdout.splitlines()
-    assert lines[0] == "ok       configuration         every key and value is understood"
+    assert lines[0] == "ok       configuration         every key and value is known"
     assert lines[-1].startswith("0 problems, ")
     assert list(tmp_path.iterdir()) == []
 
@@ -76,7 +76,7 @@ def test_a_plan_of_faults_that_can_be_armed_is_a_note(offline: Barnabas, healthy
     file.write_text('{"match": {"api": "EndTxn", "node": 2}, "do": {"drop": true}}')
     found = offline("doctor", *healthy, "--brokers", "2", "--faults", str(file))
     assert (found.status, found.stderr) == (0, "")
-    told = f"1 fault of {file} would be armed from the start, as tests have it"
+    told = f"1 fault of {file} would be armed from the start: this is for tests"
     assert [line.split("  ")[-1].strip() for line in found.stdout.splitlines() if " faults " in line] == [told]
     assert offline("doctor", *healthy, "--faults", str(file)).status == 1, "there is no node 2"
     missing = offline("doctor", *healthy, "--faults", str(tmp_path / "none"))
@@ -125,7 +125,7 @@ def test_a_command_line_that_makes_no_sense_is_a_usage_error(offline: Barnabas, 
 def test_a_running_broker_is_examined_and_known_to_be_in_the_way(offline: Barnabas, broker: OwnBroker) -> None:
     found = offline("doctor", "--bootstrap-server", broker.address)
     assert found.status == 0, found.stdout
-    assert f"advertises {broker.address}, by which it was reached" in found.stdout
+    assert f"advertises {broker.address}, the address that was used" in found.stdout
     found = offline("doctor", "--port", str(broker.port), "--data-dir", str(broker.data_dir))
     assert found.status == 1
     assert f"is in use by process {broker.pid} (" in found.stdout
@@ -145,7 +145,7 @@ def test_with_secure_it_looks_at_what_serve_would_find_and_makes_nothing(
     fresh = offline("doctor", "--secure", *healthy)
     assert (fresh.status, fresh.stderr, list(tmp_path.iterdir())) == (0, "", [])
     path = tmp_path / "data.security"
-    anew = f"ok: {path} would be made, with an authority, a certificate, and passwords of admin and client"
+    anew = f"ok: {path} would be created, with an authority, a certificate, and passwords of admin and client"
     assert told_of(fresh.stdout, "security directory") == [anew]
     assert told_of(fresh.stdout, "listener SASL_SSL") == ["ok: 127.0.0.1:0 is free"]
     assert not told_of(fresh.stdout, "TLS of SASL_SSL"), "there is no certificate yet"
@@ -165,7 +165,10 @@ def test_with_secure_it_looks_at_what_serve_would_find_and_makes_nothing(
     [
         ("broker.pem", "ok: DIR has an authority and users; a new certificate would be issued"),
         ("users.properties", "note: DIR has no users.properties: admin and client would get new passwords"),
-        ("authority.key", "note: DIR has no authority: another would be made, and clients need the new authority.pem"),
+        (
+            "authority.key",
+            "note: DIR has no authority: a new one would be created, and clients need the new authority.pem",
+        ),
     ],
 )
 def test_what_is_lost_of_a_security_directory_would_be_made(
@@ -191,7 +194,7 @@ def test_with_secure_it_finds_what_serve_would_refuse(offline: Barnabas, healthy
     ephemeral = offline("doctor", "--secure", "--ephemeral", "--port", "0")
     assert ephemeral.status == 0
     assert [each.partition(",")[0] for each in told_of(ephemeral.stdout, "security directory")] == [
-        "ok: it would be made beside the temporary data directory"
+        "ok: it would be created beside the temporary data directory"
     ]
 
 

@@ -71,7 +71,7 @@ def test_a_directory_of_another_node_or_cluster_is_told_with_what_would_help(use
     assert (other.level, other.says) == ("problem", f"{used} belongs to node.id 1, and node.id is 7")
     assert other.advice == "set node.id=1, or choose another directory"
     other, _ = examine(used, cluster_id="red")
-    says = f"{used} belongs to cluster blue and stays so, whatever CLUSTER_ID says"
+    says = f"{used} belongs to cluster blue: CLUSTER_ID has no effect"
     assert (other.level, other.says) == ("warning", says)
 
 
@@ -88,7 +88,7 @@ def test_a_directory_that_is_locked_is_told_with_the_process_that_holds_it(used:
     [
         (b"version=0\nbroker.id=1\n", "meta.properties has version 0"),
         (b"version=1\nnode.id=1\n", "meta.properties has no cluster.id"),
-        (None, "no data directory: there is no meta.properties in it, but photo.jpg"),
+        (None, "not a data directory: it has no meta.properties, but it has photo.jpg"),
     ],
 )
 def test_a_directory_of_something_else_is_told(tmp_path: Path, content: bytes | None, says: str) -> None:
@@ -131,7 +131,7 @@ def test_a_damaged_catalogue_is_told_and_a_torn_tail_is_only_worth_a_note(used: 
     assert (found.level, "stopped cleanly: restore the file" in found.says) == ("problem", True)
     (used / "__cluster_metadata-0" / CATALOGUE_END).unlink()
     (found,) = examine(used)
-    assert (found.level, "not finished: the next start cuts it off" in found.says) == ("note", True)
+    assert (found.level, "is incomplete: the next start removes it" in found.says) == ("note", True)
     data[80] ^= 0xFF
     segment.write_bytes(bytes(data))
     (found,) = examine(used)
@@ -156,7 +156,7 @@ def test_a_clock_that_was_moved_ahead_is_told(used: Path) -> None:
     (found,) = (each for each in examine(used) if each.check == "clock")
     assert (found.level, found.says) == (
         "warning",
-        f"it was moved ahead of the machine's by 8 days, 1:00:00, and stays so in {used}",
+        f"it is 8 days, 1:00:00 ahead of the machine's clock, and stays so in {used}",
     )
     (used / "barnabas-clock-ahead").write_text("soon\n")
     (found,) = (each for each in examine(used) if each.check == "clock")

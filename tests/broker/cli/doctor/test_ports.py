@@ -45,7 +45,7 @@ def test_a_listener_that_can_be_had_is_fine(free: int) -> None:
     found = examine(f"listeners=PLAINTEXT://127.0.0.1:{free}")
     assert [each.level for each in found.values()] == ["ok", "ok"]
     assert found["listener PLAINTEXT"].says == f"127.0.0.1:{free} is free"
-    assert found["advertised PLAINTEXT"].says == "clients are given the address they come in by"
+    assert found["advertised PLAINTEXT"].says == "clients get the address that they connected to"
     socket.create_server(("127.0.0.1", free)).close()  # nothing is left of the look
 
 
@@ -58,7 +58,7 @@ def test_a_port_that_is_taken_is_told_with_who_has_it(taken: int) -> None:
 @pytest.mark.parametrize(
     ("host", "says"),
     [
-        ("192.0.2.1", "192.0.2.1:9092 is no address of this machine"),
+        ("192.0.2.1", "192.0.2.1:9092 is not an address of this machine"),
         ("no.such.host.invalid", "cannot listen on no.such"),
     ],
 )
@@ -72,7 +72,7 @@ def test_an_advertised_address_that_leads_to_the_listener_is_fine_whatever_is_in
         mapped.target = ("127.0.0.1", free)
         told = mapped.address
         found = examine(f"listeners=PLAINTEXT://127.0.0.1:{free}", f"advertised.listeners=PLAINTEXT://{told}")
-    assert found["advertised PLAINTEXT"].says == f"{told} leads here"
+    assert found["advertised PLAINTEXT"].says == f"{told} leads to this broker"
 
 
 def test_an_advertised_loopback_is_worth_a_note_where_others_may_come(free: int) -> None:
@@ -86,7 +86,7 @@ def test_an_advertised_loopback_is_worth_a_note_where_others_may_come(free: int)
     [
         ("no.such.host.invalid:9092", "no.such.host.invalid cannot be resolved"),
         ("127.0.0.1:1", "connection refused"),
-        ("a..b:9092", "no name of a host"),
+        ("a..b:9092", "this cannot be the name of a host"),
     ],
 )
 def test_an_advertised_address_that_leads_nowhere_is_a_problem_and_in_a_container_to_be_tried_outside(
@@ -98,19 +98,19 @@ def test_an_advertised_address_that_leads_nowhere_is_a_problem_and_in_a_containe
     found = examine(*settings, is_container=True)["advertised PLAINTEXT"]
     assert (found.level, found.advice) == (
         "note",
-        f"if it is for clients outside, try from there: barnabas doctor --bootstrap-server {told}",
+        f"if it is for clients on other machines, run there: barnabas doctor --bootstrap-server {told}",
     )
 
 
 def test_an_advertised_address_where_somebody_else_answers_is_a_problem(free: int, taken: int) -> None:
     ports_tried = f"listeners=PLAINTEXT://127.0.0.1:{free}", f"advertised.listeners=PLAINTEXT://127.0.0.1:{taken}"
     found = examine(*ports_tried, timeout_ms=SILENCE_MS)["advertised PLAINTEXT"]
-    assert (found.level, "somebody else answers there" in found.says) == ("problem", True)
+    assert (found.level, "another broker answers there" in found.says) == ("problem", True)
 
 
 def test_in_a_container_the_rule_of_mapped_ports_is_told(free: int) -> None:
     found = examine(f"listeners=PLAINTEXT://:{free}", is_container=True)["advertised PLAINTEXT"]
-    assert f"those that come by a mapped port are given localhost:{free}" in found.says
+    assert f"those that connect to a mapped port get localhost:{free}" in found.says
     assert found.advice is not None
     assert "KAFKA_ADVERTISED_LISTENERS" in found.advice
 

@@ -44,7 +44,7 @@ async def test_a_broker_that_is_what_it_says_is_fine(tmp_path: Path) -> None:
     assert {check: each.level for check, each in found.items()} == {
         "bootstrap": "ok", "node 1": "ok", "disk": found["disk"].level, "descriptors": "note", "hanging": "note",
     }  # fmt: skip
-    assert found["node 1"].says == f"advertises {address}, by which it was reached"
+    assert found["node 1"].says == f"advertises {address}, the address that was used"
     assert str(tmp_path / "data") in found["disk"].says
     assert found["hanging"].advice is not None
     assert found["hanging"].advice.startswith(f"`barnabas why hanging --bootstrap-server {address}`")
@@ -55,7 +55,7 @@ async def test_an_advertised_address_of_another_way_to_the_same_broker_is_fine(t
         async with broker(tmp_path / "data", f"advertised.listeners=PLAINTEXT://{mapped.address}") as address:
             mapped.target = address
             found = await examine(address)
-            assert found["node 1"].says == f"advertises {mapped.address}: reached, the same cluster"
+            assert found["node 1"].says == f"advertises {mapped.address}: it leads to the same cluster"
 
 
 async def test_a_port_that_is_mapped_to_another_number_is_explained(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ async def test_a_port_that_is_mapped_to_another_number_is_explained(tmp_path: Pa
             mapped.target = address
             found = (await examine(Address("localhost", mapped.port)))["node 1"]
     assert found.level == "problem"
-    assert found.says.startswith("advertises localhost:1, and that does not lead to it: cannot connect")
+    assert found.says.startswith("advertises localhost:1, which does not lead to it: cannot connect")
     assert found.advice == (
         f"port 1 seems to be mapped to {mapped_port(found)}: map it to the same number, "
         f"or set KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://localhost:{mapped_port(found)}"
@@ -83,7 +83,7 @@ async def test_an_advertised_address_of_another_cluster_is_told(tmp_path: Path) 
     ):
         found = (await examine(address))["node 1"]
         both = await examine(address, other)
-    assert (found.level, f"advertises {other}, and that leads to another cluster" in found.says) == ("problem", True)
+    assert (found.level, f"advertises {other}, which leads to another cluster" in found.says) == ("problem", True)
     assert both["bootstrap"].says == "the addresses lead to different clusters"
 
 
@@ -97,7 +97,7 @@ async def test_nobody_and_somebody_else_at_the_address_are_told_apart(tmp_path: 
     found = (await examine(other))["bootstrap"]
     assert (found.level, found.advice) == (
         "problem",
-        "does it speak Kafka's protocol, and need --command-config, with a client's settings of TLS and SASL?",
+        "check that it speaks Kafka's protocol, and whether it needs TLS or SASL (--command-config)",
     )
     server.close()
     await server.wait_closed()
@@ -108,10 +108,10 @@ async def test_nobody_and_somebody_else_at_the_address_are_told_apart(tmp_path: 
 @pytest.mark.parametrize(
     ("told", "remedy"),
     [
-        (Address("localhost", 9092), "clients elsewhere look for it on their own machine"),
+        (Address("localhost", 9092), "clients on other machines would look for it on their own machine"),
         (
             Address("kafka", 9092),
-            "set advertised.listeners to what clients can connect to, such as PLAINTEXT://10.0.0.5",
+            "set advertised.listeners to an address that clients can connect to, such as PLAINTEXT://10.0.0.5",
         ),
     ],
 )
@@ -134,4 +134,4 @@ async def test_a_partition_that_could_not_be_opened_is_named(tmp_path: Path) -> 
     finally:
         await started.stop()
     assert found["partitions"].level == "problem"
-    assert found["partitions"].says.endswith("could not be opened, and answer KAFKA_STORAGE_ERROR: t-1")
+    assert found["partitions"].says.endswith("could not be opened, and requests get KAFKA_STORAGE_ERROR: t-1")

@@ -81,7 +81,7 @@ def test_a_certificate_that_expired_or_soon_will_or_is_not_valid_yet(ssl: dict[s
 def test_a_host_that_is_not_in_the_certificate(ssl: dict[str, str]) -> None:
     advertised = found({**ssl, "advertised.listeners": "SSL://broker.example:9092"})
     assert worst(advertised).level is Level.PROBLEM
-    assert "clients connect to broker.example, and the certificate is for 127.0.0.1" in worst(advertised).says
+    assert "clients connect to broker.example, but the certificate is for 127.0.0.1" in worst(advertised).says
     assert worst(found({**ssl, "listeners": "SSL://127.0.0.1:0"})).level is Level.OK
     assert worst(found({**ssl, "listeners": "SSL://:0"})).level is Level.OK  # nobody knows by which name they come
 
@@ -96,12 +96,12 @@ def test_sasl_without_users(sasl: dict[str, str]) -> None:
     none = worst(found(sasl), "SASL")
     assert (none.level, "offers PLAIN but has no users" in none.says) == (Level.PROBLEM, True)
     empty = found({**sasl, JAAS: f"{LOGIN};"})
-    assert worst(empty, "SASL").says == "nobody can log in: none of its mechanisms has users"
+    assert worst(empty, "SASL").says == "no client can log in: none of its mechanisms has users"
     some = worst(found({**sasl, JAAS: f'{LOGIN} user_alice="hunter2";'}), "SASL")
-    assert (some.level, some.says) == (Level.OK, "PLAIN can be logged in with")
+    assert (some.level, some.says) == (Level.OK, "PLAIN can be used to log in")
     in_the_clear = {**sasl, "listeners": "SASL_PLAINTEXT://localhost:0"}
     told = found({**in_the_clear, JAAS.replace("_ssl", "_plaintext"): f'{LOGIN} user_alice="hunter2";'})
-    assert worst(told).says == "PLAIN sends passwords as they are, and this listener does not encrypt them"
+    assert worst(told).says == "PLAIN sends passwords unencrypted, and this listener does not use TLS"
     assert "hunter2" not in str(told)
 
 

@@ -206,7 +206,8 @@ def test_a_group_that_is_read_by_somebody_is_not_moved_nor_deleted(
         forgotten = barnabas("groups", "delete", topic, "--topic", topic)
     assert (moved.status, moved.stdout) == (1, "")
     assert moved.stderr == (
-        f"barnabas: NON_EMPTY_GROUP: group '{topic}' is Stable with 1 members: stop them before it is moved\n"
+        f"barnabas: NON_EMPTY_GROUP: group '{topic}' is Stable with 1 members: stop them before its offsets are "
+        "changed\n"
     )
     assert (deleted.status, deleted.stderr[:27]) == (1, "barnabas: NON_EMPTY_GROUP: ")
     assert (forgotten.status, forgotten.stderr[:36]) == (1, "barnabas: GROUP_SUBSCRIBED_TO_TOPIC:")
@@ -214,7 +215,7 @@ def test_a_group_that_is_read_by_somebody_is_not_moved_nor_deleted(
 
 def test_what_was_never_committed_cannot_be_shifted(barnabas: Barnabas, client: Client, group: str) -> None:
     outcome = barnabas("groups", "reset", group, "--topic", group, "--shift-by", "1", "--execute")
-    assert (outcome.status, f"nothing is committed for {group}-1" in outcome.stderr) == (1, True)
+    assert (outcome.status, f"the group has committed no offset for {group}-1" in outcome.stderr) == (1, True)
     assert committed_offsets(client, group) == {(group, 0): 4}
 
 
@@ -231,5 +232,5 @@ def test_groups_are_deleted_with_what_they_committed(barnabas: Barnabas, client:
 def test_offsets_are_forgotten_partition_by_partition(barnabas: Barnabas, client: Client, group: str) -> None:
     commit_offsets(client, group, {(group, 1): 5})
     outcome = barnabas("groups", "delete", group, "--topic", f"{group}:0")
-    assert outcome == (0, f"group {group} forgot what it committed for 1 partition\n", "")
+    assert outcome == (0, f"group {group}: deleted what it committed for 1 partition\n", "")
     assert committed_offsets(client, group) == {(group, 1): 5}

@@ -97,7 +97,7 @@ def test_a_torn_last_change_is_told_and_left_as_it_is(left: Left) -> None:
     (left.path / CLEAN_SHUTDOWN).unlink()
     report = left.checked()
     assert report.is_ready
-    assert "the last change was not finished" in said(report, "catalogue")[-1]
+    assert "the last change is incomplete" in said(report, "catalogue")[-1]
 
 
 def test_levels_that_a_release_does_not_know_are_a_problem_for_it_alone(left: Left) -> None:
@@ -114,7 +114,7 @@ def test_levels_that_a_release_does_not_know_are_a_problem_for_it_alone(left: Le
 def test_a_directory_without_meta_properties_is_none(tmp_path: Path) -> None:
     report = check([str(tmp_path)], str(tmp_path), "4.4")
     assert not report.is_ready
-    assert "no data directory" in report.findings[0].says
+    assert "not a data directory" in report.findings[0].says
 
 
 def test_a_directory_in_use_is_not_looked_at(left: Left) -> None:
@@ -152,13 +152,16 @@ def test_a_used_partition_without_a_directory_is_a_warning_and_an_unused_one_a_n
     report = left.checked()
     assert report.is_ready
     used, unused = said(report, "partitions")
-    assert used.startswith("t-1 has records, say the checkpoints, and no directory")
-    assert "unused-4 and 2 more are without records so far" in unused
+    assert used.startswith("t-1 has records by the checkpoints, but no directory")
+    assert "unused-4 and 2 more are without records" in unused
 
 
 @pytest.mark.parametrize(
     ("suffix", "what"),
-    [("delete", "left of a deletion: Apache Kafka removes it"), ("future", "a copy of a move that was cut short")],
+    [
+        ("delete", "remains from a deletion: Apache Kafka removes it"),
+        ("future", "a copy of a move that did not finish"),
+    ],
 )
 def test_what_a_move_or_a_deletion_left_is_a_note(left: Left, suffix: str, what: str) -> None:
     name = f"t-1.{'0' * 32}-{suffix}"
@@ -177,7 +180,7 @@ def test_a_partition_in_a_directory_that_was_not_named_is_a_problem(left: Left) 
     left.catalogue.journal.commit([Versioned(elsewhere, 2)])
     left.stopped()
     (left.path / "t-1").rename(left.path.parent / "t-1")
-    assert left.problem() == "t-1 is in a data directory that was not named here"
+    assert left.problem() == "t-1 is in a data directory that was not given"
 
 
 def test_directories_of_two_nodes_do_not_belong_together(left: Left, tmp_path: Path) -> None:
@@ -186,7 +189,7 @@ def test_directories_of_two_nodes_do_not_belong_together(left: Left, tmp_path: P
     other.mkdir()
     mine = decode((left.path / "meta.properties").read_bytes())
     for meta, says in (
-        (MetaProperties(mine.cluster_id, 2, os.urandom(16)), "of another cluster or node"),
+        (MetaProperties(mine.cluster_id, 2, os.urandom(16)), "belongs to another cluster or node"),
         (mine, "is a copy of the other"),
     ):
         (other / "meta.properties").write_bytes(encode_meta(meta))
@@ -216,7 +219,7 @@ def test_what_has_no_effect_here_is_counted(left: Left) -> None:
     ]
     left.catalogue.journal.commit([Versioned(user) for user in users])
     (says,) = said(left.stopped().checked(), "security")
-    assert says.startswith("2 SCRAM credentials: carried on, and in force where")
+    assert says.startswith("2 SCRAM credentials: kept, and in force where")
 
 
 def test_what_only_several_nodes_know_is_told(left: Left) -> None:
@@ -226,7 +229,7 @@ def test_what_only_several_nodes_know_is_told(left: Left) -> None:
     (left.stopped().path / "barnabas-nodes.json").write_text("{}")
     report = left.checked()
     assert report.is_ready
-    assert said(report, "settings")[0].startswith("barnabas.nodes.stopped means nothing to Apache Kafka")
+    assert said(report, "settings")[0].startswith("barnabas.nodes.stopped is unknown to Apache Kafka")
     assert said(report, "nodes") == [
         "it was used with --brokers: Kafka sees node 1 alone, and one replica of each partition"
     ]
@@ -256,7 +259,7 @@ def test_transactions_that_are_not_ended_are_told_with_what_becomes_of_them(left
     decided, is_open, two_phases = [each for each in report.findings if each.check == "transactions"]
     assert "its end is decided" in decided.says
     assert is_open.says.startswith("open (producer 7, epoch 1) is open: Apache Kafka aborts it when")
-    assert (two_phases.level, "of a two-phase commit" in two_phases.says) == (Level.WARNING, True)
+    assert (two_phases.level, "in a two-phase commit" in two_phases.says) == (Level.WARNING, True)
 
 
 def test_a_damaged_transaction_log_is_a_warning(left: Left) -> None:

@@ -23,7 +23,7 @@ def stopped(tmp_path: Path) -> Path:
 def test_a_ready_directory_is_exit_status_0(stopped: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["handover", "--check", str(stopped)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].endswith(" its levels are read by Apache Kafka 4.0, 4.1, 4.2, 4.3, 4.4")
+    assert lines[0].endswith(" its levels are known to Apache Kafka 4.0, 4.1, 4.2, 4.3, 4.4")
     assert lines[-1] == f"ready for Apache Kafka 4.4: node 1 of cluster {CLUSTER_ID}, 1 topic, 3 partitions"
     assert all(line.split()[0] in ("ok", "note") for line in lines[:-1]), "each finding is one line"
 
@@ -55,8 +55,8 @@ def test_the_properties_carry_what_barnabas_was_given(stopped: Path, capsys: pyt
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--to", "3.9"], "--to 3.9 is no release known here: 4.0, 4.1, 4.2, 4.3, 4.4"),
-        (["--properties", "--controller-port", "9092"], "port 9092 is a listener's"),
+        (["--to", "3.9"], "--to 3.9 is not a known release: 4.0, 4.1, 4.2, 4.3, 4.4"),
+        (["--properties", "--controller-port", "9092"], "port 9092 is used by a listener"),
         (["--check", "--properties"], "not allowed with argument"),
     ],
 )
@@ -69,4 +69,4 @@ def test_what_makes_no_sense_is_2(
 
 def test_properties_of_no_directory_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["handover", "--properties", str(tmp_path)]) == 2
-    assert "is no data directory" in capsys.readouterr().err
+    assert "is not a data directory" in capsys.readouterr().err

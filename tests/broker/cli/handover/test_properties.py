@@ -103,5 +103,5 @@ def test_a_default_that_programs_notice_is_written_down() -> None:
 
 
 def test_the_controller_does_not_get_the_port_of_a_listener() -> None:
-    with pytest.raises(ValueError, match="port 9093 is a listener's"):
+    with pytest.raises(ValueError, match="port 9093 is used by a listener"):
         printed("listeners=PLAINTEXT://:9093")

@@ -97,7 +97,7 @@ def test_a_partition_that_was_added_and_not_written_holds_nobody(barnabas: Barna
     identity = transaction_requests.init_producer(client, name, timeout_ms=MINUTE).identity
     transaction_requests.add_partitions(client, name, identity, [(name, 0), (name, 1)])
     told = barnabas("txn", "describe", name).stdout
-    assert f"nothing open in {name}-0, {name}-1: nothing written yet" in told
+    assert f"no open transaction in {name}-0, {name}-1: no record written yet" in told
     transaction_requests.end(client, name, identity, commit=False, protocol=transaction_requests.EXPLICIT)
 
 
@@ -138,7 +138,7 @@ def test_abort_ends_the_transaction_and_fences_its_producer(
     with pytest.raises(ProducerFatal):
         opened.commit()
     refused = barnabas("txn", "abort", name)
-    assert (refused.status, "has nothing open: it is Empty" in refused.stderr) == (1, True)
+    assert (refused.status, "has no open transaction: it is Empty" in refused.stderr) == (1, True)
 
 
 def test_what_hangs_is_found_and_ended_by_force(
@@ -146,7 +146,7 @@ def test_what_hangs_is_found_and_ended_by_force(
 ) -> None:
     assert json_of(barnabas, "find-hanging", "--topic", name, "--longer-than-ms", "0") == []
     told = barnabas("txn", "abort", "--partition", f"{name}:0", "--start-offset", "2").stdout
-    assert f"aborted what producer {opened.identity.producer_id} had open in {name}-0 since offset 2" in told
+    assert f"aborted the open transaction of producer {opened.identity.producer_id} in {name}-0 since offset 2" in told
     assert committed(client, name) == [b"committed"]
     assert describe_transactions(client, [name])[0].state == "Ongoing", "the coordinator was not asked"
     again = barnabas("txn", "abort", "--partition", f"{name}:0", "--start-offset", "2")
@@ -181,7 +181,7 @@ def test_durations_are_told_in_their_two_largest_units(ms: int, words: str) -> N
 @pytest.mark.parametrize(
     ("state", "timeout_ms", "words"),
     [
-        ("Empty", MINUTE, "Empty: nothing is open"),
+        ("Empty", MINUTE, "Empty: no open transaction"),
         ("Ongoing", MINUTE, "2 min beyond its timeout of 1 min"),
         ("Ongoing", 10 * MINUTE, "aborted in 7 min at the earliest"),
         ("Ongoing", txn_words.NO_TIMEOUT_MS, "without a timeout (two-phase commits)"),
@@ -196,6 +196,6 @@ def test_the_state_is_told_with_what_comes_next(state: str, timeout_ms: int, wor
 
 def test_who_stands_behind_another_is_told_whose_fault_it_is() -> None:
     hold = TransactionHold("t", 0, 20, 10, 40, 30, in_front=8)
-    assert "30 offsets held back by producer 8, which stands in front" in txn_words.waiting(hold, 7, 0, MINUTE)
+    assert "30 offsets held back by producer 8, which is earlier" in txn_words.waiting(hold, 7, 0, MINUTE)
     assert "1 offset held back for 1 min" in txn_words.waiting(hold._replace(held_back=1), 8, 0, MINUTE)
-    assert "nobody waits" in txn_words.waiting(hold._replace(held_back=0), 8, 0, MINUTE)
+    assert "no reader waits" in txn_words.waiting(hold._replace(held_back=0), 8, 0, MINUTE)

@@ -105,7 +105,7 @@ def test_a_command_says_what_is_wrong_with_how_it_asks(secured: Secured, offline
     for found, put, told in (
         (r'password="\w+"', 'password="guess"', "no such user, or another password or token"),
         (r"location=.*", f"location={Authority().write(tmp_path / 'other.pem')}", "is not accepted"),
-        (r"SASL_SSL", "SASL_PLAINTEXT", "does not ask for TLS"),
+        (r"SASL_SSL", "SASL_PLAINTEXT", "does not set TLS"),
     ):
         config.write_text(re.sub(found, put, written))
         status, _, err = offline(*asked, "--command-config", str(config))
@@ -139,7 +139,7 @@ def test_a_listener_with_certificates_of_its_own_secures_http_too(tmp_path: Path
     ("words", "told"),
     [
         (["--http", "127.0.0.1:0", "--http-secure"], "--http-secure: no listener speaks TLS"),
-        (["--http-secure"], "--http-secure is for --http"),
+        (["--http-secure"], "--http-secure needs --http"),
     ],
 )
 def test_what_cannot_be_secured_does_not_start(tmp_path: Path, words: list[str], told: str, offline: Barnabas) -> None:

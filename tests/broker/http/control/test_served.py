@@ -124,7 +124,7 @@ def test_without_control_there_is_none(tmp_path: Path, offline: Barnabas) -> Non
         assert connection.getresponse().status == 405
         connection.close()
         status, _, err = offline("clock", "show", "--http", it.http)
-        assert (status, err) == (1, f"barnabas: {it.http}: this is no broker that is served with --control\n")
+        assert (status, err) == (1, f"barnabas: {it.http}: no broker with --control answers there\n")
 
 
 def test_nothing_of_it_is_imported_unless_it_is_asked_for() -> None:
@@ -219,7 +219,8 @@ def test_an_address_where_kafka_clients_connect_is_not_that_of_http(running: Run
     status, _, err = offline("clock", "show", "--http", running.address)
     assert (status, err) == (
         1,
-        f"barnabas: {running.address}: no answer: is this the address of the broker's --http? If the broker runs with "
+        f"barnabas: {running.address}: no response: check that this is the address of the broker's --http. If the "
+        "broker runs with "
         "--secure or --http-secure, add --command-config data.security/admin.properties\n",
     )
 

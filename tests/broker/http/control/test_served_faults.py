@@ -91,7 +91,7 @@ def test_the_command_line_arms_waits_and_takes_back(running: Running, offline: B
     status, _, err = offline("faults", "disarm", "g", *at)
     assert (status, "there is no fault 'g': there are f" in err) == (1, True)
     status, _, err = offline("faults", "reset", "--all-fired", *at)
-    assert (status, err) == (1, "barnabas: faults: not fired as often as they were to: f\n")
+    assert (status, err) == (1, "barnabas: faults: did not fire as often as the plan says: f\n")
     assert offline("faults", "reset", "--all-fired", *at) == (0, "", "")
 
 

@@ -90,7 +90,7 @@ def test_an_open_transaction_is_waited_for_or_not(client: Client, topic: str) ->
     foreign.flush()
     reader = LedgerReader(topic)
     assert batches(read(reader, client, "q", 2, waits=False)) == [0, 1]
-    with pytest.raises(SinkFailed, match="can be read up to offset 2 only, of 3"):
+    with pytest.raises(SinkFailed, match="can be read only up to offset 2 of 3"):
         reader.read(client, "q", 2, waits=True, deadline=client.deadline(1_000))
     foreign.commit()
     assert batches(read(reader, client, "q", 3)) == [0, 1, 2]

@@ -32,7 +32,7 @@ def test_a_compacted_topic_takes_rows_with_keys_only(policy: str) -> None:
 def test_a_topic_that_takes_less_than_the_sink_may_write_is_warned_of_with_the_options() -> None:
     small = DEFAULTS | {"max.message.bytes": "100000"}
     told = warning("t", small, SETTINGS) or ""
-    assert "set kafka.max.request.size to 100000. Batches are sent again in parts" in told
+    assert "set kafka.max.request.size to 100000. Larger batches are split" in told
     assert "set kafka.batch.size (524288) to 100000 or less" in told
     assert "Batches" not in (warning("t", small, replace(SETTINGS, batch_bytes=100_000)) or "")
     assert warning("t", small, replace(SETTINGS, batch_bytes=100_000, max_request_bytes=100_000)) is None
@@ -40,9 +40,9 @@ def test_a_topic_that_takes_less_than_the_sink_may_write_is_warned_of_with_the_o
 
 def test_a_missing_topic_is_told_with_the_name_that_may_be_meant() -> None:
     assert refused_creation("ordres", ["orders", "payments"]).startswith(
-        "topic 'ordres' is not there (did you mean orders?), and createTopics is false"
+        "topic 'ordres' does not exist (did you mean orders?), but createTopics is false"
     )
     assert "did you mean" not in refused_creation("ordres", ["payments"])
     told = creation_warning("ordres", ["orders"], 1, is_asked=False)
     assert "has been created with 1 partition (the broker's num.partitions" in told
-    assert "createTopics=false refuses" in told
+    assert "with createTopics=false no topic" in told

@@ -151,7 +151,7 @@ def test_a_segment_that_is_deleted_meanwhile_is_told(tmp_path: Path) -> None:
     log.data([b"v"])
     files = log.files()
     Path(files.log_path(0)).unlink()
-    with pytest.raises(LogDamaged, match="is gone: was the segment deleted meanwhile"):
+    with pytest.raises(LogDamaged, match="is gone: perhaps the segment was deleted meanwhile"):
         read(whole(files))
     assert read(whole(files), fail=False) == []
 
@@ -162,12 +162,12 @@ def test_a_segment_that_is_deleted_meanwhile_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({}, "no data directory is named"),
+        ({}, "no data directory: use load"),
         ({"path": "/d", "subscribe": "a", "assign": "{}"}, "exclude each other"),
         ({"path": "/d", "assign": '{"a":0}'}, "assign lists partitions by topic"),
         ({"path": "/d", "subscribepattern": "("}, "no regular expression"),
         ({"path": "/d", "content": "rows"}, "one of records, batches, findings"),
-        ({"path": "/d", "startingoffsets": '{"a":{"x":1}}'}, "no offset of a partition"),
+        ({"path": "/d", "startingoffsets": '{"a":{"x":1}}'}, "is not an offset of a partition"),
         ({"path": "/d", "startingoffsets": '{"a":3}'}, "offsets by topic and partition"),
         ({"path": "/d", "splitbytes": "0"}, "splitBytes"),
     ],
