@@ -233,7 +233,7 @@ def _coordinator_address(response: FindCoordinatorResponse, batched: bool, where
     found: FindCoordinatorResponse | Coordinator = response
     if batched:
         if not response.coordinators:
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{where}: the broker named none")
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{where}: the response names no coordinator")
         found = response.coordinators[0]
     raise_for(found.error_code, found.error_message, where)
     return Address(found.host, found.port)

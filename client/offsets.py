@@ -295,6 +295,6 @@ def reset_timestamp(where: TopicPartition, policy: str) -> int:
     """Return the timestamp to list: for `earliest` or `latest`; KafkaError OFFSET_OUT_OF_RANGE for `none`."""
     if policy == "none":
         raise KafkaError(
-            ErrorCode.OFFSET_OUT_OF_RANGE, f"{where[0]}-{where[1]} has no such offset, and no reset is set"
+            ErrorCode.OFFSET_OUT_OF_RANGE, f"{where[0]}-{where[1]} has no such offset, and there is no reset policy"
         )
     return EARLIEST if policy == "earliest" else LATEST

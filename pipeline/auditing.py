@@ -39,18 +39,18 @@ class AuditConfig:
     """The settings of `audit`."""
 
     bootstrap_servers: str | None = setting(None, "brokers to read from, host:port, separated by commas")
-    data_directory: str | None = setting(None, "a broker's data directory to read, below what any broker tells")
+    data_directory: str | None = setting(None, "a broker's data directory, to read the files without a broker")
     source_topic: str = setting("orders.raw", "the topic that orders come from")
     valid_topic: str = setting("orders.valid", "the topic of the valid orders")
-    rejected_topic: str = setting("orders.rejected", "the topic of all others")
-    revenue_topic: str = setting("revenue.1m", "the topic of the sums; empty where there is no `aggregate`")
+    rejected_topic: str = setting("orders.rejected", "the topic of the rejected orders")
+    revenue_topic: str = setting("revenue.1m", "the topic of the sums; empty without `aggregate`")
     validate_prefix: str = setting("validate", "the transactional id prefix of `validate`")
     aggregate_prefix: str = setting("aggregate", "the transactional id prefix of `aggregate`")
-    output_mode: str = setting("append", "that of `aggregate`: append or update")
-    has_ledger: bool = setting(True, "whether the sink was the exactly-once one; false audits another sink's rows")
-    allow_open: bool = setting(False, "whether transactions may be open, as they are while the pipeline runs")
+    output_mode: str = setting("append", "the output mode of `aggregate`: append or update")
+    has_ledger: bool = setting(True, "whether the exactly-once sink wrote the rows; false for another sink")
+    allow_open: bool = setting(False, "whether transactions may be open, because the pipeline is running")
     report: str | None = setting(None, "a file for the verdict, as JSON")
-    shuffle_partitions: int = setting(2, "spark.sql.shuffle.partitions, of a session that the job makes itself")
+    shuffle_partitions: int = setting(2, "spark.sql.shuffle.partitions, for a session that the job creates")
 
 
 class Audit:

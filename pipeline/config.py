@@ -47,7 +47,7 @@ def _parser(kind: type[Any], job: str, description: str) -> argparse.ArgumentPar
     parser = argparse.ArgumentParser(
         prog=f"python -m pipeline.jobs.{job}",
         description=description,
-        epilog=f"Each may also stand in the table [{job}] of the file that --config names, and in the environment, as"
+        epilog=f"Each may also be in the table [{job}] of the file from --config, or in the environment, as"
         f" in {_variable(job, 'bootstrap_servers')}.",
     )
     parser.add_argument("--config", metavar="FILE", help="a TOML file")
@@ -69,7 +69,7 @@ def _from_file(kind: type[Any], job: str, path: str | None) -> dict[str, Any]:
     unknown = [key for key in table if key not in names]
     if unknown:
         known = did_you_mean(unknown[0], names) or f"; known are {', '.join(sorted(names))}"
-        raise PipelineConfigError(f"{path}: [{job}] does not know {unknown[0]}{known}")
+        raise PipelineConfigError(f"{path}: [{job}] has an unknown key {unknown[0]}{known}")
     return {names[key]: _value(kind, names[key], _shown(value)) for key, value in table.items()}
 
 
@@ -88,7 +88,7 @@ def _value(kind: type[Any], name: str, text: str) -> Any:
         return type(default)(text) if isinstance(default, int) else text
     except ValueError:
         wanted = "true or false" if isinstance(default, bool) else "a whole number"
-        raise PipelineConfigError(f"{_flag(name)} is {text!r}, and should be {wanted}") from None
+        raise PipelineConfigError(f"{_flag(name)} is {text!r}, and must be {wanted}") from None
 
 
 def _names(kind: type[Any]) -> list[str]:
@@ -112,13 +112,15 @@ class Streaming:
     """The settings that all streaming jobs share."""
 
     bootstrap_servers: str = setting("127.0.0.1:9092", "brokers, host:port, separated by commas")
-    checkpoint_location: str | None = setting(None, "where the query remembers what it has done; has to be given")
+    checkpoint_location: str | None = setting(None, "the directory for the query's progress; required")
     starting_offsets: str = setting("earliest", "where a new checkpoint begins: earliest, latest, or JSON")
-    max_offsets_per_trigger: int = setting(0, "how many offsets a batch has at most; 0: as many as there are")
-    trigger: str = setting("available-now", "available-now: all there is, then end; or an interval, as in '1 second'")
+    max_offsets_per_trigger: int = setting(0, "the maximum number of offsets in a batch; 0: all available")
+    trigger: str = setting(
+        "available-now", "available-now: process everything available, then end; or an interval, as in '1 second'"
+    )
     source_format: str = setting("barnabas", "barnabas, or kafka for Spark's stock connector")
     sink_format: str = setting(
         "barnabas", "barnabas, exactly once; or kafka, which writes records twice after a failure"
     )
     metrics: str | None = setting(None, "a file that gets a line of JSON for each batch")
-    shuffle_partitions: int = setting(2, "spark.sql.shuffle.partitions, of a session that the job makes itself")
+    shuffle_partitions: int = setting(2, "spark.sql.shuffle.partitions, for a session that the job creates")

@@ -116,7 +116,7 @@ def check_ledger(
         "rows": sum(each.rows for _, each in decided),
     }
     answer = check(f"ledger {topic}", findings, counts)
-    return answer if decided else replace(answer, unknown="no batch was ever decided: there is nothing to be right")
+    return answer if decided else replace(answer, unknown="no batch was decided: there is nothing to check")
 
 
 def _gaps(topic: str, decided: Sequence[tuple[int, Decided]]) -> list[PipelineFinding]:
@@ -130,7 +130,7 @@ def _gaps(topic: str, decided: Sequence[tuple[int, Decided]]) -> list[PipelineFi
             detail = f"batch {each.batch_id} comes after batch {before}: the record of {missing} is missing"
             findings.append(PipelineFinding("missing decision", topic, 0, offset, detail))
         if before is not None and each.batch_id <= before:
-            detail = f"batch {each.batch_id} is decided after batch {before}: nothing is ever decided again"
+            detail = f"batch {each.batch_id} is decided after batch {before}: a batch must be decided only once"
             findings.append(PipelineFinding("decided twice", topic, 0, offset, detail))
         last[each.query_id] = each.batch_id
     return findings
@@ -146,15 +146,15 @@ def _sums(topic: str, decided: Sequence[tuple[int, Decided]], found: Mapping[int
         digest = sum(each.digest for _, each in decisions) % MODULUS
         there = found.get(batch_id, BatchSum(0, 0))
         if there.rows != rows:
-            detail = f"batch {batch_id} has {rows} rows by the ledger, and {there.rows} are there"
+            detail = f"batch {batch_id} has {rows} rows in the ledger, but {there.rows} were found"
             findings.append(PipelineFinding("wrong count", topic, 0, decisions[0][0], detail))
         elif there.digest != digest:
             detail = (
-                f"the rows of batch {batch_id} are not those that were written: {there.digest:016x}, not {digest:016x}"
+                f"the rows of batch {batch_id} differ from the written rows: {there.digest:016x}, not {digest:016x}"
             )
             findings.append(PipelineFinding("wrong digest", topic, 0, decisions[0][0], detail))
     for batch_id in sorted(set(found) - set(by_batch)):
-        detail = f"{found[batch_id].rows} rows say that they are of batch {batch_id}, which was never decided"
+        detail = f"{found[batch_id].rows} rows name batch {batch_id}, which was never decided"
         findings.append(PipelineFinding("undecided batch", topic, None, None, detail))
     return findings
 
@@ -167,6 +167,6 @@ def _offsets(
     for (source, partition), end in sorted(ends.items()):
         stands = committed.get((source, partition))
         if stands != end:
-            detail = f"the ledger {topic} has decided up to offset {end}, and the consumer group stands at {stands}"
+            detail = f"the ledger {topic} has decided up to offset {end}, but the consumer group has {stands}"
             findings.append(PipelineFinding("wrong group offset", source, partition, stands, detail))
     return findings

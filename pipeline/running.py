@@ -44,7 +44,7 @@ def sink_options(config: Streaming, prefix: str, topic: str | None) -> dict[str,
 def run(name: str, config: Streaming, build: Callable[[SparkSession], DataStreamWriter]) -> int:
     """Run the query until nothing is left, or it fails. Return the exit status: 0; 1 or 2 with a sentence."""
     if config.checkpoint_location is None:
-        _say("--checkpoint-location has to be given: it is where the query remembers what it has done")
+        _say("--checkpoint-location is required: it is the directory for the query's progress")
         return 2
     spark = session(name, {"spark.sql.shuffle.partitions": str(config.shuffle_partitions)})
     spark.streams.addListener(ProgressListener(config.metrics))

@@ -80,7 +80,7 @@ class BrokerConnection:
 
         highest_version: for a request with another meaning in higher versions.
         """
-        assert not self.in_flight, "the answers to what was sent are to be received first"
+        assert not self.in_flight, "receive the responses to earlier requests first"
         self.send(request, deadline, highest_version=highest_version)
         return self.receive(deadline)
 
@@ -207,7 +207,7 @@ class BrokerConnection:
             self.socket.sendall(b"".join(pieces))
         except TimeoutError:
             self.close()
-            raise ConnectionFailed(f"{self.address} took no more data in time") from None
+            raise ConnectionFailed(f"{self.address} accepted no more data in time") from None
         except OSError as error:
             self.close()
             raise ConnectionFailed(f"{self.address}: {_reason(error)}{self._hint()}") from error
@@ -227,9 +227,9 @@ def _connect(network: ClientNetwork, address: Address, deadline: Deadline) -> So
     try:
         return network.connect(address, max(deadline.left_s, 0.001))
     except TimeoutError:
-        raise ConnectionFailed(f"cannot connect to {address}: no answer in time") from None
+        raise ConnectionFailed(f"cannot connect to {address}: no response in time") from None
     except UnicodeError as error:
-        raise ConnectionFailed(f"cannot connect to {address}: no name of a host can be like that") from error
+        raise ConnectionFailed(f"cannot connect to {address}: that cannot be the name of a host") from error
     except OSError as error:
         raise ConnectionFailed(f"cannot connect to {address}: {_reason(error)}") from error
 

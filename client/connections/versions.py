@@ -38,6 +38,6 @@ def choose_version(api: ApiKey, offered: Mapping[int, ApiVersionRange], highest:
     if best < max(theirs.low, api.min_version):
         raise UnsupportedByBroker(
             f"the broker offers {api.api_name} in versions {theirs.low} to {theirs.high}, "
-            f"this client speaks {api.min_version} to {ours}"
+            f"this client supports {api.min_version} to {ours}"
         )
     return best

@@ -17,12 +17,12 @@ class ConsumerMemberState(Enum):
 
     UNSUBSCRIBED = "in no group"
     JOINING = "asks to join, with epoch 0"
-    RECONCILING = "was assigned other partitions than it reads"
-    ACKNOWLEDGING = "reads what it was assigned, and is about to say so"
-    STABLE = "reads what it was assigned, and the coordinator knows"
-    LEAVING = "says that it leaves, with epoch -1, or -2 if it is static"
-    FENCED = "is not known to the group any more, and has partitions to let go"
-    FATAL = "was refused for a reason that joining again does not cure"
+    RECONCILING = "has other assigned partitions than it reads"
+    ACKNOWLEDGING = "reads its assigned partitions, and will acknowledge them next"
+    STABLE = "reads its assigned partitions, and the coordinator knows it"
+    LEAVING = "leaves the group, with epoch -1, or -2 if it is static"
+    FENCED = "is no longer known to the group, and must give up its partitions"
+    FATAL = "was refused for a reason that a new join does not change"
 
 
 class MemberEvent(Enum):

@@ -302,7 +302,7 @@ class BatchSender:
         # A batch in flight to the previous leader still gets its own response, which decides.
         if first is not batch and not first.is_under_way:
             where = f"{queue.where[0]}-{queue.where[1]}"
-            reason = f"{where} took a batch before the one that comes first"
+            reason = f"{where} accepted a batch before the one that is first in order"
             self._lose(queue, first, KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason))
 
     # --- failures ---

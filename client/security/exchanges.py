@@ -86,19 +86,20 @@ class ScramSaslClient:
             return self._prove(message)
         found = _SERVER_FINAL.fullmatch(message)
         if found is None or not hmac.compare_digest(_decoded(found["signature"]), self._expected):
-            raise ServerRefused("the server's signature is wrong: it does not know the password")
+            raise ServerRefused("the server's signature is wrong: the server does not know the password")
         return None
 
     def _prove(self, message: str) -> bytes:
         found = _SERVER_FIRST.fullmatch(message)
         if found is None:
-            raise ServerRefused("the server's first message is not one of SCRAM")
+            raise ServerRefused("the server's first message is not a SCRAM message")
         nonce, iterations = found["nonce"], int(found["iterations"])
         if not nonce.startswith(self._nonce) or len(nonce) == len(self._nonce):
             raise ServerRefused("the server's nonce does not continue the client's")
         if not ITERATIONS_MIN <= iterations <= ITERATIONS_MAX:
             raise ServerRefused(
-                f"the server asks for {iterations} iterations, and {ITERATIONS_MIN} to {ITERATIONS_MAX} are done"
+                f"the server requires {iterations} iterations, but only {ITERATIONS_MIN} to {ITERATIONS_MAX} are "
+                "supported"
             )
         password = salted(self._mechanism, self._password, _decoded(found["salt"]), iterations)
         unproven = f"c=biws,r={nonce}"
@@ -142,4 +143,4 @@ def _decoded(text: str) -> bytes:
     try:
         return b64decode(text, validate=True)
     except NotBase64:
-        raise ServerRefused("the server's message is not one of SCRAM") from None
+        raise ServerRefused("the server's message is not a SCRAM message") from None

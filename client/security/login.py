@@ -44,12 +44,12 @@ def login_of(mechanism: str, given: Mapping[str, str]) -> tuple[Login, Extension
     if provider is not None:
         module, colon, name = provider.partition(":")
         if not module or not colon or not name:
-            raise SettingsError(f"sasl.oauthbearer.token.provider is {provider!r}, and should be module:callable")
+            raise SettingsError(f"sasl.oauthbearer.token.provider is {provider!r}, and must be module:callable")
         return ProvidedLogin(provider), extensions
     handler = given.get("sasl.login.callback.handler.class", _HANDLER)
     if handler.rpartition(".")[2] != _HANDLER:
         raise SettingsError(
-            "sasl.login.callback.handler.class names a Java class that is not run here: set"
+            "sasl.login.callback.handler.class names a Java class, which cannot run here: set"
             " sasl.oauthbearer.token.provider to a Python function that returns a token"
         )
     if "sasl.oauthbearer.token.endpoint.url" in given:
@@ -68,9 +68,9 @@ def _options(mechanism: str, given: Mapping[str, str], *, is_required: bool = Tr
     except ValueError as error:
         raise SettingsError(f"sasl.jaas.config: {error}") from None
     if len(modules) != 1:
-        raise SettingsError(f"sasl.jaas.config has {len(modules)} login modules, and a client has one")
+        raise SettingsError(f"sasl.jaas.config has {len(modules)} login modules, but a client has one")
     if modules[0].name != _MODULES[mechanism]:
-        raise SettingsError(f"sasl.jaas.config names {modules[0].name}, and {mechanism} takes {_MODULES[mechanism]}")
+        raise SettingsError(f"sasl.jaas.config names {modules[0].name}, but {mechanism} uses {_MODULES[mechanism]}")
     return modules[0].options
 
 
@@ -85,14 +85,14 @@ def _password_login(mechanism: str, options: Mapping[str, str]) -> PasswordLogin
 def _endpoint_login(given: Mapping[str, str], options: Mapping[str, str]) -> EndpointLogin:
     url = given["sasl.oauthbearer.token.endpoint.url"]
     if not url.lower().startswith(("http://", "https://")):
-        raise SettingsError("sasl.oauthbearer.token.endpoint.url should begin with https:// (or http://)")
+        raise SettingsError("sasl.oauthbearer.token.endpoint.url must begin with https:// (or http://)")
     named = "sasl.oauthbearer.client.credentials.client"
     client_id = given.get(f"{named}.id", options.get("clientId"))
     client_secret = given.get(f"{named}.secret", options.get("clientSecret"))
     if not client_id or not client_secret:
         raise SettingsError(
-            f"the token endpoint is asked with {named}.id and {named}.secret, or clientId and clientSecret in"
-            " sasl.jaas.config: one of the two is missing"
+            f"the token endpoint needs {named}.id and {named}.secret, or clientId and clientSecret in "
+            "sasl.jaas.config: one of the two is missing"
         )
     return EndpointLogin(
         url, client_id, Secret(client_secret), given.get("sasl.oauthbearer.scope", options.get("scope"))
@@ -125,5 +125,5 @@ def _number(option: str, text: str) -> float:
     try:
         number = float(text)
     except ValueError:
-        raise SettingsError(f"sasl.jaas.config: {option} is no number") from None
+        raise SettingsError(f"sasl.jaas.config: {option} is not a number") from None
     return int(number) if number.is_integer() else number

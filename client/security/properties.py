@@ -58,9 +58,9 @@ SECRET_KEYS = (
 )
 """The properties whose values must not be shown."""
 _NOT_HERE = {
-    "ssl.engine.factory.class": "a Java class makes no TLS here",
-    "sasl.client.callback.handler.class": "a Java class is not run here",
-    "sasl.login.class": "a Java class is not run here",
+    "ssl.engine.factory.class": "a Java class cannot provide TLS here",
+    "sasl.client.callback.handler.class": "a Java class cannot run here",
+    "sasl.login.class": "a Java class cannot run here",
 }
 
 
@@ -74,7 +74,7 @@ def security_of(properties: Mapping[str, str]) -> SecuritySettings:
     given = {key: value.strip() for key, value in properties.items() if value.strip()}
     protocol = given.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in PROTOCOLS:
-        raise SettingsError(f"security.protocol is {protocol!r}, and should be one of {', '.join(PROTOCOLS)}")
+        raise SettingsError(f"security.protocol is {protocol!r}, and must be one of {', '.join(PROTOCOLS)}")
     for key, why in _NOT_HERE.items():
         if key in given and protocol != "PLAINTEXT":
             raise SettingsError(f"{key} cannot be set: {why}")
@@ -87,7 +87,7 @@ def security_of(properties: Mapping[str, str]) -> SecuritySettings:
 def _sasl(given: Mapping[str, str]) -> SaslSettings:
     mechanism = given.get("sasl.mechanism", "")
     if mechanism not in MECHANISMS:
-        said = f"is {mechanism!r}" if mechanism else "is not set, and its default, GSSAPI, is not spoken here"
+        said = f"is {mechanism!r}" if mechanism else "is not set, and its default, GSSAPI, is not supported here"
         raise SettingsError(f"sasl.mechanism {said}: set it to one of {', '.join(MECHANISMS)}")
     login, extensions = login_of(mechanism, given)
     return SaslSettings(mechanism, login, extensions)
@@ -97,12 +97,12 @@ def _tls(properties: Mapping[str, str], given: Mapping[str, str]) -> TlsSettings
     algorithm = properties.get("ssl.endpoint.identification.algorithm", "https").strip().lower()
     if algorithm not in ("", "https"):
         raise SettingsError(
-            f"ssl.endpoint.identification.algorithm is {algorithm!r}, and should be https, or empty for no check"
+            f"ssl.endpoint.identification.algorithm is {algorithm!r}, and must be https, or empty for no check"
         )
     protocols = _strings(given.get("ssl.enabled.protocols", "TLSv1.2,TLSv1.3"))
     for each in protocols:
         if each not in TLS_PROTOCOLS:
-            raise SettingsError(f"ssl.enabled.protocols has {each!r}: only TLSv1.2 and TLSv1.3 are spoken")
+            raise SettingsError(f"ssl.enabled.protocols has {each!r}: only TLSv1.2 and TLSv1.3 are supported")
     suites = _strings(given.get("ssl.cipher.suites", ""))
     try:
         split_suites(list(suites))
@@ -134,7 +134,9 @@ def _own(given: Mapping[str, str]) -> StoreSettings | None:
     password, key_password = _secret(given, "ssl.keystore.password"), _secret(given, "ssl.key.password")
     if key is None and chain is None:
         if kind != "PEM" and password is None:
-            raise SettingsError("ssl.keystore.password is not set, and without it no key is read from the key store")
+            raise SettingsError(
+                "ssl.keystore.password is not set, and without it no key can be read from the key store"
+            )
         return StoreSettings(kind, location, password, key_password)
     if kind != "PEM" or location is not None or key is None or chain is None:
         raise SettingsError(
@@ -147,7 +149,7 @@ def _own(given: Mapping[str, str]) -> StoreSettings | None:
 def _kind(given: Mapping[str, str], key: str) -> str:
     kind = given.get(key, "JKS").upper()
     if kind not in STORE_TYPES:
-        raise SettingsError(f"{key} is {given[key]!r}, and should be one of {', '.join(STORE_TYPES)}")
+        raise SettingsError(f"{key} is {given[key]!r}, and must be one of {', '.join(STORE_TYPES)}")
     return kind
 
 

@@ -88,7 +88,7 @@ def _agree(answer: SaslHandshakeResponse, mechanism: str, where: str) -> None:
         raise AuthenticationFailed(f"{where} does not offer {mechanism}; it offers {offered}", answer.error_code)
     if answer.error_code == ErrorCode.ILLEGAL_SASL_STATE:
         raise AuthenticationFailed(
-            f"{where} asks for no SASL: set security.protocol to PLAINTEXT or SSL", answer.error_code
+            f"{where} does not use SASL: set security.protocol to PLAINTEXT or SSL", answer.error_code
         )
     code = answer.error_code
     raise AuthenticationFailed(f"{where} refused the SASL handshake with error {code}", code)

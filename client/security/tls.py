@@ -18,7 +18,7 @@ from barnabas.protocol.security.stores.files import load_identity, read_file
 from barnabas.protocol.security.stores.identity import Identity, StoreError, pem_of
 from barnabas.protocol.security.stores.reading import KEY_STORE, TRUST_STORE, read_store, where_of
 
-_BY_CERTIFICATE = "it lets clients in by their certificates (ssl.keystore.*)"
+_BY_CERTIFICATE = "it requires a client certificate (ssl.keystore.*)"
 _HINTS = dict.fromkeys(
     ("bad certificate", "certificate required", "certificate unknown", "certificate expired", "unknown ca"),
     f": {_BY_CERTIFICATE}",
@@ -69,11 +69,11 @@ def _trust(context: ssl.SSLContext, trusted: StoreSettings | None) -> None:
         password = trusted.password.value if trusted.password else None
         found = read_store(_read(path, where), trusted.kind, password, None, store=TRUST_STORE, path=path).trusted
         if not found:
-            raise StoreError(f"{where}: there is no certificate in it that is trusted")
+            raise StoreError(f"{where}: it has no trusted certificate")
     try:
         context.load_verify_locations(cadata="".join(pem_of(pem.CERTIFICATE, each) for each in found))
     except ssl.SSLError:
-        raise StoreError("the trust store has a certificate that OpenSSL does not read") from None
+        raise StoreError("the trust store has a certificate that OpenSSL cannot read") from None
 
 
 def _identity_of(own: StoreSettings) -> Identity:
@@ -86,7 +86,7 @@ def _identity_of(own: StoreSettings) -> Identity:
     password = own.password.value if own.password else None
     found = read_store(_read(path, where), own.kind, password, key_password, store=KEY_STORE, path=path).identity
     if found is None:
-        raise StoreError(f"{where}: there is no private key in it")
+        raise StoreError(f"{where}: it has no private key")
     return found
 
 
@@ -102,8 +102,8 @@ def _identify(context: ssl.SSLContext, identity: Identity) -> None:
         load_identity(context, identity)
     except (ssl.SSLError, ValueError):
         raise StoreError(
-            "the key store's private key cannot be used: ssl.key.password is wrong, or its certificate is that of"
-            " another key"
+            "the key store's private key cannot be used: ssl.key.password is wrong, or its certificate belongs to "
+            "another key"
         ) from None
 
 
@@ -121,7 +121,7 @@ def shake_hands(context: ssl.SSLContext, opened: socket.socket, host: str, where
         raise AuthenticationFailed(f"the certificate of {where} is not accepted: {_objection(error)}") from None
     except ssl.SSLEOFError:
         raise ConnectionFailed(
-            f"{where} closed the connection during the TLS handshake: that port may not speak TLS"
+            f"{where} closed the connection during the TLS handshake: perhaps that port does not use TLS"
         ) from None
     except ssl.SSLError as error:
         raise failure_of(error, where) from None
@@ -131,7 +131,7 @@ def failure_of(error: ssl.SSLError, where: str) -> AuthenticationFailed:
     """Return the error for a TLS failure that OpenSSL, or the broker by an alert, reports."""
     reason = error.reason or str(error)
     if reason in ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"):
-        return AuthenticationFailed(f"{where} does not speak TLS: set security.protocol to PLAINTEXT or SASL_PLAINTEXT")
+        return AuthenticationFailed(f"{where} does not use TLS: set security.protocol to PLAINTEXT or SASL_PLAINTEXT")
     alert = _ALERT.match(reason)
     if alert is None:
         return AuthenticationFailed(f"TLS with {where} failed: {_words(reason)}")
@@ -150,7 +150,7 @@ def _objection(error: ssl.SSLCertVerificationError) -> str:
     said = error.verify_message.rstrip(".")
     sentence = said[:1].lower() + said[1:]
     if "self-signed" in sentence or "issuer" in sentence or "signature" in sentence:
-        return f"{sentence} (ssl.truststore.* says which authorities are trusted)"
+        return f"{sentence} (ssl.truststore.* sets the trusted authorities)"
     return sentence
 
 

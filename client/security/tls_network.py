@@ -78,8 +78,8 @@ class TlsSocket:
         if self._has_received:
             return ConnectionResetError(error.errno, "connection reset by peer")
         return ConnectionFailed(
-            f"{self._where} closed the connection right after the TLS handshake, as a broker does that lets clients in"
-            " by their certificates (ssl.keystore.*)"
+            f"{self._where} closed the connection right after the TLS handshake, as a broker does that requires a "
+            "client certificate (ssl.keystore.*)"
         )
 
     def close(self) -> None:

@@ -48,7 +48,7 @@ class TokenSource:
         if now_ms >= self._renew_at_ms:
             token, expires_at_ms = _checked(self._ask())
             if expires_at_ms <= now_ms:
-                raise TokenFailed("the token that was provided has expired (its expiry is in milliseconds since 1970)")
+                raise TokenFailed("the token has expired (its expiry is in milliseconds since 1970)")
             self._kept, self._renew_at_ms = token, now_ms + (expires_at_ms - now_ms) * _LIFE_USED
         return self._kept
 
@@ -59,7 +59,7 @@ def _checked(given: Any) -> Token:
         return _header_safe(token), float(expires_at_ms)
     except (TypeError, ValueError):
         raise TokenFailed(
-            "the token provider should return (token, expiry in milliseconds since 1970), and returns something else"
+            "the token provider must return (token, expiry in milliseconds since 1970), but returns something else"
         ) from None
 
 
@@ -92,7 +92,7 @@ def _found(name: str) -> TokenProvider:
     except (ImportError, AttributeError) as error:
         raise SettingsError(f"sasl.oauthbearer.token.provider: {name} cannot be imported: {error}") from error
     if not callable(found):
-        raise SettingsError(f"sasl.oauthbearer.token.provider: {name} is no function")
+        raise SettingsError(f"sasl.oauthbearer.token.provider: {name} is not a function")
     return found  # type: ignore[no-any-return]  # because what it returns is checked
 
 
@@ -126,11 +126,11 @@ def _of_endpoint(login: EndpointLogin, clock: ClientClock) -> Token:
         return said["access_token"], clock.now_ms() + float(said.get("expires_in", 300)) * 1000
     except HTTPError as error:
         error.close()
-        raise TokenFailed(f"{login.url} gives no token: HTTP {error.code} {error.reason}") from None
+        raise TokenFailed(f"{login.url} returned no token: HTTP {error.code} {error.reason}") from None
     except OSError as error:
-        raise TokenFailed(f"{login.url} gives no token: {getattr(error, 'reason', error)}") from error
+        raise TokenFailed(f"{login.url} returned no token: {getattr(error, 'reason', error)}") from error
     except (ValueError, KeyError, TypeError):
-        raise TokenFailed(f"{login.url} gives no token: its answer is not that of a token endpoint") from None
+        raise TokenFailed(f"{login.url} returned no token: its response is not that of a token endpoint") from None
 
 
 def _opener() -> OpenerDirector:

@@ -215,7 +215,7 @@ class TransactionalProducer:
 
     def _check(self, call: str) -> None:
         if self.state is TransactionalProducerState.OPEN and (self._is_interrupted or self._records.is_interrupted):
-            reason = "sending was interrupted, the transaction has to be aborted"
+            reason = "sending was interrupted: abort the transaction"
             self._fail(TransactionRequest.PRODUCE, KafkaError(ErrorCode.INVALID_TXN_STATE, reason))
         if self.state is TransactionalProducerState.DEAD or (
             self.state is TransactionalProducerState.ABORT_ONLY and call != "abort"
@@ -289,7 +289,7 @@ class _Records(Producer):
         return self._sender is None
 
     def _open_sender(self) -> BatchSender:
-        raise AssertionError("a transaction that was interrupted is only aborted")
+        raise AssertionError("an interrupted transaction can only be aborted")
 
     def _gave_up(self, error: KafkaError) -> None:
         self.drop(error)

@@ -21,9 +21,9 @@ class TransactionalProducerState(Enum):
     NEW = "not initialised"
     READY = "outside of a transaction"
     OPEN = "in a transaction"
-    ABORT_ONLY = "in a transaction that failed and has to be aborted"
-    COMMITTING = "in a commit whose outcome is not known"
-    ABORTING = "in an abort whose outcome is not known"
+    ABORT_ONLY = "in a transaction that failed and must be aborted"
+    COMMITTING = "in a commit with an unknown outcome"
+    ABORTING = "in an abort with an unknown outcome"
     DEAD = "done for"
 
 

@@ -1,7 +1,7 @@
-"""`scripts/demo`: orders, two jobs, kills, and the question whether anything was lost, doubled or half done.
+"""`scripts/demo`: orders, two jobs, kills, and a check that nothing was lost, doubled or half done.
 
-One directory holds everything: the broker's data, the checkpoints, what each process said, the audit's verdict, and a
-report with pictures. The exit status is the audit's: 0 right, 1 wrong, 2 could not tell.
+One directory holds everything: the broker's data, the checkpoints, the log of each process, the audit's verdict, and a
+report with charts. The exit status is the audit's: 0 right, 1 wrong, 2 could not tell.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     settings = _parse(arguments)
     notes = Notes(settings.directory / "notes.jsonl")
     screen = Screen(notes)
-    screen.say(f"everything is kept in {settings.directory}, seed {settings.seed}")
+    screen.say(f"all files are in {settings.directory}, seed {settings.seed}")
     programs = _programs(settings, notes)
     broker = programs[Victim.BROKER]
     broker.start()
@@ -95,13 +95,13 @@ def _parse(arguments: Sequence[str] | None) -> DemoSettings:
     parser = argparse.ArgumentParser(
         prog="scripts/demo", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="less of everything: about a minute in all")
-    parser.add_argument("--seed", type=int, default=None, help="what the orders and the kills are derived from")
-    parser.add_argument("--seconds", type=float, default=None, help="for how long orders are written (75; quick 12)")
-    parser.add_argument("--kills", type=int, default=None, help="how many times something is killed (6; quick 3)")
+    parser.add_argument("--quick", action="store_true", help="a shorter run: about a minute in total")
+    parser.add_argument("--seed", type=int, default=None, help="the seed for the orders and the kills")
+    parser.add_argument("--seconds", type=float, default=None, help="how long orders are written (75; quick 12)")
+    parser.add_argument("--kills", type=int, default=None, help="the number of kills (6; quick 3)")
     parser.add_argument("--rate", type=float, default=None, help="orders per second (2000; quick 1000)")
     parser.add_argument(
-        "--directory", type=Path, default=None, help="a new directory for everything (default: a temporary one)"
+        "--directory", type=Path, default=None, help="a new directory for all files (default: a temporary one)"
     )
     parser.add_argument("--port", type=int, default=0, help="the broker's port (default: any that is free)")
     given = parser.parse_args(arguments)
@@ -131,18 +131,18 @@ def _story(settings: DemoSettings, programs: dict[Victim, Supervised], notes: No
     watcher.start()
     shop.open()
     driver.start()
-    screen.say("the shop is open; Spark starts, which takes its time")
+    screen.say("the shop is open; Spark is starting, which takes some time")
     if not driver.wait_until_ready(START_TIMEOUT_S):
         screen.say(f"Spark did not start: see {settings.directory / 'driver.log'}")
         return 2
     screen.say("both jobs are running")
     _let_it_run(settings, programs, shop, watcher, notes, screen)
     shop.close()
-    screen.say(f"the shop is closed: {_told(shop.tally.orders)}; the jobs read what is left")
+    screen.say(f"the shop is closed: {_told(shop.tally.orders)}; the jobs read the rest")
     programs[Victim.BROKER].wait_until_ready(START_TIMEOUT_S)
     ended = driver.finish(by_signal=False)
     watcher.stop()
-    screen.say("the jobs have ended" if ended == 0 else f"the jobs did not end as they should: status {ended}")
+    screen.say("the jobs have ended" if ended == 0 else f"the jobs failed: exit status {ended}")
     return _conclude(settings, bootstrap, shop, screen)
 
 
@@ -192,7 +192,7 @@ def _conclude(settings: DemoSettings, bootstrap: str, shop: Shop, screen: Screen
     page = settings.directory / "report.html"
     page.write_text(report.page(settings.directory, settings.seed, shop.tally.orders))
     status = audit.returncode if report.acknowledged_are_there(settings.directory, shop.tally.orders) else 1
-    screen.say(f"the shop was told: {_told(shop.tally.orders)}")
+    screen.say(f"results of the producer: {_told(shop.tally.orders)}")
     screen.say(f"report: {page}")
     screen.say(
         {0: "nothing lost, nothing doubled, nothing half done", 1: "SOMETHING IS WRONG"}.get(status, "could not tell")

@@ -31,9 +31,9 @@ def page(directory: Path, seed: int, told: Mapping[str, int]) -> str:
     batches = _batches(directory / "metrics.jsonl", notes)
     kills = [(note["at_s"], note["victim"]) for note in notes if note["event"] == "kill"]
     pictures = {
-        "What became of the orders": _stages(verdict, told),
+        "Results of the orders": _stages(verdict, told),
         "Batches over time": _over_time(batches, kills),
-        "How far behind": _lag(notes, kills),
+        "Lag of the jobs": _lag(notes, kills),
         "Transactions": _transactions(notes, kills),
     }
     figures = "".join(f"<h2>{title}</h2>{picture}" for title, picture in pictures.items())
@@ -84,7 +84,7 @@ def _kills(kills: Sequence[Any]) -> str:
 
 def _summary(batches: Sequence[Any], told: Mapping[str, int]) -> str:
     orders = ", ".join(f"{count:,} {html.escape(outcome)}" for outcome, count in told.items())
-    return f"Orders, by what their producers were told: {orders}. {len(batches)} batches."
+    return f"Orders, by the result that their producer got: {orders}. {len(batches)} batches."
 
 
 def _table(verdict: Mapping[str, Any]) -> str:

@@ -1,10 +1,10 @@
-"""`audit`: whether the pipeline did what it promises, recomputed from all of its outputs.
+"""`audit`: check that the pipeline kept its guarantees, recomputed from all of its outputs.
 
     python -m pipeline.jobs.audit --bootstrap-servers 127.0.0.1:9092 --data-directory ./data --report verdict.json
 
 It does not rely on the jobs: outputs are compared with the source, batches with the ledger, transactions with
 the bytes of the logs, sums with the orders. The exit status is 0 if all is right, 1 if something is wrong, 2 if it
-could not tell; the report lists the errors by topic, partition and offset.
+could not decide; the report lists the errors by topic, partition and offset.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def build(spark: SparkSession, config: AuditConfig) -> list[Check]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Audit, print the verdict and write the report. Return the exit status: 0 right, 1 wrong, 2 could not tell."""
     given = sys.argv[1:] if arguments is None else arguments
-    config = load(AuditConfig, "audit", given, os.environ, "Prove that every order was counted exactly once, or not.")
+    config = load(AuditConfig, "audit", given, os.environ, "Check that every order was counted exactly once.")
     if config.bootstrap_servers is None and config.data_directory is None:
         print("audit: give --bootstrap-servers, --data-directory or both: there is nothing to read", file=sys.stderr)
         return 2

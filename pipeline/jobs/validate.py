@@ -25,10 +25,10 @@ from pipeline.transforms import orders, reference
 class ValidateConfig(Streaming):
     """The settings of `validate`."""
 
-    source_topic: str = setting("orders.raw", "the topic that orders come from")
-    valid_topic: str = setting("orders.valid", "the topic that valid orders go to")
-    rejected_topic: str = setting("orders.rejected", "the topic that all others go to, as they came")
-    transactional_id_prefix: str = setting("validate", "what the names of all its transactions begin with")
+    source_topic: str = setting("orders.raw", "the topic of the orders")
+    valid_topic: str = setting("orders.valid", "the topic of the valid orders")
+    rejected_topic: str = setting("orders.rejected", "the topic of the rejected orders, unchanged")
+    transactional_id_prefix: str = setting("validate", "the prefix of the names of its transactions")
 
 
 def build(spark: SparkSession, config: ValidateConfig) -> DataStreamWriter:
@@ -50,7 +50,9 @@ def build(spark: SparkSession, config: ValidateConfig) -> DataStreamWriter:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the job. Return the exit status: 0 when all was read, 1 when it failed, 2 when its settings are invalid."""
     given = sys.argv[1:] if arguments is None else arguments
-    config = load(ValidateConfig, "validate", given, os.environ, "Tell valid orders from others, each exactly once.")
+    config = load(
+        ValidateConfig, "validate", given, os.environ, "Separate valid orders from invalid ones, each exactly once."
+    )
     return running.run("validate", config, lambda spark: build(spark, config))
 
 

@@ -69,7 +69,7 @@ def uncovered(source: DataFrame, outputs: DataFrame) -> DataFrame:
         .when(F.col("times") > 1, "duplicated")
     )
     detail = (
-        F.when(kind == "lost", F.lit("no output says that it came from here"))
+        F.when(kind == "lost", F.lit("no output names it as its source"))
         .when(kind == "of no record", F.concat(F.lit("is named by an output that no batch can have: "), _named()))
         .otherwise(F.concat(F.col("times").cast("string"), F.lit(" outputs: "), _named()))
     )
@@ -131,7 +131,7 @@ def _without_lineage(outputs: DataFrame) -> DataFrame:
         "topic",
         "partition",
         "offset",
-        F.lit("its headers do not say where it came from").alias("detail"),
+        F.lit("its headers do not name its source").alias("detail"),
     )
 
 

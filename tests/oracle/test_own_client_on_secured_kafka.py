@@ -135,7 +135,11 @@ def test_a_client_without_a_certificate_is_told_to_have_one(kafka: SecuredKafka,
         (SASL_SSL, "SASL_PLAINTEXT", "speaks TLS: set security.protocol to SSL or SASL_SSL"),
         (SASL_SSL, "SSL", "if it asks for SASL, set security.protocol and sasl.mechanism"),
         (SASL_PLAINTEXT, "PLAINTEXT", "if it asks for SASL, set security.protocol and sasl.mechanism"),
-        (SASL_PLAINTEXT, "SASL_SSL", "closed the connection during the TLS handshake: that port may not speak TLS"),
+        (
+            SASL_PLAINTEXT,
+            "SASL_SSL",
+            "closed the connection during the TLS handshake: perhaps that port does not use TLS",
+        ),
         (PLAINTEXT, "SASL_PLAINTEXT", "asks for no SASL: set security.protocol to PLAINTEXT or SSL"),
     ],
 )

@@ -4,7 +4,7 @@ import json
 
 from pipeline.verdict import Check, PipelineFinding, Verdict, as_json, as_text, check, dump, overall
 
-LOST = PipelineFinding("lost", "orders", 3, 17, "no output says that it came from here")
+LOST = PipelineFinding("lost", "orders", 3, 17, "no output names it as its source")
 RIGHT = check("sums", [], {"windows": 4})
 WRONG = check("coverage", [LOST], {"orders": 100})
 UNKNOWN = Check("segments", unknown="no such directory")
@@ -35,7 +35,7 @@ def test_the_report_names_what_is_wrong() -> None:
         {"kind": "lost", "topic": "orders", "partition": 3, "offset": 17, "detail": LOST.detail}
     ]
     text = as_text(report)
-    assert "orders-3 offset 17: no output says that it came from here" in text
+    assert "orders-3 offset 17: no output names it as its source" in text
     assert "no such directory" in text
     assert text.endswith("verdict: wrong")
 

@@ -261,7 +261,7 @@ def test_what_may_pass_and_does_not_is_told_though_another_partition_brings_reco
 def test_without_a_reset_a_partition_without_an_offset_is_told_and_holds_nobody_up(leaders: Leaders) -> None:
     with reading(leaders, {A: 0, B: None}, auto_offset_reset="none") as (_, consumer):
         assert values(consumer) == [b"a0"]
-        with pytest.raises(KafkaError, match="b-0 has no such offset, and no reset is set"):
+        with pytest.raises(KafkaError, match="b-0 has no such offset, and there is no reset policy"):
             consumer.poll(0)
         assert values(consumer) == [b"a1"]
 

@@ -89,8 +89,11 @@ def test_tokens_come_from_a_function_an_endpoint_or_nobody() -> None:
 @pytest.mark.parametrize(
     ("properties", "sentence"),
     [
-        ({"security.protocol": "TLS"}, "security.protocol is 'TLS', and should be one of PLAINTEXT, SSL"),
-        ({"security.protocol": "SASL_SSL"}, "sasl.mechanism is not set, and its default, GSSAPI, is not spoken here"),
+        ({"security.protocol": "TLS"}, "security.protocol is 'TLS', and must be one of PLAINTEXT, SSL"),
+        (
+            {"security.protocol": "SASL_SSL"},
+            "sasl.mechanism is not set, and its default, GSSAPI, is not supported here",
+        ),
         (sasl("GSSAPI"), "sasl.mechanism is 'GSSAPI': set it to one of PLAIN"),
         (sasl("PLAIN"), "PLAIN needs sasl.jaas.config, as in: org.apache.kafka"),
         (sasl("PLAIN", SCRAM), "ScramLoginModule, and PLAIN takes .*PlainLoginModule"),
@@ -99,7 +102,7 @@ def test_tokens_come_from_a_function_an_endpoint_or_nobody() -> None:
         (sasl("SCRAM-SHA-256", f"{_MODULES}.scram.ScramLoginModule required username=alice;"), "has no password"),
         (sasl("OAUTHBEARER"), "OAUTHBEARER needs a token: set sasl.oauthbearer.token.provider or"),
         (sasl("OAUTHBEARER", sasl_oauthbearer_token_provider="signer"), "should be module:callable"),
-        (sasl("OAUTHBEARER", sasl_oauthbearer_token_endpoint_url="login"), "should begin with https://"),
+        (sasl("OAUTHBEARER", sasl_oauthbearer_token_endpoint_url="login"), "must begin with https://"),
         (sasl("OAUTHBEARER", sasl_oauthbearer_token_endpoint_url="https://a/"), "one of the two is missing"),
         (sasl("OAUTHBEARER", sasl_login_callback_handler_class="com.example.Mine"), "names a Java class"),
         (sasl("PLAIN", SCRAM, sasl_oauthbearer_token_provider="a:b"), "but sasl.mechanism is PLAIN"),
@@ -110,7 +113,7 @@ def test_tokens_come_from_a_function_an_endpoint_or_nobody() -> None:
         ({"security.protocol": "SSL", "ssl.enabled.protocols": "TLSv1.1"}, "only TLSv1.2 and TLSv1.3"),
         ({"security.protocol": "SSL", "ssl.cipher.suites": "AES"}, "ssl.cipher.suites: AES is unknown"),
         ({"security.protocol": "SSL", "ssl.endpoint.identification.algorithm": "ldap"}, "should be https, or empty"),
-        ({"security.protocol": "SSL", "ssl.engine.factory.class": "Mine"}, "a Java class makes no TLS here"),
+        ({"security.protocol": "SSL", "ssl.engine.factory.class": "Mine"}, "a Java class cannot provide TLS here"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_a_sentence(properties: dict[str, str], sentence: str) -> None:

@@ -146,7 +146,7 @@ def test_a_broker_without_tls_is_told_as_one() -> None:
         ScriptedBroker(ALIVE) as broker,
         Client(broker.address, security=security_of({"security.protocol": "SSL"}), timeout_ms=2000) as client,
         pytest.raises(
-            ConnectionFailed, match="closed the connection during the TLS handshake: that port may not speak TLS"
+            ConnectionFailed, match="closed the connection during the TLS handshake: perhaps that port does not use TLS"
         ),
     ):
         client.connect()
