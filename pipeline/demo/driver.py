@@ -2,8 +2,8 @@
 
     python -m pipeline.demo.driver --bootstrap-servers 127.0.0.1:9092 --directory DIR
 
-Two queries with a checkpoint and a ledger each, as the jobs' own modules build them; one JVM, because the demo runs on a
-laptop. It ends after its stdin has ended and everything in the topics has been read.
+Two queries with a checkpoint and a ledger each, as the jobs' own modules build them; one JVM, because the demo runs
+on a laptop. It ends after its stdin has ended and everything in the topics has been read.
 """
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The decoding of requests, between the stages of frames and those of messages: of all APIs but Produce and Fetch.
 
 A request that clients repeat is decoded once (`decoded_request_cache.py`). A large request is decoded in slices, and a
