@@ -16,8 +16,8 @@ from barnabas.broker.coordinator.group.decisions.classic.model import (
     GroupRecord,
     OffsetCommitted,
 )
-from barnabas.broker.coordinator.group.decisions.kinds import AnyRecord
-from barnabas.broker.coordinator.group.decisions.machine import GroupMachine
+from barnabas.broker.coordinator.group.decisions.group_machine import GroupMachine
+from barnabas.broker.coordinator.group.decisions.group_types import AnyRecord
 from barnabas.broker.coordinator.group.decisions.records import encode
 from barnabas.broker.coordinator.runtime.loading import Loader
 from barnabas.broker.coordinator.runtime.outcome import TransactionProducer

@@ -17,7 +17,7 @@ import uvloop
 
 from barnabas.broker.coordinator.transaction.decisions.model import InitReply, InitRequest
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
-from barnabas.broker.metadata.catalogue.alterations import Alteration, AlterConfigOp
+from barnabas.broker.metadata.catalogue.config_alterations import Alteration, AlterConfigOp
 from barnabas.broker.metadata.image.image import TOPIC_RESOURCE
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic

@@ -23,11 +23,11 @@ from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners.listeners import Listener
 from barnabas.broker.coordinator.transaction.decisions.model import InitReply, InitRequest
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
-from barnabas.broker.network.bound import BoundAddress
+from barnabas.broker.network.bound_sockets import BoundAddress
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.runtime.clock import Stopwatch, monotonic
 from barnabas.broker.server.broker import Broker
-from barnabas.broker.server.data import open_directory
+from barnabas.broker.server.data_directories import open_directory
 from barnabas.broker.server.environment import Environment
 from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from barnabas.protocol.messages.end_txn import EndTxnRequest

@@ -16,19 +16,19 @@ from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.broker.security.session.principal import ANONYMOUS, Principal
 
 if TYPE_CHECKING:
-    from barnabas.broker.clients.quotas.in_force import MeasuredRequest
     from barnabas.broker.clients.quotas.node_quotas import NodeQuotas
+    from barnabas.broker.clients.quotas.quota_managers import MeasuredRequest
     from barnabas.broker.clients.telemetry.telemetry import Telemetry
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
     from barnabas.broker.coordinator.transaction.producer_ids import ProducerIds
-    from barnabas.broker.metadata.access.access import AccessControl
+    from barnabas.broker.metadata.access.access_control import AccessControl
     from barnabas.broker.metadata.catalogue import Catalogue
     from barnabas.broker.metadata.delegation_tokens.tokens import Tokens
-    from barnabas.broker.partitions.cleaning.cleaner import Cleaner
+    from barnabas.broker.partitions.cleaning.log_cleaner import Cleaner
     from barnabas.broker.partitions.disk_space.disk_space_watch import DiskSpaceWatch
     from barnabas.broker.partitions.fetch.fetch_sessions import FetchSessions
-    from barnabas.broker.partitions.moves import Moves
+    from barnabas.broker.partitions.log_dir_moves import Moves
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.produce.batch_validations import BatchValidations
     from barnabas.broker.partitions.purgatory import Purgatory

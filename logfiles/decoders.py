@@ -14,7 +14,7 @@ from barnabas.protocol.codec.compile import codec
 from barnabas.protocol.codec.schema import Stored, Struct, schema_of
 from barnabas.protocol.files import names
 from barnabas.protocol.log_records import catalogue, control, group, transaction
-from barnabas.protocol.log_records.prefixed import decode_key, decode_value
+from barnabas.protocol.log_records.versioned_messages import decode_key, decode_value
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.control import ControlRecordType, parse_control_key, parse_marker_value
 from barnabas.protocol.records.record import BatchRecord

@@ -21,7 +21,7 @@ except ModuleNotFoundError as missing:
     ) from None
 
 from pyspark_barnabas.options import OptionError, text
-from pyspark_barnabas.telling.user_errors import UserError, sentence_alone
+from pyspark_barnabas.reporting.user_errors import UserError, sentence_alone
 from pyspark_barnabas.worker.workers import keep_what_is_loaded
 
 

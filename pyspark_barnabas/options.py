@@ -15,6 +15,7 @@ from barnabas.client.addresses import parse_addresses
 from barnabas.client.near_names import nearest
 from pyspark_barnabas import option_table
 from pyspark_barnabas.cluster.connection import ConnectionSettings
+from pyspark_barnabas.reporting.user_errors import UserError
 from pyspark_barnabas.sink.settings import (
     BATCH_BYTES,
     DELIVERY_TIMEOUT_MS,
@@ -22,7 +23,6 @@ from pyspark_barnabas.sink.settings import (
     TWO_PHASE,
     SinkSettings,
 )
-from pyspark_barnabas.telling.user_errors import UserError
 
 if TYPE_CHECKING:
     from barnabas.client.security.settings import SecuritySettings

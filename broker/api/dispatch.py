@@ -19,11 +19,11 @@ from struct import Struct
 from struct import error as StructError
 from typing import TYPE_CHECKING, Final
 
-from barnabas.broker.api.answers import Answer, CloseConnection
+from barnabas.broker.api.api_table import ApiRow, table_for
+from barnabas.broker.api.deferred_response import Answer, CloseConnection
 from barnabas.broker.api.frame_handler import FrameHandler, RequestConnection, Wrap
 from barnabas.broker.api.pipeline import Pipeline
 from barnabas.broker.api.stages.decoding import encoded_frame
-from barnabas.broker.api.table import ApiRow, table_for
 from barnabas.broker.security.session.session import Authentication, Session
 from barnabas.broker.services import Services
 from barnabas.protocol.registry import ApiKey

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from barnabas.broker.api.answers import Answer
+from barnabas.broker.api.deferred_response import Answer
 from barnabas.broker.metadata.cluster.node_view import Node
 from barnabas.broker.security.session.session import Session
 from barnabas.broker.services import RequestContext
 
 if TYPE_CHECKING:
-    from barnabas.broker.clients.quotas.in_force import MeasuredRequest
+    from barnabas.broker.clients.quotas.quota_managers import MeasuredRequest
 
 
 class RequestConnection(Protocol):

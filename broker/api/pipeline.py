@@ -33,11 +33,11 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
+from barnabas.broker.api.api_table import ApiRow
 from barnabas.broker.api.decoded_request_cache import DecodedRequestCache
 from barnabas.broker.api.frame_handler import FrameHandler, MessageHandler, Wrap
 from barnabas.broker.api.produce_fetch.frame_handlers import fetch_entry, produce_entry
 from barnabas.broker.api.stages.decoding import MessageDecoder
-from barnabas.broker.api.table import ApiRow
 from barnabas.protocol.registry import ApiKey, spec
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def _traced(parts: StageParts, api: ApiRow, version: int, handler: MessageHandle
 
 
 def _guarded(parts: StageParts, api: ApiRow, version: int, handler: MessageHandler) -> MessageHandler:
-    from barnabas.broker.api.guards.table import guarded  # few brokers have an authorizer
+    from barnabas.broker.api.guards.guard_table import guarded  # few brokers have an authorizer
 
     return guarded(api, handler)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from barnabas.broker.cli.terminal.options import INT32_MAX, Parser, at_most, connected, shared_options, whole
 from barnabas.broker.cli.terminal.output import counted, print_json, print_table, report
-from barnabas.broker.cli.terminal.places import METAVAR, named_partition_infos, topic_choice
+from barnabas.broker.cli.terminal.topic_choice import METAVAR, named_partition_infos, topic_choice
 from barnabas.client.admin.nodes import elect_preferred, list_nodes, reassign, start_node, stop_node
 from barnabas.client.admin.topics import list_topics
 from barnabas.client.client import Client

@@ -79,7 +79,7 @@ def find_key(name: str) -> Key | None:
         if within is not None:
             key = find_key(within)
             return None if key is None else row_of_listener(name, key)
-        from barnabas.broker.config.definitions.accepted import ACCEPTED, THROTTLED_RATES
+        from barnabas.broker.config.definitions.ignored_keys import ACCEPTED, THROTTLED_RATES
 
         key = ACCEPTED.get(name) or THROTTLED_RATES.get(name)
     return key

@@ -9,8 +9,8 @@ dot of every `_`; here `__` and `___` keep their meaning, since no key has two d
 in `NOT_KEYS` and `_IDLE`. Two variables for the same setting must agree.
 
 `BARNABAS_CONTAINER` is ours: any value except an empty one means that this is a container, whose gateway forwards the
-connections to a mapped port (`broker/network/advertised.py`). This module knows no particular key and does not read
-the environment itself.
+connections to a mapped port (`broker/network/advertised_address.py`). This module knows no particular key and does not
+read the environment itself.
 """
 
 from collections.abc import Iterator, Mapping

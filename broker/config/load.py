@@ -1,7 +1,7 @@
 """Make a `BrokerConfig` from the operator's input: flags over --set over environment over file.
 
 Knows the order of precedence and the treatment of keys: unknown ones cause warnings, known ones are checked, and one
-that requests protection that this broker does not offer prevents the start (`refusals.py`). Reads no file and no
+that requests protection that this broker does not offer prevents the start (`refused_keys.py`). Reads no file and no
 environment; the caller does.
 """
 
@@ -16,7 +16,7 @@ from barnabas.broker.config.listeners.connection_limits import OVERRIDES, parsed
 from barnabas.broker.config.listeners.listener_keys import key_within
 from barnabas.broker.config.listeners.listeners import Listener
 from barnabas.broker.config.racks import RACK_AWARE_SELECTOR, racks
-from barnabas.broker.config.refusals import asks_for
+from barnabas.broker.config.refused_keys import asks_for
 from barnabas.broker.config.replicas import REPLICATION_FACTOR, effective_min_insync_replicas
 from barnabas.broker.config.unknown_keys import warnings_of_unknown
 from barnabas.protocol.errors import DecodeError

@@ -39,7 +39,7 @@ def warnings_of_unknown(names: Iterable[str], file: Mapping[str, str], given: Co
 
 def near_key(name: str) -> str:
     """Return `: did you mean log.dirs?` if the name resembles a key of brokers, else an empty text."""
-    from barnabas.broker.config.definitions.accepted import ACCEPTED
+    from barnabas.broker.config.definitions.ignored_keys import ACCEPTED
     from barnabas.client.near_names import did_you_mean
 
     return did_you_mean(name, (*KEYS, *ACCEPTED))

@@ -8,19 +8,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from barnabas.broker.coordinator.group.groups import GroupCoordinator
-    from barnabas.broker.coordinator.transaction.transactions import TransactionCoordinator
+    from barnabas.broker.coordinator.group.group_coordinator import GroupCoordinator
+    from barnabas.broker.coordinator.transaction.transaction_coordinator import TransactionCoordinator
 
 __all__ = ["GroupCoordinator", "TransactionCoordinator"]
 
 
 def __getattr__(name: str) -> Any:
     if name == "GroupCoordinator":
-        from barnabas.broker.coordinator.group.groups import GroupCoordinator
+        from barnabas.broker.coordinator.group.group_coordinator import GroupCoordinator
 
         return GroupCoordinator
     if name == "TransactionCoordinator":
-        from barnabas.broker.coordinator.transaction.transactions import TransactionCoordinator
+        from barnabas.broker.coordinator.transaction.transaction_coordinator import TransactionCoordinator
 
         return TransactionCoordinator
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -23,7 +23,7 @@ from barnabas.broker.config.listeners.listeners import address_text
 from barnabas.broker.http.asgi import AsgiRequest, Mounted
 from barnabas.broker.http.control.admission import is_plain_host
 from barnabas.broker.http.pages import FORBIDDEN, JSON, METHOD_NOT_ALLOWED, Page, Pages, StreamedPage, is_loopback
-from barnabas.broker.network.advertised import peer_of
+from barnabas.broker.network.advertised_address import peer_of
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.security.session.principal import ANONYMOUS, Principal
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from barnabas.broker.api.authentication.sasl_listener import SaslListener
-    from barnabas.broker.network.bound import BoundAddress
-    from barnabas.broker.network.listener import SocketServer
+    from barnabas.broker.network.bound_sockets import BoundAddress
+    from barnabas.broker.network.socket_server import SocketServer
 
 
 class ServedNode(Protocol):

@@ -20,9 +20,9 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, cast
 
-from barnabas.broker.api.answers import CloseConnection, DeferredResponse
+from barnabas.broker.api.deferred_response import CloseConnection, DeferredResponse
 from barnabas.broker.config.listeners.listeners import address_text
-from barnabas.broker.network.advertised import peer_of, plain_host
+from barnabas.broker.network.advertised_address import peer_of, plain_host
 from barnabas.broker.network.pending_send import PendingSend
 from barnabas.broker.network.receive import FramingError, Receiver
 from barnabas.broker.network.send import Sender
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import Sized
 
     from barnabas.broker.api.dispatch import Dispatch, Dispatcher
-    from barnabas.broker.clients.quotas.in_force import MeasuredRequest
+    from barnabas.broker.clients.quotas.quota_managers import MeasuredRequest
     from barnabas.broker.metadata.cluster.node_view import Node
     from barnabas.broker.network.admission.acceptor import Acceptor
-    from barnabas.broker.network.advertised import AdvertisedAddress
+    from barnabas.broker.network.advertised_address import AdvertisedAddress
 
 _COALESCED_BYTES_MAX = 64 << 10
 """Responses of one read are held back together until they are this large."""

@@ -1,7 +1,7 @@
 """The network as a parameter: the operations of a broker on it once its sockets are bound.
 
-Binding comes before there is a broker (`bound.py`), so that a port in use is reported first; except for a node among
-several that was stopped, and starts again.
+Binding comes before there is a broker (`bound_sockets.py`), so that a port in use is reported first; except for a node
+among several that was stopped, and starts again.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import socket
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from barnabas.broker.network.advertised import default_gateways
-from barnabas.broker.network.bound import bind_again
+from barnabas.broker.network.advertised_address import default_gateways
+from barnabas.broker.network.bound_sockets import bind_again
 
 if TYPE_CHECKING:
-    from barnabas.broker.network.bound import BoundAddress
+    from barnabas.broker.network.bound_sockets import BoundAddress
     from barnabas.broker.network.descriptor import Send
 
 

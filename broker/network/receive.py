@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from barnabas.broker.network.memory import FrameMemory
+from barnabas.broker.network.memory_limits import FrameMemory
 from barnabas.protocol.connection.framing import SIZE, why_refused
 
 SHARED_BYTES: Final = 64 << 10
@@ -171,7 +171,7 @@ class Receiver:
             self._when_free()
 
     def cut_off(self, reason: str) -> None:
-        """Release the memory; see `memory.BufferHolder`."""
+        """Release the memory; see `memory_limits.BufferHolder`."""
         self._on_stall(reason)
 
     def _load(self) -> None:

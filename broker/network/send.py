@@ -24,7 +24,7 @@ from barnabas.broker.network.pending_send import PendingSend
 
 if TYPE_CHECKING:
     from barnabas.broker.network.descriptor import Send
-    from barnabas.broker.network.memory import SendMemory
+    from barnabas.broker.network.memory_limits import SendMemory
 
 
 class Sender:

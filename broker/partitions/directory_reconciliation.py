@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.broker.metadata.image.image import METADATA_VERSION
-from barnabas.broker.metadata.image.topics import DIRECTORIES_LEVEL
+from barnabas.broker.metadata.image.topic_changes import DIRECTORIES_LEVEL
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, partition_directory
 from barnabas.storage.directories.partition_metadata import read_topic_id
@@ -84,7 +84,7 @@ def set_strays_aside(partitions: Partitions, directories: LogDirectories) -> Non
 def _settle_moves(directories: LogDirectories, catalogue: Catalogue) -> None:
     """Finish moves that were interrupted between their two renames, and remove incomplete copies.
 
-    storage/directories/moving.py describes the steps of a move.
+    storage/directories/log_move.py describes the steps of a move.
     """
     for directory in directories.members:
         for (topic, number), future in directory.futures:

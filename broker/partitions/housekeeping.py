@@ -16,11 +16,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from barnabas.broker.partitions.file_removals import Removals
 from barnabas.broker.partitions.flush.disk_work import storage_failure
 from barnabas.broker.partitions.opening.recoveries import StillRecovering
-from barnabas.broker.partitions.removals import Removals
+from barnabas.broker.runtime.events.bounded_facts import some
 from barnabas.broker.runtime.events.kinds import PRODUCER_IDS_EXPIRED, SEGMENT_DELETED
-from barnabas.broker.runtime.events.some import some
 from barnabas.broker.runtime.in_flight import InFlight
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.runtime.scheduler import WorkClass
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
 
     from barnabas.broker.config import BrokerConfig
-    from barnabas.broker.partitions.flush.flushing import GroupFlush
+    from barnabas.broker.partitions.flush.group_flush import GroupFlush
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.purgatory import Purgatory
     from barnabas.broker.runtime.clock import Clock, Timer

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from barnabas.broker.metadata.catalogue import Catalogue
     from barnabas.broker.metadata.cluster.node_view import NodeView
     from barnabas.broker.metadata.image.image import TopicImage
-    from barnabas.broker.partitions.flush.flushing import GroupFlush
+    from barnabas.broker.partitions.flush.group_flush import GroupFlush
     from barnabas.broker.partitions.purgatory import PartitionKey, Purgatory
     from barnabas.broker.runtime.clock import Clock
     from barnabas.broker.runtime.scheduler import CooperativeScheduler

@@ -14,8 +14,8 @@ thread: it is called once its work has room, and an exception of it is the work'
 Only some jobs of a kind are under way at a time, since each holds memory. One too many closes its steps, waits in line
 and begins again; work that may not be done twice begins only when there is room. So the line holds nothing but
 functions, one for each request. Cancelling the future cancels the work, as `close` does for all when the broker stops.
-A closed connection cancels the future that it waits for itself (broker/api/answers.py), but no task that waits for a
-future: what Produce has begun continues.
+A closed connection cancels the future that it waits for itself (broker/api/deferred_response.py), but no task that
+waits for a future: what Produce has begun continues.
 
 Invariants: a turn does no more than two slices' time of work; no more than `under_way_max` of a kind hold memory
 between slices; an exception of the work is raised where it is awaited, and so is a cancellation; the steps of cancelled

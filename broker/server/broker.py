@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from barnabas import form
-from barnabas.broker.api.table import offered_apis, table_for
+from barnabas.broker.api.api_table import offered_apis, table_for
 from barnabas.broker.clients.quotas.node_quotas import NodeQuotas
 from barnabas.broker.clients.telemetry import open_telemetry
 from barnabas.broker.config import BrokerConfig
@@ -25,12 +25,12 @@ from barnabas.broker.coordinator.transaction.producer_ids import ProducerIds
 from barnabas.broker.insight.history import open_history
 from barnabas.broker.metadata.catalogue import Catalogue
 from barnabas.broker.metadata.cluster.node_view import NodeView
-from barnabas.broker.network.bound import BoundAddress
+from barnabas.broker.network.bound_sockets import BoundAddress
 from barnabas.broker.partitions.directory_reconciliation import reconcile_directories
 from barnabas.broker.partitions.disk_space.directory_watch import DirectoryWatch
 from barnabas.broker.partitions.disk_space.disk_space_watch import DiskSpaceWatch
-from barnabas.broker.partitions.flush.flushing import GroupFlush
-from barnabas.broker.partitions.flush.roll_telling import RollTelling
+from barnabas.broker.partitions.flush.group_flush import GroupFlush
+from barnabas.broker.partitions.flush.roll_events import RollTelling
 from barnabas.broker.partitions.flush.sync_rounds import SyncRounds
 from barnabas.broker.partitions.housekeeping import Housekeeping
 from barnabas.broker.partitions.partitions import Partitions
@@ -41,14 +41,14 @@ from barnabas.broker.runtime.events import Events
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.runtime.scheduler import CooperativeScheduler
 from barnabas.broker.runtime.workers.workers import Workers
+from barnabas.broker.server.access_and_tokens import open_access, open_tokens
 from barnabas.broker.server.coordinators import Parts, deferred_coordinators
-from barnabas.broker.server.data import open_catalogue, state_of
+from barnabas.broker.server.data_directories import open_catalogue, state_of
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.maintenance import Maintenance, Needs
 from barnabas.broker.server.nodes.broker_node import node_of, open_fetch_sessions
 from barnabas.broker.server.nodes.local_nodes import LocalNodes
 from barnabas.broker.server.preloading import preload
-from barnabas.broker.server.protection import open_access, open_tokens
 from barnabas.broker.services import Deferred, Services
 from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
 
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from barnabas.broker.http.control.admission import Admission
     from barnabas.broker.http.secured import HttpSecurity
     from barnabas.broker.http.server import HttpServer
-    from barnabas.broker.network.listener import SocketServer
+    from barnabas.broker.network.socket_server import SocketServer
     from barnabas.broker.server.tls import Tls
     from barnabas.storage.directories.log_directories import LogDirectories
 
@@ -227,7 +227,7 @@ class Broker:
     ) -> None:
         """Serve the broker's state and metrics over HTTP, and the requests `control` admits. Call before `start`."""
         from barnabas.broker.api.stages.metering import Meter
-        from barnabas.broker.http.front import open_http
+        from barnabas.broker.http.broker_view import open_http
 
         stopwatch, network = self._environment.stopwatch, self._environment.network
         self._nodes.meter = meter = Meter(lambda: int(stopwatch() * 1e9))

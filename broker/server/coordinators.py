@@ -10,10 +10,10 @@ from barnabas.broker.services import Deferred
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
-    from barnabas.broker.coordinator.group.decisions.machine import GroupMachine
-    from barnabas.broker.coordinator.group.topic_view import Racks
-    from barnabas.broker.coordinator.runtime.teller import Teller
-    from barnabas.broker.coordinator.transaction.decisions.machine import TransactionMachine
+    from barnabas.broker.coordinator.group.catalogue_topics import Racks
+    from barnabas.broker.coordinator.group.decisions.group_machine import GroupMachine
+    from barnabas.broker.coordinator.runtime.decision_listener import Teller
+    from barnabas.broker.coordinator.transaction.decisions.transaction_machine import TransactionMachine
     from barnabas.broker.coordinator.transaction.offset_markers import OffsetMarkers
     from barnabas.broker.coordinator.transaction.producer_ids import ProducerIds
     from barnabas.broker.metadata.catalogue import Catalogue
@@ -40,8 +40,8 @@ def deferred_groups(parts: Parts, partitions: Partitions, racks: Racks | None = 
     """Return the group coordinator of the node with these partitions. `racks`: as in `GroupCoordinator.open`."""
 
     def build() -> GroupCoordinator:
-        from barnabas.broker.coordinator.group.groups import GroupCoordinator
-        from barnabas.broker.coordinator.runtime.teller import Telling
+        from barnabas.broker.coordinator.group.group_coordinator import GroupCoordinator
+        from barnabas.broker.coordinator.runtime.decision_listener import Telling
 
         return GroupCoordinator.open(
             parts.config,
@@ -70,8 +70,8 @@ def deferred_transactions(
     """
 
     def build() -> TransactionCoordinator:
-        from barnabas.broker.coordinator.runtime.teller import Telling
-        from barnabas.broker.coordinator.transaction.transactions import TransactionCoordinator
+        from barnabas.broker.coordinator.runtime.decision_listener import Telling
+        from barnabas.broker.coordinator.transaction.transaction_coordinator import TransactionCoordinator
 
         return TransactionCoordinator.open(
             parts.config,

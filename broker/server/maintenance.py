@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from barnabas.broker.metadata.catalogue import Catalogue
     from barnabas.broker.metadata.delegation_tokens.expiring import Expiring
     from barnabas.broker.metadata.delegation_tokens.tokens import Tokens
-    from barnabas.broker.partitions.cleaning.cleaner import Cleaner
-    from barnabas.broker.partitions.flush.flushing import GroupFlush
-    from barnabas.broker.partitions.moves import Moves
+    from barnabas.broker.partitions.cleaning.log_cleaner import Cleaner
+    from barnabas.broker.partitions.flush.group_flush import GroupFlush
+    from barnabas.broker.partitions.log_dir_moves import Moves
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.purgatory import Purgatory
     from barnabas.broker.runtime.clock import Clock, Stopwatch
@@ -107,7 +107,7 @@ class Maintenance:
         return Expiring(tokens, self._needs.clock, interval_ms)
 
     def _open_moves(self) -> Moves:
-        from barnabas.broker.partitions.moves import Moves
+        from barnabas.broker.partitions.log_dir_moves import Moves
 
         needs = self._needs
         return Moves(
@@ -123,8 +123,8 @@ class Maintenance:
         )
 
     def _open_cleaner(self) -> Cleaner:
-        from barnabas.broker.partitions.cleaning.cleaner import Cleaner
-        from barnabas.broker.partitions.cleaning.round import CleanerContext
+        from barnabas.broker.partitions.cleaning.cleaning_round import CleanerContext
+        from barnabas.broker.partitions.cleaning.log_cleaner import Cleaner
         from barnabas.broker.partitions.cleaning.settings import CleanerSettings
 
         needs = self._needs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from barnabas.broker.api.table import API_TABLE
+from barnabas.broker.api.api_table import API_TABLE
 
 if TYPE_CHECKING:
     from barnabas.broker.api.dispatch import Dispatcher

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from barnabas.broker.config.sasl.oauthbearer_settings import SignedTokens
     from barnabas.broker.config.sasl.sasl_settings import ListenerSaslSettings
     from barnabas.broker.runtime.clock import Clock
-    from barnabas.broker.security.oauth_keys.keeping import KeysOfFile, KeysOfServer
+    from barnabas.broker.security.oauth_keys.refreshing_keys import KeysOfFile, KeysOfServer
     from barnabas.broker.security.sasl.mechanism import Exchange
     from barnabas.broker.services import Services
     from barnabas.protocol.security.scram import ScramCredential, ScramMechanism
@@ -84,7 +84,7 @@ def _keys(listener: str, settings: SignedTokens, machine_clock: Clock) -> KeysOf
     from urllib.parse import unquote, urlsplit
 
     from barnabas.broker.config import ConfigError
-    from barnabas.broker.security.oauth_keys import files, keeping
+    from barnabas.broker.security.oauth_keys import files, refreshing_keys
     from barnabas.protocol.security.stores.files import state_of
     from barnabas.protocol.security.stores.identity import StoreError
 
@@ -92,14 +92,16 @@ def _keys(listener: str, settings: SignedTokens, machine_clock: Clock) -> KeysOf
     try:
         if url.scheme == "file":
             path = unquote(url.path)
-            return keeping.KeysOfFile(path, partial(state_of, path), partial(files.read, path))
-        from barnabas.broker.security.oauth_keys.fetching import fetch
+            return refreshing_keys.KeysOfFile(path, partial(state_of, path), partial(files.read, path))
+        from barnabas.broker.security.oauth_keys.key_fetch import fetch
 
         context = files.context_for(settings.trust) if url.scheme == "https" else None
-    except (keeping.LoadFailed, StoreError) as wrong:
+    except (refreshing_keys.LoadFailed, StoreError) as wrong:
         raise ConfigError(f"{where} cannot be used: {wrong}") from wrong
-    timing = keeping.Timing(settings.refresh_ms, settings.retry_ms, settings.retries_ms)
-    return keeping.KeysOfServer(settings.keys_url, partial(fetch, settings.keys_url, context), timing, machine_clock)
+    timing = refreshing_keys.Timing(settings.refresh_ms, settings.retry_ms, settings.retries_ms)
+    return refreshing_keys.KeysOfServer(
+        settings.keys_url, partial(fetch, settings.keys_url, context), timing, machine_clock
+    )
 
 
 def _credential_of(services: Services, mechanism: ScramMechanism, user: str) -> ScramCredential | None:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners.listeners import address_text
-from barnabas.broker.config.own_settings import tell_http
-from barnabas.broker.network.bound import BoundAddress
+from barnabas.broker.config.node_settings import tell_http
+from barnabas.broker.network.bound_sockets import BoundAddress
 from barnabas.broker.partitions.flush.sync_rounds import SYNC_HELPERS_MAX
 from barnabas.broker.server.broker import Broker
-from barnabas.broker.server.data import open_directory, sockets_max
+from barnabas.broker.server.data_directories import open_directory, sockets_max
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.restored_clock import in_its_time
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from barnabas.broker.control.faults.model import FaultPlan
     from barnabas.broker.http.control.admission import Admission
     from barnabas.broker.http.secured import HttpSecurity
-    from barnabas.broker.metadata.image.topics import NewTopic
+    from barnabas.broker.metadata.image.topic_changes import NewTopic
     from barnabas.broker.security.acl.acl import Acl
     from barnabas.broker.security.sasl.add_scram import NewUser
     from barnabas.broker.server.secure.directory import Security

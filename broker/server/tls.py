@@ -15,8 +15,8 @@ from barnabas.broker.config.broker_config import ConfigError
 from barnabas.broker.config.sasl.listener_settings import ListenerSettings
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.security.tls.endpoint import TlsContext, TlsEndpoint, make, state_of_files
-from barnabas.broker.security.tls.replacing import check_replacement
 from barnabas.broker.security.tls.settings import ListenerTlsSettings, read_settings
+from barnabas.broker.security.tls.store_replacement import check_replacement
 from barnabas.protocol.security.listener_protocols import SASL_SSL
 from barnabas.protocol.security.stores.identity import StoreError
 

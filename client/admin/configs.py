@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from enum import IntEnum
 from typing import NamedTuple, TypeVar
 
-from barnabas.client.admin.asking import FINAL, no_answer
+from barnabas.client.admin.admin_requests import FINAL, no_answer
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
 from barnabas.client.connections.connection import BrokerConnection

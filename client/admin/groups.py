@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
-from barnabas.client.admin.asking import no_answer
+from barnabas.client.admin.admin_requests import no_answer
 from barnabas.client.admin.group_descriptions import GroupInfo, read_classic_group, read_consumer_group
 from barnabas.client.client import GROUP, Client
 from barnabas.client.clock import Deadline

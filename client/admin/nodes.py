@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from barnabas.client.admin.asking import ask_controller
+from barnabas.client.admin.admin_requests import ask_controller
 from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from barnabas.client.admin.asking import no_answer
+from barnabas.client.admin.admin_requests import no_answer
 from barnabas.client.client import Client
 from barnabas.client.errors import raise_for
 from barnabas.protocol.messages.describe_quorum import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from barnabas.client.admin.asking import ask_controller
+from barnabas.client.admin.admin_requests import ask_controller
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
 from barnabas.client.connections.connection import BrokerConnection

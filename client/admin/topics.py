@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from barnabas.client.admin.asking import ask_controller, no_answer
+from barnabas.client.admin.admin_requests import ask_controller, no_answer
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
 from barnabas.client.connections.connection import BrokerConnection

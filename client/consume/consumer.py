@@ -5,7 +5,7 @@ records; positions move past everything read, control batches and aborted transa
 partition: the others are read, its leader is looked up again and requested after the others, and if records come
 nevertheless, a lasting failure is raised by the next poll. Of the leaders that do not respond, a round waits for one
 as long as the client's timeout, for a different one each time, and for the others only briefly. The partitions are
-assigned elsewhere: by the caller, or by barnabas.client.consume.group.
+assigned elsewhere: by the caller, or by barnabas.client.consume.group_consumer.
 
 Invariants: a position only moves when its records are returned, so a round that raises moves none past a record; a
 partition whose position is unknown or out of range is reset by policy before it is fetched again.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE, ApiRow
+from barnabas.broker.api.api_table import API_TABLE, TELEMETRY_TABLE, ApiRow
 from barnabas.protocol.registry import ApiKey
 
 _HEAD = """\

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
-from barnabas.broker.config.definitions.accepted import ACCEPTED
+from barnabas.broker.config.definitions.ignored_keys import ACCEPTED
 from barnabas.broker.config.definitions.keys import KEYS, Key, Update
 from barnabas.broker.config.environment import NOT_KEYS
 from barnabas.broker.config.reference.descriptions import documentation, why_without_effect
 from barnabas.broker.config.reference.differences import DIFFERENT_DEFAULTS
-from barnabas.broker.config.refusals import asks_for
+from barnabas.broker.config.refused_keys import asks_for
 from barnabas.broker.config.resources.client_metrics import ATTRIBUTES, CLIENT_METRICS_KEYS
 from barnabas.broker.config.resources.group_configs import GROUP_KEYS, GroupKey
 from barnabas.broker.config.resources.topic_configs import TOPIC_KEYS, TopicKey

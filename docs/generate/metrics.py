@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from barnabas.broker.clients.telemetry.points import BUCKETS_MAX
 from barnabas.broker.clients.telemetry.series import SERIES_MAX, SERIES_OF_CLIENT_MAX
-from barnabas.broker.http.metrics.table import (
+from barnabas.broker.http.metrics.metric_table import (
     GROUP_PARTITIONS_MAX,
     GROUPS_MAX,
     JMX,

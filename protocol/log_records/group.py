@@ -1,7 +1,8 @@
 """The records of the group coordinator, `__consumer_offsets`.
 
 A log record's key is the type of the record (i16) and the fields of a `…Key` struct; its value is a version (i16) and
-the fields of the `…Value` struct in that version, or null, which deletes. `prefixed.py` reads and writes both.
+the fields of the `…Value` struct in that version, or null, which deletes. `versioned_messages.py` reads and writes
+both.
 
 Types 0 to 2 are for classic groups and for the offsets of all groups, 3 to 8 and 16 for groups of the consumer
 protocol (KIP-848).

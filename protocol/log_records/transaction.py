@@ -1,7 +1,7 @@
 """The records of the transaction coordinator, `__transaction_state`.
 
 One type: the key is a transactional id, the value the whole state of its transaction, or null once the id has expired.
-`prefixed.py` reads and writes both. Value version 1 belongs to transaction.version 1 and above (KIP-890).
+`versioned_messages.py` reads and writes both. Value version 1 belongs to transaction.version 1 and above (KIP-890).
 """
 
 from barnabas.protocol.codec.schema import INT8, INT16, INT32, INT64, STRING, Stored, array, field

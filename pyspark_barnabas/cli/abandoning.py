@@ -13,12 +13,12 @@ from barnabas.client.admin.transactions import fence
 from barnabas.client.client import Client
 from barnabas.client.produce.new_batch import NewBatch
 from barnabas.client.transaction_requests import Initialised, init_producer
-from barnabas.client.transactions.sets import end_all
+from barnabas.client.transactions.bulk_transactions import end_all
 from barnabas.protocol.errors import KafkaError
-from pyspark_barnabas.cli.looking import WholeLedger
-from pyspark_barnabas.cli.picture import BatchState, Look, batches
+from pyspark_barnabas.cli.formatting import counted, duration
+from pyspark_barnabas.cli.inspection import WholeLedger
 from pyspark_barnabas.cli.plan import FinishPlan, plan, signs_of_life
-from pyspark_barnabas.cli.words import counted, duration
+from pyspark_barnabas.cli.sink_state import BatchState, Look, batches
 from pyspark_barnabas.commit.identity import RunToken, driver_id, rescue_run_id
 from pyspark_barnabas.commit.ledger import Decided, LedgerRecord, Run, Settled
 from pyspark_barnabas.sink.failure import SinkFailed

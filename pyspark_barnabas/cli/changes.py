@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pyspark_barnabas.cli.picture import BatchState, Look, batches, newer_token, open_transactions, runs
-from pyspark_barnabas.cli.words import batch_line, duration, run_line, transaction_line
+from pyspark_barnabas.cli.formatting import batch_line, duration, run_line, transaction_line
+from pyspark_barnabas.cli.sink_state import BatchState, Look, batches, newer_token, open_transactions, runs
 
 
 def changes(before: Look, after: Look) -> list[str]:

@@ -16,10 +16,10 @@ from barnabas.client.errors import ConnectionFailed
 from barnabas.protocol.errors import KafkaError
 from pyspark_barnabas.cli import client_properties
 from pyspark_barnabas.cli.abandoning import abandon
-from pyspark_barnabas.cli.looking import look
+from pyspark_barnabas.cli.formatting import facts, report
+from pyspark_barnabas.cli.inspection import look
 from pyspark_barnabas.cli.recovering import recover, settle, show_losses
 from pyspark_barnabas.cli.watching import watch
-from pyspark_barnabas.cli.words import facts, report
 from pyspark_barnabas.cluster.connection import ConnectionSettings
 from pyspark_barnabas.commit.ledger import LedgerDamaged
 from pyspark_barnabas.sink.failure import SinkFailed

@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from barnabas.client.admin.transactions import TransactionInfo
-from pyspark_barnabas.cli.picture import BatchState, Look, batches
-from pyspark_barnabas.cli.words import duration
+from pyspark_barnabas.cli.formatting import duration
+from pyspark_barnabas.cli.sink_state import BatchState, Look, batches
 from pyspark_barnabas.commit.identity import RunToken, Sink, is_rescue, parse_task_id
 from pyspark_barnabas.commit.ledger import Decided, Run
 from pyspark_barnabas.commit.messages import PreparedTransaction
-from pyspark_barnabas.commit.standing import View
-from pyspark_barnabas.commit.sweeping import choose
+from pyspark_barnabas.commit.prepared_state import View
+from pyspark_barnabas.commit.stale_transactions import choose
 
 
 class FinishPlan(NamedTuple):

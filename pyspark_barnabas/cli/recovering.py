@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from barnabas.client.client import Client
 from pyspark_barnabas.cli.abandoning import Takeover, refuse_if_alive
-from pyspark_barnabas.cli.looking import WholeLedger
-from pyspark_barnabas.cli.lost import Found, describe, missing, producers_of, visible, why_not
-from pyspark_barnabas.cli.picture import BatchLine, BatchState, Look, batches
+from pyspark_barnabas.cli.formatting import counted
+from pyspark_barnabas.cli.inspection import WholeLedger
+from pyspark_barnabas.cli.lost_rows import Found, describe, missing, producers_of, visible, why_not
 from pyspark_barnabas.cli.scanning import aborted_batches, scan
-from pyspark_barnabas.cli.words import counted
+from pyspark_barnabas.cli.sink_state import BatchLine, BatchState, Look, batches
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
 

@@ -12,7 +12,7 @@ from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.records.batch import HEADER_SIZE, BatchHeader, verify_crc
 from barnabas.protocol.records.control import read_marker
 from barnabas.protocol.records.record import iter_records
-from pyspark_barnabas.cli.lost import Found, LostRows, PartitionRows, Producer
+from pyspark_barnabas.cli.lost_rows import Found, LostRows, PartitionRows, Producer
 from pyspark_barnabas.rows.digest import MODULUS, row_hash, tail
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.source.cluster import NOT_THERE, no_topic

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from barnabas.client.client import Client
 from barnabas.protocol.errors import KafkaError
 from pyspark_barnabas.cli.changes import changes
-from pyspark_barnabas.cli.looking import look
+from pyspark_barnabas.cli.inspection import look
 
 _LAST = 10
 

@@ -7,7 +7,7 @@ import threading
 
 from barnabas.client.client import Client
 from pyspark_barnabas.cluster.connection import ConnectionSettings
-from pyspark_barnabas.telling.user_errors import UserError
+from pyspark_barnabas.reporting.user_errors import UserError
 
 _kept = threading.local()
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pyspark_barnabas.commit.batch import Batch, first_look
 from pyspark_barnabas.commit.ledger import Ledger
 from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransaction
-from pyspark_barnabas.commit.standing import View
+from pyspark_barnabas.commit.prepared_state import View
 from pyspark_barnabas.commit.states import Act, Call, CommitState, Do, on
 from pyspark_barnabas.commit.steps import AbortOurs, AbortStep, Done
 

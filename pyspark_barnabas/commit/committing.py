@@ -17,7 +17,8 @@ from pyspark_barnabas.commit.atomic import describe_overlap, go_on
 from pyspark_barnabas.commit.batch import Batch, describe_loss, fenced, first_look
 from pyspark_barnabas.commit.ledger import Decided, Ledger, Settled, SourceOffset
 from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransaction
-from pyspark_barnabas.commit.standing import Standing, View, standing
+from pyspark_barnabas.commit.prepared_state import Standing, View, standing
+from pyspark_barnabas.commit.stale_transactions import choose
 from pyspark_barnabas.commit.states import Act, Call, CommitState, Refuse, on
 from pyspark_barnabas.commit.steps import (
     CommitStep,
@@ -29,7 +30,6 @@ from pyspark_barnabas.commit.steps import (
     RollForward,
     Sweep,
 )
-from pyspark_barnabas.commit.sweeping import choose
 
 _DIGESTS = 1 << 64
 

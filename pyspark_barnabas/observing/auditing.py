@@ -18,8 +18,8 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from pyspark_barnabas.commit.ledger import Decided, LedgerDamaged, decode_value
+from pyspark_barnabas.reporting.user_errors import UserError
 from pyspark_barnabas.sink.ledger.topic import ledger_topic
-from pyspark_barnabas.telling.user_errors import UserError
 
 KINDS = ("lost", "duplicated", "altered", "of no record")
 _PLACES = 5  # how many places are shown of a record that is there more than once

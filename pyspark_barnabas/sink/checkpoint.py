@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from pyspark_barnabas.commit.ledger import SourceOffset
-from pyspark_barnabas.telling.user_errors import UserError
+from pyspark_barnabas.reporting.user_errors import UserError
 
 _VERSIONS = ("v1", "v2")
 _NO_DATA = "-"

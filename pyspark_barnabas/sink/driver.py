@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from barnabas.client.admin.transactions import fence
 from barnabas.client.client import Client
-from barnabas.client.transactions.sets import end_all, find_transactions
+from barnabas.client.transactions.bulk_transactions import end_all, find_transactions
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.log_records.transaction_states import ONGOING
 from pyspark_barnabas.cluster.clients import client_for
@@ -23,17 +23,17 @@ from pyspark_barnabas.commit.committing import CommitView, next_step
 from pyspark_barnabas.commit.identity import Sink
 from pyspark_barnabas.commit.ledger import Decided, LedgerDamaged, LedgerRecord
 from pyspark_barnabas.commit.messages import Author, Message, Prepared, PreparedTransaction, author
-from pyspark_barnabas.commit.standing import View
+from pyspark_barnabas.commit.prepared_state import View
 from pyspark_barnabas.commit.steps import AbortOurs, Decide, Describe, Done, Fail, ListTasks, RollForward, Sweep
+from pyspark_barnabas.reporting.own_log import own_log
 from pyspark_barnabas.sink import batch_log
 from pyspark_barnabas.sink.checkpoint import CheckpointOffsets
+from pyspark_barnabas.sink.error_explanations import explain
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger.access import LedgerAccess
-from pyspark_barnabas.sink.sentences import explain
 from pyspark_barnabas.sink.settings import SinkSettings
 from pyspark_barnabas.sink.transaction.coordinators import identities, list_ids, view_of, views
 from pyspark_barnabas.sink.transaction.driver_transaction import Fenced, write_record
-from pyspark_barnabas.telling.own_log import own_log
 
 _REFUSALS_MAX = 5
 """How often the coordinators may refuse to end transactions that they report as open, before it is an error."""

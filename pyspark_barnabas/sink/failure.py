@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark_barnabas.telling.user_errors import UserError
+from pyspark_barnabas.reporting.user_errors import UserError
 
 
 class SinkFailed(UserError):

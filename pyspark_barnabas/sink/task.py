@@ -19,7 +19,7 @@ from barnabas.client.transaction_requests import EXPLICIT, ProducerIdentity, end
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.records.compression import COMPRESSION_IDS, LIBRARIES, is_available
 from pyspark_barnabas.cluster.clients import client_for
-from pyspark_barnabas.cluster.reaching import reach
+from pyspark_barnabas.cluster.first_contact import reach
 from pyspark_barnabas.commit.batch import Batch
 from pyspark_barnabas.commit.identity import RunToken, Sink
 from pyspark_barnabas.commit.ledger import LedgerDamaged
@@ -27,10 +27,10 @@ from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransact
 from pyspark_barnabas.commit.steps import Fail, Produce, SkipAndDrain
 from pyspark_barnabas.commit.writing import decide_write
 from pyspark_barnabas.sink.encoding.batch_layout import BadRows, BatchLayout
+from pyspark_barnabas.sink.error_explanations import explain
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger.access import LedgerAccess
 from pyspark_barnabas.sink.opening import open_run
-from pyspark_barnabas.sink.sentences import explain
 from pyspark_barnabas.sink.settings import SinkSettings, TaskFacts
 from pyspark_barnabas.sink.target.topics import TargetTopics
 from pyspark_barnabas.sink.transaction.own_ids import OwnIds

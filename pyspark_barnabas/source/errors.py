@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from pyspark_barnabas.cluster.connection import ConnectionSettings
-from pyspark_barnabas.cluster.reaching import advice
-from pyspark_barnabas.telling.user_errors import UserError
+from pyspark_barnabas.cluster.first_contact import advice
+from pyspark_barnabas.reporting.user_errors import UserError
 
 _RIGHTS = {
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: (

@@ -16,7 +16,7 @@ from barnabas.client.client import Client
 from barnabas.client.offsets import READ_UNCOMMITTED
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from pyspark_barnabas.cluster.clients import client_for
-from pyspark_barnabas.cluster.reaching import reach
+from pyspark_barnabas.cluster.first_contact import reach
 from pyspark_barnabas.source import cluster
 from pyspark_barnabas.source.decoding.decoded_columns import HEADERS, ROWS, TIMESTAMP, Columns, read_columns
 from pyspark_barnabas.source.decoding.visible import visible

@@ -19,13 +19,13 @@ from pyspark.sql.datasource import DataSourceArrowWriter
 
 from pyspark_barnabas.commit.identity import batch_query_id
 from pyspark_barnabas.options import OptionError, name, sink, text
+from pyspark_barnabas.reporting.user_errors import sentence_alone
 from pyspark_barnabas.sink import driver, task
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
-from pyspark_barnabas.sink.target.before import look_before_writing
+from pyspark_barnabas.sink.target.checks_before_writing import look_before_writing
 from pyspark_barnabas.spark_sink import accepted_columns, task_context
 from pyspark_barnabas.spark_sink.messages import TaskMessage, unwrap
-from pyspark_barnabas.telling.user_errors import sentence_alone
 from pyspark_barnabas.worker.worker_connections import SentToWorkers
 
 _BATCH = 0

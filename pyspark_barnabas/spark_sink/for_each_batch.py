@@ -21,14 +21,14 @@ from typing import Any
 from barnabas.protocol.older_python import noted
 from pyspark_barnabas.commit.messages import Message
 from pyspark_barnabas.options import OptionError, stream_sink, text
+from pyspark_barnabas.reporting.own_log import own_log
+from pyspark_barnabas.reporting.user_errors import sentence_alone, sentence_alone_in_rows
 from pyspark_barnabas.sink import driver, task
 from pyspark_barnabas.sink.checkpoint import CheckpointOffsets, read_checkpoint, read_query_id
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
-from pyspark_barnabas.sink.target.before import look_before_writing
+from pyspark_barnabas.sink.target.checks_before_writing import look_before_writing
 from pyspark_barnabas.spark_sink import accepted_columns, task_context
-from pyspark_barnabas.telling.own_log import own_log
-from pyspark_barnabas.telling.user_errors import sentence_alone, sentence_alone_in_rows
 from pyspark_barnabas.worker.worker_connections import SentToWorkers
 
 _SEEN = ("sql.streaming.queryId", "spark.jobGroup.id", "__is_continuous_processing")

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark_barnabas.commit.messages import author
 from pyspark_barnabas.options import stream_sink
+from pyspark_barnabas.reporting.user_errors import sentence_alone
 from pyspark_barnabas.sink import driver, task
 from pyspark_barnabas.sink.checkpoint import read_checkpoint
 from pyspark_barnabas.sink.failure import SinkFailed
-from pyspark_barnabas.sink.target.before import look_before_writing
+from pyspark_barnabas.sink.target.checks_before_writing import look_before_writing
 from pyspark_barnabas.spark_sink import accepted_columns, task_context
 from pyspark_barnabas.spark_sink.messages import TaskMessage, unwrap
-from pyspark_barnabas.telling.user_errors import sentence_alone
 from pyspark_barnabas.worker.worker_connections import SentToWorkers
 
 if TYPE_CHECKING:

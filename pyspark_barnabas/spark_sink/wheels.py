@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from barnabas.protocol.records import compression, crc32c
-from pyspark_barnabas.telling.own_log import own_log
+from pyspark_barnabas.reporting.own_log import own_log
 
 
 @cache

@@ -13,7 +13,7 @@ from typing import Final
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import BatchHeader
-from barnabas.protocol.records.rows import Row, row_pieces
+from barnabas.protocol.records.record_rows import Row, row_pieces
 from barnabas.storage.cleaner.aborted import AbortedTransactions
 from barnabas.storage.cleaner.offset_map import OffsetMap
 from barnabas.storage.cleaner.reading import SegmentBatchReader, SegmentSpan

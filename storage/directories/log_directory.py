@@ -38,7 +38,7 @@ from barnabas.storage.directories.data_root import (
 from barnabas.storage.directories.log_checkpoints import LogCheckpoints
 from barnabas.storage.directories.partition_metadata import read_topic_id, write_topic_id
 from barnabas.storage.directories.recovered_logs import RecoveredLogs
-from barnabas.storage.directories.resting import RestingLogs
+from barnabas.storage.directories.unopened_logs import RestingLogs
 from barnabas.storage.disk.checkpoints import TopicPartition
 from barnabas.storage.disk.deletion import Deletions
 from barnabas.storage.disk.directory import Directory
@@ -48,8 +48,8 @@ from barnabas.storage.disk.files import CommonSync, Files, Lock, Volume
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.log import PartitionLog
-from barnabas.storage.recovery.loader import load_log
-from barnabas.storage.recovery.missing import check_directory
+from barnabas.storage.recovery.log_loader import load_log
+from barnabas.storage.recovery.missing_files import check_directory
 from barnabas.storage.recovery.opening import Opening, open_at_once
 from barnabas.storage.steps import finish_work
 
@@ -322,7 +322,7 @@ class LogDirectory:
             with suppress(OSError):  # another process has already put a file in
                 self._root.disk.files.rmdir(self.path)
 
-    # --- moving between directories: storage/directories/moving.py ---
+    # --- moving between directories: storage/directories/log_move.py ---
 
     def directory_of(self, key: TopicPartition) -> Directory:
         """Return the partition's directory, which need not exist yet: the same object while it is referenced."""

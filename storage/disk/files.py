@@ -15,8 +15,8 @@ import os
 import sys
 from typing import NamedTuple, Protocol
 
-from barnabas.storage.disk.common_sync import CommonSync, FileSystemSync, kernel_has_it
 from barnabas.storage.disk.file_lock import Lock, LockHeld, take_lock
+from barnabas.storage.disk.file_system_sync import CommonSync, FileSystemSync, kernel_has_it
 
 Buffer = bytes | bytearray | memoryview
 

@@ -6,7 +6,7 @@ leader epoch in place, is written with one call, and only then the state is upda
 nothing. The update of the state cannot fail; if it does, by a bug, the directory goes offline.
 
 Invariant: offsets never repeat. `append_plain` accepts the common batch (an ordinary one of a known producer, or of
-none) by one condition; every other goes to judge.py: of new producers and epochs, retries, batches to walk, to
+none) by one condition; every other goes to append_checks.py: of new producers and epochs, retries, batches to walk, to
 refuse or to begin a segment with.
 """
 
@@ -39,15 +39,21 @@ from barnabas.protocol.records.crc32c import crc32c
 from barnabas.protocol.records.record_times import largest_timestamp
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.disk import Disk
-from barnabas.storage.log.judge import Judged, judge, read_older_batches
+from barnabas.storage.log.append_checks import Judged, judge, read_older_batches
+from barnabas.storage.log.log_validator import (
+    COUNTED_AT_ONCE_MAX,
+    PRODUCE_VERSION_NEWEST,
+    Demands,
+    is_plain,
+    needs_walk,
+)
 from barnabas.storage.log.roll import Roller
 from barnabas.storage.log.segments import Segments
-from barnabas.storage.log.validate import COUNTED_AT_ONCE_MAX, PRODUCE_VERSION_NEWEST, Demands, is_plain, needs_walk
 from barnabas.storage.log.watermarks import Watermarks
-from barnabas.storage.producers.producer import SeenBatch
-from barnabas.storage.producers.window import Producers
+from barnabas.storage.producers.producer_state_entry import SeenBatch
+from barnabas.storage.producers.producer_state_manager import Producers
 from barnabas.storage.refusals import AppendRefused
-from barnabas.storage.segment.epochs import LeaderEpochs
+from barnabas.storage.segment.leader_epoch_cache import LeaderEpochs
 
 WINDOW_SCAN_OFFSETS_MAX = 200_000  # offsets read again, per run, to complete producers' windows after a load
 PLAIN_SINCE_PRODUCE_VERSION: Final = 7  # before, a codec may have to be refused
@@ -178,7 +184,7 @@ class Appender:
         watermarks = self._watermarks
         first_offset = watermarks.log_end_offset
         last_offset = first_offset + last_delta
-        # One condition: only these batches may skip judge.py.
+        # One condition: only these batches may skip append_checks.py.
         if not (
             attributes in self._plain_attributes
             and magic == MAGIC

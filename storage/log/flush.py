@@ -23,9 +23,9 @@ from barnabas.storage.errors import StorageError
 from barnabas.storage.log.segments import Segments
 from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.producers.snapshots import ProducerSnapshots
-from barnabas.storage.segment.epochs import LeaderEpochs
+from barnabas.storage.segment.leader_epoch_cache import LeaderEpochs
 from barnabas.storage.segment.segment import Segment
-from barnabas.storage.segment.segment_sums import SegmentSums
+from barnabas.storage.segment.segment_checksums import SegmentSums
 from barnabas.storage.segment.sync_state import SyncWork
 
 

@@ -4,10 +4,10 @@
 The interface: PartitionLog creates the parts of a log and offers their methods. Each part has its own state, and knows
 only the parts passed to it: the segments (segments.py), the watermarks (watermarks.py), appends (append.py), reads
 (read.py, offsets.py), rolling (roll.py), flushing (flush.py), retention (retention.py), how much can be
-compacted (to_clean.py) and replacing segments by compacted ones (replacing.py).
+compacted (cleaning_inputs.py) and replacing segments by compacted ones (segment_replacement.py).
 
 Knows batches and offsets; knows nothing of requests, of other partitions, or of waiting readers. Single-threaded:
-one owner calls it, only FlushPlan.run may run elsewhere. Modules for inspection only (batches.py, strip.py) are
+one owner calls it, only FlushPlan.run may run elsewhere. Modules for inspection only (batches.py, log_cells.py) are
 imported when they are needed.
 """
 
@@ -30,8 +30,8 @@ from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.append import Appender, AppendResult
 from barnabas.storage.log.cleaning.cleanable import Cleanable
-from barnabas.storage.log.cleaning.replacing import Replacer
-from barnabas.storage.log.cleaning.to_clean import aborted_behind, dirtiness
+from barnabas.storage.log.cleaning.cleaning_inputs import aborted_behind, dirtiness
+from barnabas.storage.log.cleaning.segment_replacement import Replacer
 from barnabas.storage.log.flush import Flusher, FlushPlan
 from barnabas.storage.log.offsets import FoundOffset, OffsetLookups
 from barnabas.storage.log.read import Reader
@@ -39,13 +39,13 @@ from barnabas.storage.log.retention import Retention
 from barnabas.storage.log.roll import Roller
 from barnabas.storage.log.segments import Segments
 from barnabas.storage.log.watermarks import Watermarks
-from barnabas.storage.producers.producer import ProducerState
-from barnabas.storage.recovery.loader import LoadedLog
+from barnabas.storage.producers.producer_state_entry import ProducerState
+from barnabas.storage.recovery.log_loader import LoadedLog
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
     from barnabas.storage.log.batches import LogBatch
-    from barnabas.storage.log.strip import AbortedRanges, Cell
+    from barnabas.storage.log.log_cells import AbortedRanges, Cell
 
 
 class PartitionLog:
@@ -222,14 +222,14 @@ class PartitionLog:
         return self._lookups.find(timestamp, committed=committed)
 
     def strip(self, first: int, end: int, cells_max: int) -> Steps[list[Cell]]:
-        """Return the batches of [first, end), or samples of them, as a strip of cells: strip.py. StorageError."""
-        from barnabas.storage.log.strip import strip
+        """Return the batches of [first, end), or samples of them, as a strip of cells: log_cells.py. StorageError."""
+        from barnabas.storage.log.log_cells import strip
 
         return strip(self._segments, self.producers, first, end, cells_max)
 
     def aborted_ranges(self, first: int, end: int) -> Steps[AbortedRanges]:
         """Return the aborted transactions that overlap [first, end), by producer id. StorageError."""
-        from barnabas.storage.log.strip import aborted_ranges
+        from barnabas.storage.log.log_cells import aborted_ranges
 
         return aborted_ranges(self._segments, first, end)
 

@@ -20,8 +20,8 @@ from barnabas.storage.errors import StorageError
 from barnabas.storage.log.flush import Flusher
 from barnabas.storage.log.segments import Segments
 from barnabas.storage.log.watermarks import Watermarks
+from barnabas.storage.producers.producer_state_manager import Producers
 from barnabas.storage.producers.snapshots import ProducerSnapshots
-from barnabas.storage.producers.window import Producers
 from barnabas.storage.segment.segment import Segment
 
 

@@ -7,7 +7,7 @@ of order forever. So the lowest refused sequence of a producer is stored, and no
 Kafka does so for the batches of a transaction that it verifies (KIP-890, VerificationStateEntry); here it is done for
 every batch that is retried.
 
-Rules only, as window.py: no file, no clock, and no state that outlives a run, since no connection does.
+Rules only, as producer_state_manager.py: no file, no clock, and no state that outlives a run, since no connection does.
 
 Invariant: of no more than PRODUCERS_MAX producers; the one whose last refusal is the oldest is forgotten first.
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from barnabas.protocol.records.batch import BatchHeader
-from barnabas.storage.producers.producer import comes_after
+from barnabas.storage.producers.producer_state_entry import comes_after
 
 PRODUCERS_MAX = 10_000
 

@@ -1,6 +1,6 @@
 """The `.snapshot` files of one partition: their offsets, writing one, finding the newest readable one.
 
-Knows files; window.py has the producer state. A snapshot named N holds the state when the log ended at
+Knows files; producer_state_manager.py has the producer state. A snapshot named N holds the state when the log ended at
 N. It is written without a sync when a segment is rolled: torn by a power cut it fails its CRC and an older one is
 used; the recovery point passes it only after it was synced (`unsynced`). If the recovery point may be N already,
 the flush that syncs the segment's indexes writes it after them (`write_later`): it shows that they can be trusted.

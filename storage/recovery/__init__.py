@@ -1,1 +1,1 @@
-"""Opening a log after a clean stop, a kill or a power cut. cases.py decides how each finding is handled."""
+"""Opening a log after a clean stop, a kill or a power cut. recovery_decisions.py decides how to handle each finding."""

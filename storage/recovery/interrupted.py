@@ -1,7 +1,7 @@
 """Finishing interrupted work: deletions, cleanings and swaps of segments that have half of their files.
 
-Knows names; cases.py decides which are removed and which renamed (K to O). Every removal is durable before a rename,
-and that of a segment's indexes before that of its log: indexes without a log indicate a lost log (case Y).
+Knows names; recovery_decisions.py decides which are removed and which renamed (K to O). Every removal is durable before
+a rename, and that of a segment's indexes before that of its log: indexes without a log indicate a lost log (case Y).
 """
 
 from __future__ import annotations
@@ -11,12 +11,18 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.sync_job import RemovalJob
 from barnabas.storage.errors import FileRemoved
-from barnabas.storage.recovery.cases import Leftovers, finished_swaps, half_deleted, orphaned_indexes, unfinished_files
+from barnabas.storage.recovery.damaged_tail import SegmentWalk
+from barnabas.storage.recovery.first_listing import listed
 from barnabas.storage.recovery.listing import Listing
-from barnabas.storage.recovery.look import listed
 from barnabas.storage.recovery.opening import Opening
+from barnabas.storage.recovery.recovery_decisions import (
+    Leftovers,
+    finished_swaps,
+    half_deleted,
+    orphaned_indexes,
+    unfinished_files,
+)
 from barnabas.storage.recovery.report import RecoveryReport
-from barnabas.storage.recovery.segment import SegmentWalk
 from barnabas.storage.segment.segment import Segment
 
 AT_ONCE_MAX = 100  # files

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Recovered(NamedTuple):
-    """The result, for the log and for tests. The letters are those of storage/recovery/cases.py."""
+    """The result, for the log and for tests. The letters are those of storage/recovery/recovery_decisions.py."""
 
     log_end_offset: int
     letters: str = ""  # the cases found, in alphabetical order

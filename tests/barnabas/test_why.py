@@ -6,7 +6,7 @@ import pytest
 
 from barnabas import Barnabas, BarnabasError
 from barnabas.client.client import Client
-from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.consume.group_consumer import GroupConsumer
 from barnabas.client.offsets import READ_COMMITTED
 from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.pytest_plugin import describe

@@ -9,9 +9,9 @@ import pytest
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners.listeners import Listener
 from barnabas.broker.metadata.catalogue import NewTopic
-from barnabas.broker.metadata.catalogue.alterations import Alteration
-from barnabas.broker.network.bound import BoundAddress
-from barnabas.broker.server.data import open_files_max
+from barnabas.broker.metadata.catalogue.config_alterations import Alteration
+from barnabas.broker.network.bound_sockets import BoundAddress
+from barnabas.broker.server.data_directories import open_files_max
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.start import start_broker
 from barnabas.client.admin.topics import create_topic, delete_topic

@@ -11,7 +11,7 @@ import pytest
 
 from barnabas.broker.config import load_config
 from barnabas.broker.config.environment import EnvironmentSettings, read_environment
-from barnabas.broker.network.bound import bind_listeners, close_sockets
+from barnabas.broker.network.bound_sockets import bind_listeners, close_sockets
 from barnabas.broker.server.start import start_broker
 from barnabas.client.addresses import Address
 from barnabas.client.client import Client

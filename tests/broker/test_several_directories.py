@@ -7,7 +7,7 @@ import pytest
 from barnabas.broker.metadata.image import features
 from barnabas.broker.metadata.image.features import FeatureUpdate, UpgradeType
 from barnabas.broker.metadata.image.image import METADATA_VERSION
-from barnabas.broker.metadata.image.topics import NewPartitions
+from barnabas.broker.metadata.image.topic_changes import NewPartitions
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from barnabas.storage.errors import StorageError

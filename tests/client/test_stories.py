@@ -15,7 +15,7 @@ from barnabas.client.admin.topics import create_partitions, create_topic, delete
 from barnabas.client.client import Client
 from barnabas.client.consume.classic_membership import ClassicProtocol
 from barnabas.client.consume.consumer import ConsumedRecord, Consumer
-from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.consume.group_consumer import GroupConsumer
 from barnabas.client.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, committed_offsets, list_offsets
 from barnabas.client.produce.partitioner import partition_for_key
 from barnabas.client.produce.producer import Producer

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.api.table import API_TABLE
+from barnabas.broker.api.api_table import API_TABLE
 from barnabas.protocol.registry import ApiKey
 from tests.compat.tools import API_VERSIONS, CLUSTER, CONFIGS, FEATURES, QUORUM, REASSIGN, TOPICS, Tools
 from tests.support.processes.server import Server

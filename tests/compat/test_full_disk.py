@@ -13,7 +13,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from barnabas.broker.config import BrokerConfig
-from barnabas.broker.network.bound import bind_listeners
+from barnabas.broker.network.bound_sockets import bind_listeners
 from barnabas.broker.server.broker import Broker
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.start import start_broker

@@ -18,7 +18,7 @@ from barnabas.client.admin.topics import create_topic, delete_topic
 from barnabas.client.client import GROUP, Client
 from barnabas.client.consume.classic_membership import ClassicProtocol
 from barnabas.client.consume.consumer_membership import ConsumerProtocol
-from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.consume.group_consumer import GroupConsumer
 from barnabas.client.consume.membership import GroupProtocol
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import commit_offsets, committed_offsets, stable_offsets

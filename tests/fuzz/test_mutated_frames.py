@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from barnabas.broker.api.table import ApiRow
+from barnabas.broker.api.api_table import ApiRow
 from barnabas.protocol.headers import encode_request_header
 from barnabas.protocol.registry import ApiKey, request_codec, spec
 from tests.support.fuzz.arena import Arena

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.config.definitions.accepted import ACCEPTED, INTERNAL
+from barnabas.broker.config.definitions.ignored_keys import ACCEPTED, INTERNAL
 from barnabas.broker.config.definitions.keys import KEYS, OF_AUTHORIZER, OWN, Key, Update
 from barnabas.broker.config.definitions.values import OffsetReset, OneOf, Range, ThrottledReplicas
 from barnabas.broker.config.reference.differences import DIFFERENT_DEFAULTS

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE
+from barnabas.broker.api.api_table import API_TABLE, TELEMETRY_TABLE
 from docs.generate.decisions import place
 from docs.generate.differences import with_tables
 from docs.generate.pages import DIFFERENCES, DOCS

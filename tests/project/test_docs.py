@@ -54,7 +54,7 @@ def _anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_places_in_the_tree_that_are_named_are_there(document: Path) -> None:
-    """`broker/api/table.py` in backticks is a promise; a pattern with a star is kept by any match."""
+    """`broker/api/api_table.py` in backticks is a promise; a pattern with a star is kept by any match."""
     named = re.findall(r"`([\w.*-]+(?:/[\w.*-]+)*/?)`", document.read_text(encoding="utf-8"))
     places = [name for name in named if "/" in name and name.partition("/")[0] in TOPS]
     assert [name for name in places if not any(ROOT.glob(name.rstrip("/")))] == []
@@ -112,7 +112,7 @@ def test_the_number_of_recorded_requests_is_written_in_one_place() -> None:
 
 
 def test_the_page_of_apis_counts_them() -> None:
-    from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE
+    from barnabas.broker.api.api_table import API_TABLE, TELEMETRY_TABLE
 
     page = _text("docs/apis.md")
     assert f"{len(API_TABLE)} APIs" in page
@@ -121,7 +121,7 @@ def test_the_page_of_apis_counts_them() -> None:
 
 def test_what_kafka_offers_is_offered_or_waits_for_something() -> None:
     """tests/protocol/test_captured_frames.py holds the keys and their versions against what Kafka says."""
-    from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE
+    from barnabas.broker.api.api_table import API_TABLE, TELEMETRY_TABLE
     from barnabas.protocol.registry import ApiKey
     from docs.generate.apis import WAITING
 

@@ -28,7 +28,7 @@ SEAMS = {
     "files": (
         ("open", "os.open", "os.fsync", "os.listdir", "os.remove", "os.rename", "os.replace", "os.scandir", "os.stat"),
         (
-            "broker/network/advertised.py",  # the machine's routes, for `Network.default_gateways`
+            "broker/network/advertised_address.py",  # the machine's routes, for `Network.default_gateways`
             "broker/server/secure/directory.py",  # made before there is a broker
             "broker/security/oauth_keys/files.py",  # keys of tokens, which no simulated broker has
             "broker/runtime/workers/",  # processes beside the loop, which a broker may be told to do without
@@ -38,7 +38,7 @@ SEAMS = {
     ),
     "sockets": (
         ("socket.socket", "socket.create_connection", "socket.getaddrinfo", "socket.create_server"),
-        ("broker/network/bound.py", "client/network.py"),
+        ("broker/network/bound_sockets.py", "client/network.py"),
     ),
     "threads and processes": (
         ("threading.Thread", "subprocess.", "os.fork", "multiprocessing."),

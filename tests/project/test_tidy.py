@@ -74,7 +74,7 @@ def test_banned_calls_are_not_made() -> None:
 
 def test_a_peers_address_is_asked_for_where_it_is_normalised() -> None:
     asking = [str(path) for path in FILES if path.parts[0] == "broker" and '"peername"' in tree.text(path)]
-    assert asking == ["broker/network/advertised.py"], "use peer_of: rights and limits know IPv4 as IPv4"
+    assert asking == ["broker/network/advertised_address.py"], "use peer_of: rights and limits know IPv4 as IPv4"
 
 
 def test_nothing_is_left_unfinished() -> None:

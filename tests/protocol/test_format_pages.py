@@ -12,8 +12,8 @@ from barnabas.protocol.records.batch import parse_header, verify_crc
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.control import end_txn_marker
 from barnabas.protocol.records.record import iter_records
+from barnabas.protocol.records.record_rows import row_pieces
 from barnabas.protocol.records.rewriting import Rewriting, empty_batch
-from barnabas.protocol.records.rows import row_pieces
 
 FORMATS = Path(__file__).resolve().parents[2] / "docs" / "formats"
 T = 1_700_000_000_000

@@ -10,7 +10,7 @@ from barnabas.broker.runtime.patterns import MISSING
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer import ConsumedRecord
 from barnabas.client.consume.consumer_membership import ConsumerProtocol
-from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.consume.group_consumer import GroupConsumer
 from barnabas.client.produce.producer import Producer
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.compression import COMPRESSION_IDS

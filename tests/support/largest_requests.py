@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from barnabas.broker.api.table import API_TABLE
+from barnabas.broker.api.api_table import API_TABLE
 from barnabas.protocol.codec.schema import Field, FieldType, Request, Struct, default_instance
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.registry import ApiKey, spec

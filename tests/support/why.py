@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from barnabas.broker.insight.why.rules.answer import WhyAnswer
-from barnabas.broker.insight.why.sources.held_up import NOTHING_HELD_UP, HeldUpSource
-from barnabas.broker.insight.why.sources.ring import NO_RING, Happened, Ring
+from barnabas.broker.insight.why.sources.held_requests_source import NOTHING_HELD_UP, HeldUpSource
+from barnabas.broker.insight.why.sources.history_source import NO_RING, Happened, Ring
 from barnabas.broker.insight.why.why import Why
 from barnabas.broker.runtime.events import EventKind
 from barnabas.broker.services import Services

@@ -11,7 +11,7 @@ from barnabas.client import transaction_requests
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.admin.transactions import describe_producers
 from barnabas.client.client import Client
-from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.consume.group_consumer import GroupConsumer
 from barnabas.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, committed_offsets
 from barnabas.client.transaction_requests import EXPLICIT, IMPLICIT, ConsumerGroupMetadata
 from barnabas.client.transactions.errors import ProducerFatal, TransactionAbortable

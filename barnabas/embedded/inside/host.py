@@ -17,12 +17,12 @@ from barnabas.broker.config.broker_config import ConfigError
 from barnabas.broker.config.load import load_config
 from barnabas.broker.control.faults.model import FaultRefused
 from barnabas.broker.control.time_control.movable_clock import ClockRefused
-from barnabas.broker.control.time_control.words import duration_ms, moment_ms
+from barnabas.broker.control.time_control.time_text import duration_ms, moment_ms
 from barnabas.broker.insight.history.lines import line_of
 from barnabas.broker.insight.history.trace_filter import wanted
 from barnabas.broker.metadata.catalogue import CatalogueError
-from barnabas.broker.metadata.image.topics import NewTopic
-from barnabas.broker.network.bound import BoundAddress, bind_nodes, close_sockets
+from barnabas.broker.metadata.image.topic_changes import NewTopic
+from barnabas.broker.network.bound_sockets import BoundAddress, bind_nodes, close_sockets
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.server.broker import Broker
 from barnabas.broker.server.environment import Environment

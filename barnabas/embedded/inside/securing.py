@@ -30,7 +30,7 @@ def secure(config: BrokerConfig, users: Mapping[str, str]) -> tuple[Security, di
     users: with their passwords, added to those in the directory.
     """
     try:
-        from barnabas.broker.server.secure.secured import open_for, settings_for
+        from barnabas.broker.server.secure.secure_config import open_for, settings_for
     except ImportError as missing:
         raise ConfigError("secure needs the package cryptography: pip install 'barnabas[secure]'") from missing
     security = open_for(config, wall_ms(), os.urandom, users)

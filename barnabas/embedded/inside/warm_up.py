@@ -10,8 +10,8 @@ from importlib import import_module
 from tempfile import TemporaryDirectory
 
 _COORDINATORS = (
-    "barnabas.broker.coordinator.group.groups",
-    "barnabas.broker.coordinator.transaction.transactions",
+    "barnabas.broker.coordinator.group.group_coordinator",
+    "barnabas.broker.coordinator.transaction.transaction_coordinator",
     "barnabas.broker.coordinator.runtime.topic",
 )
 _LISTENING = (
@@ -26,7 +26,7 @@ def warm_up() -> Iterator[str]:
     """Yield a step for each thing done; the caller may do something else in between."""
     _write_a_catalogue()
     yield "a catalogue"
-    from barnabas.broker.api.table import API_TABLE
+    from barnabas.broker.api.api_table import API_TABLE
     from barnabas.protocol.registry import request_codec, response_codec
 
     for row in API_TABLE:
@@ -45,7 +45,7 @@ def _write_a_catalogue() -> None:
 
     from barnabas.broker.config.load import load_config
     from barnabas.broker.metadata.catalogue import Catalogue
-    from barnabas.broker.server.data import open_directory
+    from barnabas.broker.server.data_directories import open_directory
     from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, partition_directory
     from barnabas.storage.disk.files import RealFiles
 

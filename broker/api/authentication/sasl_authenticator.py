@@ -24,11 +24,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse
 from barnabas.broker.api.authentication.sasl_listener import SaslListener
+from barnabas.broker.api.deferred_response import Answer, CloseConnection, DeferredResponse
 from barnabas.broker.api.error_responses import error_response
-from barnabas.broker.security.sasl.exchange import IllegalStage, SaslExchange, SaslStage, UnsupportedMechanism
 from barnabas.broker.security.sasl.mechanism import SaslAuthenticationFailed
+from barnabas.broker.security.sasl.sasl_exchange import IllegalStage, SaslExchange, SaslStage, UnsupportedMechanism
 from barnabas.broker.security.session.principal import USER, Principal
 from barnabas.protocol.codec.schema import Request, Response, default_instance
 from barnabas.protocol.errors import DecodeError, ErrorCode

@@ -4,7 +4,7 @@ A guard gets a request and the rights of the client. It answers a request that i
 error answer; or it passes the allowed part to the handler, and puts the refused part into the answer, with its code.
 
 It is a generator, since a request of a client without any rights may name a hundred thousand topics: it pauses after
-each, and `asking.py` lets other requests run.
+each, and `guarded_handler.py` lets other requests run.
 
 Invariants: a request is never changed, since it may be in a cache (`broker/api/decoded_request_cache.py`); a copy of it
 is passed on. The work between two pauses is bounded.

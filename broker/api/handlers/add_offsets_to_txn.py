@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from asyncio import Future
 
-from barnabas.broker.coordinator.runtime.placement import partition_for
-from barnabas.broker.coordinator.transaction.additions import add_for_client
-from barnabas.broker.coordinator.transaction.decisions.answers import code_in_version
+from barnabas.broker.coordinator.runtime.partition_for import partition_for
+from barnabas.broker.coordinator.transaction.decisions.error_codes import code_in_version
 from barnabas.broker.coordinator.transaction.decisions.model import AddRequest
+from barnabas.broker.coordinator.transaction.partition_additions import add_for_client
 from barnabas.broker.runtime.replies import reply_to
 from barnabas.broker.services import RequestContext, Services
 from barnabas.protocol.errors import ErrorCode

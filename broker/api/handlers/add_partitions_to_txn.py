@@ -15,10 +15,10 @@ from asyncio import Future
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from barnabas.broker.api.in_hand import keep_in_hand
-from barnabas.broker.coordinator.transaction.additions import add_for_client
-from barnabas.broker.coordinator.transaction.decisions.answers import code_in_version
+from barnabas.broker.api.current_request import keep_in_hand
+from barnabas.broker.coordinator.transaction.decisions.error_codes import code_in_version
 from barnabas.broker.coordinator.transaction.decisions.model import EPOCH_BUMP_VERSION, AddRequest, TopicPartition
+from barnabas.broker.coordinator.transaction.partition_additions import add_for_client
 from barnabas.broker.metadata.image.image import INTERNAL_TOPICS
 from barnabas.broker.runtime.replies import Reply, reply_to, reply_to_all
 from barnabas.broker.runtime.scheduler import WorkClass

@@ -6,11 +6,11 @@ INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEP
 
 from asyncio import Future
 
-from barnabas.broker.api.in_hand import keep_in_hand
-from barnabas.broker.metadata.catalogue.alterations import SettingsWish, check_broker_name
+from barnabas.broker.api.current_request import keep_in_hand
+from barnabas.broker.metadata.catalogue.config_alterations import SettingsWish, check_broker_name
 from barnabas.broker.metadata.config_resources.altering import AlterContext, alter_each
 from barnabas.broker.metadata.image.image import BROKER_RESOURCE, RESOURCES
-from barnabas.broker.metadata.image.topics import duplicates
+from barnabas.broker.metadata.image.topic_changes import duplicates
 from barnabas.broker.runtime.replies import reply_to
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from asyncio import Future
 
-from barnabas.broker.metadata.image.topics import check_replicas
+from barnabas.broker.metadata.image.topic_changes import check_replicas
 from barnabas.broker.runtime.refusals import Words, without_time
 from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext, Services

@@ -1,14 +1,14 @@
 """AlterUserScramCredentials (key 51), v0: set and delete the SCRAM credentials of users.
 
-The rules are in `broker/metadata/image/users.py`. Each user has its own answer; an error that prevents every change,
-such as one of the disk, is each user's error.
+The rules are in `broker/metadata/image/scram_users.py`. Each user has its own answer; an error that prevents every
+change, such as one of the disk, is each user's error.
 """
 
 from __future__ import annotations
 
 from asyncio import Future
 
-from barnabas.broker.metadata.image.users import Deletion, Results, Upsertion, check_count
+from barnabas.broker.metadata.image.scram_users import Deletion, Results, Upsertion, check_count
 from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError

@@ -16,7 +16,7 @@ from barnabas.broker.api.repeated_ids import each_described
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import NOTHING
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerGroupMember as GroupMember
-from barnabas.broker.coordinator.runtime.waiting import once_synced
+from barnabas.broker.coordinator.runtime.replies_after_sync import once_synced
 from barnabas.broker.runtime.replies import reply_to
 from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext

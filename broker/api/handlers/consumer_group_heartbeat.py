@@ -13,7 +13,7 @@ from asyncio import Future
 
 from barnabas.broker.coordinator.group.decisions.consumer.model import HeartbeatReply, HeartbeatRequest
 from barnabas.broker.coordinator.group.decisions.consumer.reconciliation import claimed
-from barnabas.broker.coordinator.group.decisions.shared import shared
+from barnabas.broker.coordinator.group.decisions.shared_texts import shared
 from barnabas.broker.runtime.replies import Reply, reply_to
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError

@@ -6,7 +6,7 @@ used has -1 for its times, a refusal by them has 0.
 
 from __future__ import annotations
 
-from barnabas.broker.api.guards.asking_tokens import check_asker, existing, session_of
+from barnabas.broker.api.guards.delegation_token_checks import check_asker, existing, session_of
 from barnabas.broker.metadata.delegation_tokens.tokens import RENEWERS_MAX
 from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.broker.security.session.principal import ANONYMOUS, USER, Principal

@@ -5,17 +5,17 @@ INVALID_REQUEST (a name twice in one request), POLICY_VIOLATION (more than 10,00
 KAFKA_STORAGE_ERROR while the disk is full, THROTTLING_QUOTA_EXCEEDED where a quota on created partitions is exceeded
 (before v3 they are created then, and the client is throttled). A request with no time left is REQUEST_TIMED_OUT for
 every topic, and adds nothing; unless it contains only names given twice. A request for many topics is applied in
-several changes, with other work in between (`broker/metadata/changes.py`).
+several changes, with other work in between (`broker/metadata/split_changes.py`).
 """
 
 from asyncio import Future
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from barnabas.broker.api.in_hand import keep_in_hand
+from barnabas.broker.api.current_request import keep_in_hand
 from barnabas.broker.metadata.catalogue import Catalogue, NewPartitions, TopicImage
-from barnabas.broker.metadata.changes import CHANGES, in_changes
-from barnabas.broker.metadata.image.topics import Admit, check_request_size, duplicates
+from barnabas.broker.metadata.image.topic_changes import Admit, check_request_size, duplicates
+from barnabas.broker.metadata.split_changes import CHANGES, in_changes
 from barnabas.broker.runtime.refusals import without_time
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError

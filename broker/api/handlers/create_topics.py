@@ -1,7 +1,7 @@
 """CreateTopics (key 19), v2-7: topics, with their partitions and settings.
 
 A request of few topics creates all valid ones in one change, or nothing; more come in several, with other work in
-between (`broker/metadata/changes.py`). Answers per topic: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS,
+between (`broker/metadata/split_changes.py`). Answers per topic: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS,
 INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR (more than one), INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG,
 INVALID_REQUEST (a name twice in one request), POLICY_VIOLATION (more than 10,000 partitions at once),
 KAFKA_STORAGE_ERROR while the disk is full, THROTTLING_QUOTA_EXCEEDED where a quota on created partitions is exceeded;
@@ -14,13 +14,13 @@ from asyncio import Future
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from barnabas.broker.api.in_hand import keep_in_hand
+from barnabas.broker.api.current_request import keep_in_hand
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.definitions.values import text_of
 from barnabas.broker.config.resources.topic_configs import TOPIC_KEYS, effective, source
 from barnabas.broker.metadata.catalogue import Catalogue, CreatedTopic, NewTopic
-from barnabas.broker.metadata.changes import CHANGES, in_changes
-from barnabas.broker.metadata.image.topics import Admit, check_request_size, duplicates
+from barnabas.broker.metadata.image.topic_changes import Admit, check_request_size, duplicates
+from barnabas.broker.metadata.split_changes import CHANGES, in_changes
 from barnabas.broker.runtime.refusals import without_time
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError

@@ -11,7 +11,7 @@ from asyncio import Future
 from collections.abc import Iterable
 from functools import partial
 
-from barnabas.broker.api.in_hand import keep_in_hand
+from barnabas.broker.api.current_request import keep_in_hand
 from barnabas.broker.runtime.replies import Reply, reply_to, reply_to_all
 from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext

@@ -13,10 +13,10 @@ from collections.abc import Collection, Container, Iterable
 from functools import partial
 from typing import NamedTuple
 
-from barnabas.broker.api.in_hand import keep_in_hand
+from barnabas.broker.api.current_request import keep_in_hand
 from barnabas.broker.metadata.catalogue import Catalogue, TopicImage
-from barnabas.broker.metadata.changes import CHANGES, in_changes
-from barnabas.broker.metadata.image.topics import Admit, duplicates
+from barnabas.broker.metadata.image.topic_changes import Admit, duplicates
+from barnabas.broker.metadata.split_changes import CHANGES, in_changes
 from barnabas.broker.runtime.refusals import without_time
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError

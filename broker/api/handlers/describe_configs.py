@@ -15,9 +15,9 @@ from typing import Protocol
 from barnabas.broker.config.broker_config import BrokerConfig, Synonym, ValueSource, find_key
 from barnabas.broker.config.definitions.keys import KEYS, OF_AUTHORIZER, Key, Update
 from barnabas.broker.config.definitions.values import ValueType, text_of
-from barnabas.broker.config.own_settings import HTTP_ADDRESS, config_of_node
+from barnabas.broker.config.node_settings import HTTP_ADDRESS, config_of_node
 from barnabas.broker.config.resources.topic_configs import TOPIC_KEYS, effective, synonyms
-from barnabas.broker.metadata.catalogue.alterations import CLUSTER_DEFAULT, broker_number
+from barnabas.broker.metadata.catalogue.config_alterations import CLUSTER_DEFAULT, broker_number
 from barnabas.broker.metadata.config_resources.loggers import levels
 from barnabas.broker.metadata.image.image import (
     BROKER_RESOURCE,
@@ -26,7 +26,7 @@ from barnabas.broker.metadata.image.image import (
     LOGGER_RESOURCE,
     TOPIC_RESOURCE,
 )
-from barnabas.broker.metadata.image.topics import check_name
+from barnabas.broker.metadata.image.topic_changes import check_name
 from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext, Services
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -182,14 +182,14 @@ def _topic_entries(services: Services, topic: str) -> Iterator[DescribeConfigsRe
 
 
 def _broker_entries(services: Services) -> Iterator[DescribeConfigsResourceResult]:
-    from barnabas.broker.config.definitions import accepted  # long tables that nothing else needs
+    from barnabas.broker.config.definitions import ignored_keys  # long tables that nothing else needs
 
     config = _own_config(services)
-    for key in sorted((*KEYS.values(), *accepted.ACCEPTED.values())):
+    for key in sorted((*KEYS.values(), *ignored_keys.ACCEPTED.values())):
         if key in OF_AUTHORIZER:
             continue
         found = _listed(config.synonyms(key.name), key.name)
-        if key.name in accepted.INTERNAL and all(each.source is ValueSource.DEFAULT for each in found):
+        if key.name in ignored_keys.INTERNAL and all(each.source is ValueSource.DEFAULT for each in found):
             continue
         yield _entry(key, text_of(config.value(key.name)), found)
     for key in OF_AUTHORIZER:  # the authorizer is a plug-in of Kafka's broker, which does not know these keys
@@ -199,7 +199,7 @@ def _broker_entries(services: Services) -> Iterator[DescribeConfigsResourceResul
         yield _entry(
             key, config.static[key.name], [Synonym(key.name, config.static[key.name], ValueSource.STATIC_BROKER)]
         )
-    for name, key in accepted.THROTTLED_RATES.items():
+    for name, key in ignored_keys.THROTTLED_RATES.items():
         set_ones = [each for each in config.synonyms(name) if each.source is not ValueSource.DEFAULT]
         if set_ones:
             yield _entry(key, set_ones[0].value, set_ones)

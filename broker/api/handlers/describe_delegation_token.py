@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from asyncio import Future
 
-from barnabas.broker.api.guards.asking_tokens import check_asker, existing, session_of
+from barnabas.broker.api.guards.delegation_token_checks import check_asker, existing, session_of
 from barnabas.broker.metadata.delegation_tokens.token import DelegationToken
 from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.security.acl.rights import Rights

@@ -14,7 +14,7 @@ from barnabas.broker.api.guards.authorized_operations import GROUP_OPERATIONS, N
 from barnabas.broker.api.repeated_ids import each_described
 from barnabas.broker.coordinator.group.decisions.classic.model import Group
 from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
-from barnabas.broker.coordinator.runtime.waiting import once_synced
+from barnabas.broker.coordinator.runtime.replies_after_sync import once_synced
 from barnabas.broker.runtime.replies import reply_to
 from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from asyncio import Future
 
-from barnabas.broker.metadata.image.topics import check_name
+from barnabas.broker.metadata.image.topic_changes import check_name
 from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError

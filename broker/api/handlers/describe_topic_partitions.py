@@ -14,7 +14,7 @@ from bisect import bisect_left
 from barnabas.broker.api.guards.authorized_operations import NOT_ASKED, TOPIC_OPERATIONS
 from barnabas.broker.metadata.catalogue import TopicImage
 from barnabas.broker.metadata.cluster.node_view import NodeView
-from barnabas.broker.metadata.image.topics import check_name
+from barnabas.broker.metadata.image.topic_changes import check_name
 from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.broker.services import RequestContext, Services

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from asyncio import Future
 
-from barnabas.broker.coordinator.runtime.waiting import once_synced
+from barnabas.broker.coordinator.runtime.replies_after_sync import once_synced
 from barnabas.broker.coordinator.transaction.decisions.model import TransactionMetadata
 from barnabas.broker.runtime.replies import reply_to
 from barnabas.broker.runtime.scheduler import WorkClass

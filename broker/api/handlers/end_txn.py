@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from asyncio import Future
 
-from barnabas.broker.coordinator.transaction.decisions.answers import code_in_version
+from barnabas.broker.coordinator.transaction.decisions.error_codes import code_in_version
 from barnabas.broker.coordinator.transaction.decisions.model import EPOCH_BUMP_VERSION, EndReply, EndRequest
 from barnabas.broker.runtime.replies import reply_to
 from barnabas.broker.services import RequestContext

@@ -5,7 +5,7 @@ A negative period removes the token. For its owner and its renewers.
 
 from __future__ import annotations
 
-from barnabas.broker.api.guards.asking_tokens import changed
+from barnabas.broker.api.guards.delegation_token_checks import changed
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.messages.expire_delegation_token import (
     ExpireDelegationTokenRequest,

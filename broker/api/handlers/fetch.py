@@ -26,10 +26,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from barnabas.broker.api.produce_fetch.fetch_refusals import tell_errors
-from barnabas.broker.metadata.cluster.leader_epochs import NOT_CHECKED, check_leader_epoch
+from barnabas.broker.metadata.cluster.leader_epoch_check import NOT_CHECKED, check_leader_epoch
 from barnabas.broker.metadata.image.image import NO_LEADER
 from barnabas.broker.partitions.fetch.fetch_sessions import UNKNOWN_PARTITION, FetchContext, SessionRefused
-from barnabas.broker.partitions.fetch.fetched_in_turns import answer_in_turns
+from barnabas.broker.partitions.fetch.sliced_fetch import answer_in_turns
 from barnabas.broker.partitions.opening.recoveries import OpensLater, StillRecovering
 from barnabas.broker.runtime.replies import answer_after
 from barnabas.broker.security.session.operations import Operation, Resource

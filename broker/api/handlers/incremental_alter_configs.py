@@ -7,9 +7,9 @@ resource: INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, INVALID_T
 
 from asyncio import Future
 
-from barnabas.broker.api.in_hand import keep_in_hand
+from barnabas.broker.api.current_request import keep_in_hand
 from barnabas.broker.metadata.catalogue import Alteration
-from barnabas.broker.metadata.catalogue.alterations import SettingsWish, check_broker_name
+from barnabas.broker.metadata.catalogue.config_alterations import SettingsWish, check_broker_name
 from barnabas.broker.metadata.cluster.stopped_nodes import STOPPED_NODES, alter_stopped_nodes
 from barnabas.broker.metadata.config_resources.altering import AlterContext, alter_each
 from barnabas.broker.metadata.config_resources.loggers import alter_loggers

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from asyncio import Future
 
-from barnabas.broker.coordinator.transaction.decisions.answers import code_in_version
+from barnabas.broker.coordinator.transaction.decisions.error_codes import code_in_version
 from barnabas.broker.coordinator.transaction.decisions.model import InitReply, InitRequest
 from barnabas.broker.runtime.events.kinds import PRODUCER_ID_GIVEN
 from barnabas.broker.runtime.replies import reply_to

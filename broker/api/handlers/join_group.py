@@ -11,7 +11,7 @@ from __future__ import annotations
 from asyncio import Future
 
 from barnabas.broker.coordinator.group.decisions.classic.model import JoinReply, JoinRequest
-from barnabas.broker.coordinator.group.decisions.shared import shared
+from barnabas.broker.coordinator.group.decisions.shared_texts import shared
 from barnabas.broker.runtime.replies import reply_to
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember

@@ -10,7 +10,7 @@ from __future__ import annotations
 from asyncio import Future
 from functools import partial
 
-from barnabas.broker.api.in_hand import keep_in_hand
+from barnabas.broker.api.current_request import keep_in_hand
 from barnabas.broker.coordinator.group.decisions.classic.model import LeavingMember
 from barnabas.broker.runtime.replies import Reply, reply_to
 from barnabas.broker.services import RequestContext

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from asyncio import Future
 
-from barnabas.broker.coordinator.group.decisions.kinds import type_of
-from barnabas.broker.coordinator.runtime.waiting import once_synced
+from barnabas.broker.coordinator.group.decisions.group_types import type_of
+from barnabas.broker.coordinator.runtime.replies_after_sync import once_synced
 from barnabas.broker.runtime.replies import reply_to
 from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext

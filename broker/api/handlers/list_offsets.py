@@ -15,7 +15,7 @@ from __future__ import annotations
 from asyncio import Future
 from collections import Counter
 
-from barnabas.broker.metadata.cluster.leader_epochs import check_leader_epoch
+from barnabas.broker.metadata.cluster.leader_epoch_check import check_leader_epoch
 from barnabas.broker.runtime.refusals import REFUSALS, refusal_code
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError

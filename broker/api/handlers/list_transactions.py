@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from asyncio import Future
 
-from barnabas.broker.coordinator.runtime.waiting import once_synced
+from barnabas.broker.coordinator.runtime.replies_after_sync import once_synced
 from barnabas.broker.coordinator.transaction.decisions.model import TransactionMetadata
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.broker.runtime.patterns import InvalidPattern, Pattern, compile_pattern

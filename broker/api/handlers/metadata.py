@@ -13,13 +13,13 @@ from asyncio import Future
 from collections.abc import Iterable
 from functools import partial
 
+from barnabas.broker.api.current_request import keep_in_hand
 from barnabas.broker.api.guards.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
-from barnabas.broker.api.in_hand import keep_in_hand
 from barnabas.broker.metadata.catalogue import NewTopic, TopicImage
-from barnabas.broker.metadata.changes import CHANGES, in_changes
 from barnabas.broker.metadata.cluster.node_view import NodeView
 from barnabas.broker.metadata.image.image import INTERNAL_TOPICS, NO_LEADER, Partition
-from barnabas.broker.metadata.image.topics import check_name
+from barnabas.broker.metadata.image.topic_changes import check_name
+from barnabas.broker.metadata.split_changes import CHANGES, in_changes
 from barnabas.broker.runtime.replies import Reply, reply_to
 from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext, Services

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from asyncio import Future
 
-from barnabas.broker.api.in_hand import keep_in_hand
+from barnabas.broker.api.current_request import keep_in_hand
 from barnabas.broker.runtime.replies import Reply, reply_to
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode

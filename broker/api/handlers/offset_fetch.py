@@ -20,7 +20,7 @@ from barnabas.broker.coordinator.group.decisions.classic.model import (
     CommittedOffset,
 )
 from barnabas.broker.coordinator.group.decisions.offsets.offsets import GroupOffsets
-from barnabas.broker.coordinator.runtime.waiting import once_synced
+from barnabas.broker.coordinator.runtime.replies_after_sync import once_synced
 from barnabas.broker.runtime.replies import Reply, reply_to
 from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext

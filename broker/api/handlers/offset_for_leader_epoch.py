@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from asyncio import Future
 
-from barnabas.broker.metadata.cluster.leader_epochs import check_leader_epoch
+from barnabas.broker.metadata.cluster.leader_epoch_check import check_leader_epoch
 from barnabas.broker.runtime.refusals import REFUSALS, refusal_code
 from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext

@@ -35,7 +35,7 @@ from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from barnabas.broker.api.in_hand import keep_in_hand
+from barnabas.broker.api.current_request import keep_in_hand
 from barnabas.broker.coordinator.transaction.decisions.model import TopicPartition
 from barnabas.broker.coordinator.transaction.verification import (
     PRODUCE_ADDS_SINCE,
@@ -45,7 +45,7 @@ from barnabas.broker.coordinator.transaction.verification import (
     produce_error,
 )
 from barnabas.broker.metadata.image.image import INTERNAL_TOPICS
-from barnabas.broker.partitions.disk_space.refusing import check_room
+from barnabas.broker.partitions.disk_space.disk_space_check import check_room
 from barnabas.broker.partitions.opening.recoveries import StillRecovering
 from barnabas.broker.partitions.produce.batch_validations import PendingValidation
 from barnabas.broker.partitions.produce.deferred_appends import (
@@ -66,7 +66,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.hot.produce import PartitionResult, ProduceRequest
 from barnabas.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD, NO_TIMESTAMP
 from barnabas.storage.log.append import PLAIN_SINCE_PRODUCE_VERSION
-from barnabas.storage.log.validate import check_shape
+from barnabas.storage.log.log_validator import check_shape
 from barnabas.storage.refusals import AppendRefused
 
 if TYPE_CHECKING:

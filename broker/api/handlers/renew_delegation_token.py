@@ -5,7 +5,7 @@ For its owner and its renewers.
 
 from __future__ import annotations
 
-from barnabas.broker.api.guards.asking_tokens import changed
+from barnabas.broker.api.guards.delegation_token_checks import changed
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.messages.renew_delegation_token import (
     RenewDelegationTokenRequest,

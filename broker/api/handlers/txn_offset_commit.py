@@ -18,7 +18,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from barnabas.broker.api.in_hand import keep_in_hand
+from barnabas.broker.api.current_request import keep_in_hand
 from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.coordinator.runtime.outcome import TransactionProducer, as_coordinator_error
 from barnabas.broker.coordinator.transaction.decisions.model import TopicPartition

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from barnabas.broker.runtime.events.bounded_facts import SOME
 from barnabas.broker.runtime.events.cause import RequestCause
 from barnabas.broker.runtime.events.kinds import FETCH_REFUSED
-from barnabas.broker.runtime.events.some import SOME
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.registry import ApiKey
 

@@ -13,10 +13,17 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from barnabas.broker.api.answers import Answer, CloseConnection, answer_to, code_and_message, failure_of, raise_closing
-from barnabas.broker.api.in_hand import keep_in_hand
+from barnabas.broker.api.current_request import keep_in_hand
+from barnabas.broker.api.deferred_response import (
+    Answer,
+    CloseConnection,
+    answer_to,
+    code_and_message,
+    failure_of,
+    raise_closing,
+)
 from barnabas.broker.api.produce_fetch import many_partitions
-from barnabas.broker.api.produce_fetch.leaders import (
+from barnabas.broker.api.produce_fetch.current_leader import (
     FETCH_NAMES_LEADERS_SINCE,
     PRODUCE_NAMES_LEADERS_SINCE,
     with_leaders,

@@ -23,7 +23,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from barnabas.broker.api.answers import Answer, code_and_message
+from barnabas.broker.api.deferred_response import Answer, code_and_message
 from barnabas.broker.coordinator.transaction.verification import PRODUCE_ADDS_SINCE, add_at_once, confirm
 from barnabas.broker.metadata.image.image import INTERNAL_TOPICS
 from barnabas.broker.partitions.produce.deferred_appends import refusal

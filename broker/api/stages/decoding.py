@@ -17,10 +17,10 @@ from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from barnabas.broker.api.answers import Answer, CloseConnection, answer_to, code_and_message, raise_closing
+from barnabas.broker.api.current_request import keep_in_hand
+from barnabas.broker.api.deferred_response import Answer, CloseConnection, answer_to, code_and_message, raise_closing
 from barnabas.broker.api.error_responses import error_response_in_steps
 from barnabas.broker.api.frame_handler import MessageHandler, RequestConnection
-from barnabas.broker.api.in_hand import keep_in_hand
 from barnabas.broker.api.stages import large_requests, large_responses
 from barnabas.broker.runtime.refusals import NoSuchRequest
 from barnabas.broker.services import RequestContext, Services

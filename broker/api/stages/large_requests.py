@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from barnabas.broker.api.answers import CloseConnection
+from barnabas.broker.api.deferred_response import CloseConnection
 from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.protocol.codec.compile import Codec
 from barnabas.protocol.codec.schema import Request

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Final
 
-from barnabas.broker.api.answers import Answer, DeferredResponse
+from barnabas.broker.api.deferred_response import Answer, DeferredResponse
 from barnabas.protocol.codec.schema import Struct
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.hot.writing import Topic

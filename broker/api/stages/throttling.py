@@ -6,7 +6,7 @@ that.
 
 Theory of operation: as in Kafka since 2.0, a client that exceeds its quota gets its throttle time in the answer
 (`throttle_time_ms`). The answer leaves at once, and the connection is muted: no later request is served until the time
-is over. For a connection that is a request whose answer comes later, and is none (`answers.DeferredResponse`). The
+is over. For a connection that is a request whose answer comes later, and is none (`deferred_response.DeferredResponse`). The
 answer to a Fetch is checked before it is sent, and one that would exceed the quota is empty.
 
 Not measured: requests before authentication, and WriteTxnMarkers, which brokers send each other.
@@ -20,9 +20,9 @@ from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from barnabas.broker.api.answers import Answer, DeferredResponse, changed
-from barnabas.broker.clients.quotas.in_force import InForce, MeasuredRequest
-from barnabas.broker.partitions.fetch.measured_fetches import MeasuredSessions
+from barnabas.broker.api.deferred_response import Answer, DeferredResponse, changed
+from barnabas.broker.clients.quotas.quota_managers import InForce, MeasuredRequest
+from barnabas.broker.partitions.fetch.measured_sessions import MeasuredSessions
 from barnabas.broker.runtime.events.kinds import CLIENT_THROTTLED
 from barnabas.protocol.headers import encode_response_header, parse_response_header
 from barnabas.protocol.hot import fetch

@@ -16,13 +16,13 @@ from asyncio import Future
 from functools import partial
 from typing import Any, Final
 
-from barnabas.broker.api.answers import Answer, DeferredResponse, failure_of
+from barnabas.broker.api.deferred_response import Answer, DeferredResponse, failure_of
 from barnabas.broker.api.frame_handler import FrameHandler, MessageHandler, RequestConnection
 from barnabas.broker.api.stages.metering import first_error
 from barnabas.broker.runtime.events.cause import RequestCause
 from barnabas.broker.runtime.events.events import Events
 from barnabas.broker.runtime.events.kinds import REQUEST_ANSWERED
-from barnabas.broker.runtime.events.quiet import is_quiet
+from barnabas.broker.runtime.events.quiet_requests import is_quiet
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.codec.schema import Response, Struct
 from barnabas.protocol.errors import ErrorCode, KafkaError

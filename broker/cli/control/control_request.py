@@ -14,10 +14,10 @@ from http.client import HTTPResponse
 from typing import Any
 
 from barnabas.broker.cli.terminal import http_connection
+from barnabas.broker.cli.terminal.broker_addresses import http_of
 from barnabas.broker.cli.terminal.client_settings import settings_of
 from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.broker.cli.terminal.options import REQUEST_TIMEOUT_MS, Parser, connected
-from barnabas.broker.cli.terminal.whereabouts import http_of
 
 DEFAULT_HTTP = "127.0.0.1:9404"
 TIMEOUT_S = 600.0

@@ -119,7 +119,7 @@ def _load(options: Options) -> tuple[LoadedConfig, DirectoryContent | None]:
     from barnabas.broker.runtime.clock import wall_ms
 
     try:
-        from barnabas.broker.server.secure.secured import look_for, settings_for
+        from barnabas.broker.server.secure.secure_config import look_for, settings_for
     except ImportError as missing:
         raise UsageError("doctor: --secure needs the package cryptography: pip install 'barnabas[secure]'") from missing
     kept = look_for(loaded.config, wall_ms(), is_ephemeral="--ephemeral" in options)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from barnabas.broker.cli.doctor import partitions
 from barnabas.broker.cli.doctor.finding import CheckResult, note, ok, problem, warning
-from barnabas.broker.cli.doctor.look_only import LookOnlyFiles
 from barnabas.broker.cli.doctor.machine import examine_volume
 from barnabas.broker.cli.doctor.processes import named
+from barnabas.broker.cli.doctor.read_only_files import LookOnlyFiles
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.control.time_control import clock_offset_file
-from barnabas.broker.metadata.image.identity import NodeIdentity
 from barnabas.broker.metadata.image.image import Image, TopicImage
+from barnabas.broker.metadata.image.node_identity import NodeIdentity
 from barnabas.broker.metadata.log.metadata_log import CatalogueError, MetadataLog
 from barnabas.broker.metadata.log.quorum import Quorum
 from barnabas.broker.metadata.log.replaying import Replaying

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from barnabas.broker.cli.doctor.finding import CheckResult, ok, problem, warning
 from barnabas.broker.runtime import patterns
-from barnabas.broker.server.data import open_files_max, sockets_max
+from barnabas.broker.server.data_directories import open_files_max, sockets_max
 from barnabas.storage.disk.files import Volume
 
 _DESCRIPTORS_MIN = 256

@@ -10,7 +10,7 @@ import errno
 from collections.abc import Iterable, Iterator, Mapping
 
 from barnabas.broker.cli.doctor.finding import CheckResult, problem
-from barnabas.broker.cli.doctor.look_only import LookOnlyFiles
+from barnabas.broker.cli.doctor.read_only_files import LookOnlyFiles
 from barnabas.broker.metadata.image.image import Image, TopicImage
 from barnabas.protocol.files import names
 from barnabas.protocol.files.meta_properties import MetaProperties
@@ -23,8 +23,8 @@ from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.disk.files import File
 from barnabas.storage.errors import CorruptFile, StorageError
-from barnabas.storage.recovery.loader import load_log
-from barnabas.storage.recovery.missing import check_directory
+from barnabas.storage.recovery.log_loader import load_log
+from barnabas.storage.recovery.missing_files import check_directory
 from barnabas.storage.recovery.opening import open_at_once
 
 _CHECK = "partitions"

@@ -15,10 +15,10 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from barnabas.broker.cli.doctor.finding import CheckResult, note, ok, problem, warning
-from barnabas.broker.cli.doctor.peers import Met, meet
 from barnabas.broker.cli.doctor.processes import listening_processes, named
+from barnabas.broker.cli.doctor.server_probe import Met, meet
 from barnabas.broker.config import BrokerConfig, Listener
-from barnabas.broker.network.bound import BoundAddress, bind
+from barnabas.broker.network.bound_sockets import BoundAddress, bind
 from barnabas.client.addresses import Address
 from barnabas.client.clock import ClientClock
 

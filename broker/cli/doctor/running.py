@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.cli.doctor.finding import CheckResult, note, ok, problem, warning
 from barnabas.broker.cli.doctor.machine import examine_volume
-from barnabas.broker.cli.doctor.peers import Met, NotMet, meet
 from barnabas.broker.cli.doctor.processes import descriptors_of, listening_processes, named
+from barnabas.broker.cli.doctor.server_probe import Met, NotMet, meet
 from barnabas.client.addresses import Address
 from barnabas.client.client import Client
 from barnabas.client.clock import ClientClock

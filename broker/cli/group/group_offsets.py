@@ -16,7 +16,7 @@ from typing import Any
 
 from barnabas.broker.cli.terminal.options import whole
 from barnabas.broker.cli.terminal.output import print_json, print_table
-from barnabas.broker.cli.terminal.places import add_topic_option, named_partitions
+from barnabas.broker.cli.terminal.topic_choice import add_topic_option, named_partitions
 from barnabas.client.admin import groups
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicPartition

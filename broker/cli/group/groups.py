@@ -10,7 +10,7 @@ from typing import Any
 from barnabas.broker.cli.group import group_offsets
 from barnabas.broker.cli.terminal.options import Parser, connected, shared_options
 from barnabas.broker.cli.terminal.output import counted, print_json, print_table
-from barnabas.broker.cli.terminal.places import add_topic_option, named_partitions
+from barnabas.broker.cli.terminal.topic_choice import add_topic_option, named_partitions
 from barnabas.client.admin import groups
 from barnabas.client.admin.group_descriptions import CLASSIC, CONSUMER, GroupInfo, MemberDescription
 from barnabas.client.client import Client

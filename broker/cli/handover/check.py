@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from barnabas.broker.cli.doctor.finding import CheckResult, Level, note, ok, problem
 from barnabas.broker.cli.handover import open_transactions, partitions
 from barnabas.broker.cli.handover.releases import RELEASES, readers, why_not
-from barnabas.broker.cli.handover.stopped import CATALOGUE_CHECK, Stopped, open_stopped
+from barnabas.broker.cli.handover.stopped_directory import CATALOGUE_CHECK, Stopped, open_stopped
 from barnabas.broker.metadata.cluster.topology_file import FILE_NAME
 from barnabas.broker.metadata.image.image import BROKER_RESOURCE
 

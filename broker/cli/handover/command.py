@@ -90,7 +90,7 @@ def _load(options: argparse.Namespace) -> LoadedConfig:
 
 def _print_properties(loaded: LoadedConfig, metadata_dir: str, options: argparse.Namespace) -> int:
     from barnabas.broker.cli.handover.properties import NodeDirectories, server_properties
-    from barnabas.broker.cli.handover.stopped import open_stopped
+    from barnabas.broker.cli.handover.stopped_directory import open_stopped
     from barnabas.broker.config.unknown_keys import UNKNOWN_KEY
 
     config = loaded.config

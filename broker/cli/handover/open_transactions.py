@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from barnabas.broker.cli.doctor.finding import CheckResult, note, warning
 from barnabas.broker.cli.handover.releases import KEEPS_PREPARED
-from barnabas.broker.cli.handover.stopped import Stopped
+from barnabas.broker.cli.handover.stopped_directory import Stopped
 from barnabas.broker.coordinator.transaction.decisions.model import NO_TIMEOUT_MS, TransactionMetadata
 from barnabas.broker.coordinator.transaction.decisions.records import decode
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from barnabas.broker.cli.doctor.finding import CheckResult, note, problem, warning
-from barnabas.broker.cli.handover.stopped import Root, Stopped
+from barnabas.broker.cli.handover.stopped_directory import Root, Stopped
 from barnabas.broker.metadata.image.image import Partition
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files.checkpoints import decode_leader_epochs, decode_offsets

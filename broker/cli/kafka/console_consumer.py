@@ -28,7 +28,7 @@ from barnabas.client.client import Client
 from barnabas.client.consume.classic_membership import ClassicProtocol
 from barnabas.client.consume.consumer import Consumer
 from barnabas.client.consume.consumer_membership import ConsumerProtocol
-from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.consume.group_consumer import GroupConsumer
 from barnabas.client.consume.membership import GroupProtocol
 from barnabas.client.metadata import TopicPartition
 from barnabas.protocol.errors import KafkaError

@@ -41,7 +41,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _add_clean(commands: Any) -> None:
-    from barnabas.broker.cli.terminal.places import METAVAR, topic_choice
+    from barnabas.broker.cli.terminal.topic_choice import METAVAR, topic_choice
 
     clean = commands.add_parser("clean", help="compact topics, in a stopped directory or in a running broker")
     clean.add_argument("--now", action="store_true", required=True, help="also logs that are too clean for the cleaner")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.broker.cli.terminal.output import print_json, print_table
-from barnabas.broker.cli.terminal.places import TopicChoice
+from barnabas.broker.cli.terminal.topic_choice import TopicChoice
 
 if TYPE_CHECKING:
     from barnabas.broker.cli.terminal.client_settings import ClientSettings
@@ -86,10 +86,10 @@ def _clean_stopped(options: argparse.Namespace, told: Told) -> None:
 
 async def _clean(config: Any, choices: Sequence[TopicChoice], told: Told) -> None:
     from barnabas.broker.config.listeners.listeners import Listener
-    from barnabas.broker.network.bound import BoundAddress
+    from barnabas.broker.network.bound_sockets import BoundAddress
     from barnabas.broker.runtime.workers.helper import helper_processes_max
     from barnabas.broker.server.broker import Broker
-    from barnabas.broker.server.data import open_directory
+    from barnabas.broker.server.data_directories import open_directory
     from barnabas.broker.server.environment import Environment
     from barnabas.protocol.security.listener_protocols import PLAINTEXT
     from barnabas.storage.disk.files import raise_descriptor_limit

@@ -37,7 +37,7 @@ from barnabas.storage.disk.disk import Disk
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.errors import CorruptFile, NotADataDirectory
 from barnabas.storage.recovery.report import Recovered
-from barnabas.storage.segment.segment_sums import SegmentSums
+from barnabas.storage.segment.segment_checksums import SegmentSums
 
 _CHECKPOINTS = {
     names.RECOVERY_POINT_CHECKPOINT: "after a kill, the logs are read from their beginning",

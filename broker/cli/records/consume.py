@@ -22,7 +22,7 @@ from barnabas.client.clock import Deadline
 from barnabas.client.consume.classic_membership import ClassicProtocol
 from barnabas.client.consume.consumer import ConsumedRecord, Consumer
 from barnabas.client.consume.consumer_membership import ConsumerProtocol
-from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.consume.group_consumer import GroupConsumer
 from barnabas.client.consume.membership import GroupProtocol
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import READ_COMMITTED, READ_UNCOMMITTED

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.control.faults.model import FaultPlan
     from barnabas.broker.http.control.admission import Admission
-    from barnabas.broker.network.bound import BoundAddress
+    from barnabas.broker.network.bound_sockets import BoundAddress
     from barnabas.broker.runtime.clock import Clock
     from barnabas.broker.server.secure.directory import Security
 
@@ -71,7 +71,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _serve(options: Options) -> int:
-    from barnabas.broker.network.bound import bind_nodes, close_sockets
+    from barnabas.broker.network.bound_sockets import bind_nodes, close_sockets
     from barnabas.broker.runtime import log_lines
 
     log_lines.configure(options.get("--log-level", ["info"])[-1], log_format=options.get("--log-format", ["text"])[-1])
@@ -134,7 +134,7 @@ def _secured(config: BrokerConfig, *, renames: bool) -> tuple[Security, Mapping[
     from barnabas.broker.runtime.clock import wall_ms
 
     try:
-        from barnabas.broker.server.secure.secured import open_for, settings_for
+        from barnabas.broker.server.secure.secure_config import open_for, settings_for
     except ImportError as missing:
         raise UsageError("serve: --secure needs the package cryptography: pip install 'barnabas[secure]'") from missing
     security = open_for(config, wall_ms(), os.urandom)
@@ -142,14 +142,14 @@ def _secured(config: BrokerConfig, *, renames: bool) -> tuple[Security, Mapping[
 
 
 def _tell_clients(security: Security, bound: Sequence[Sequence[BoundAddress]]) -> None:
-    from barnabas.broker.server.secure.secured import bootstrap_of, write_client_settings
+    from barnabas.broker.server.secure.secure_config import bootstrap_of, write_client_settings
 
     write_client_settings(security, bootstrap_of(itertools.chain.from_iterable(bound)))
 
 
 def _bind_http(host: str, port: int) -> list[socket.socket]:
     """Bind the HTTP address. OSError has the address in `filename`."""
-    from barnabas.broker.network.bound import bind
+    from barnabas.broker.network.bound_sockets import bind
 
     try:
         return bind(host, port)
@@ -192,7 +192,7 @@ async def _run(
     ends_with_stdin: bool,
 ) -> int:
     from barnabas.broker.config.listeners.listeners import address_text
-    from barnabas.broker.metadata.image.topics import NewTopic
+    from barnabas.broker.metadata.image.topic_changes import NewTopic
     from barnabas.broker.runtime.workers.helper import helper_processes_max
     from barnabas.broker.server.environment import Environment
     from barnabas.broker.server.start import start_broker

@@ -115,7 +115,10 @@ def connected(options: argparse.Namespace) -> Iterator[Client]:
     security = None if settings is None else settings.security
     http = None if options.bootstrap_server else options.http
     if http is not None:
-        from barnabas.broker.cli.terminal.whereabouts import bootstrap_of, connect_to  # HTTP, which few commands need
+        from barnabas.broker.cli.terminal.broker_addresses import (  # HTTP, which few commands need
+            bootstrap_of,
+            connect_to,
+        )
 
     bootstrap = addresses_of(options.bootstrap_server, settings) if http is None else bootstrap_of(http, settings)
     with Client(bootstrap, client_id="barnabas-cli", timeout_ms=timeout_ms, security=security) as client:

@@ -9,7 +9,7 @@ from typing import Any
 from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.broker.cli.terminal.options import Parser, connected, shared_options, whole
 from barnabas.broker.cli.terminal.output import counted, print_json, print_table
-from barnabas.broker.cli.terminal.places import add_topic_option, named_partitions, single_partition
+from barnabas.broker.cli.terminal.topic_choice import add_topic_option, named_partitions, single_partition
 from barnabas.broker.cli.transactions import txn_words
 from barnabas.client.admin.transactions import (
     MAX_TIMEOUT_MS,

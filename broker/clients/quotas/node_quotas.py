@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from barnabas.broker.clients.quotas.in_force import InForce, MeasuredRequest
+    from barnabas.broker.clients.quotas.quota_managers import InForce, MeasuredRequest
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.metadata.image.client_quotas import ClientQuotas
     from barnabas.broker.runtime.clock import Clock, Stopwatch
@@ -59,7 +59,7 @@ class NodeQuotas:
         before = self.in_force
         if any(kind != "ip" for entity in self._stored.entities for kind, _ in entity):
             if self._made is None:
-                from barnabas.broker.clients.quotas.in_force import InForce  # most brokers have no quotas
+                from barnabas.broker.clients.quotas.quota_managers import InForce  # most brokers have no quotas
 
                 self._made = InForce(self._config, self._clock, self._stopwatch)
             self._made.follow(self._stored.entities)

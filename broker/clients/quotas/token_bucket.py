@@ -5,7 +5,7 @@ Pure: the caller passes the time and the quota, which may have changed since the
 
 from __future__ import annotations
 
-from barnabas.broker.clients.quotas.windows import THROTTLE_MS_MAX, WindowSettings, rounded
+from barnabas.broker.clients.quotas.sampled_rate import THROTTLE_MS_MAX, WindowSettings, rounded
 
 
 class TokenBucket:

@@ -1,8 +1,8 @@
 """The broker's configuration keys that have an effect here, under Kafka's names, and two of our own: one row each.
 
-A row has the key's type, default and allowed values, and how it may change at run time. The description of each key
-is in `reference/descriptions.py`, which is imported only on demand; the keys of Apache Kafka that are known but have
-no effect here are in `accepted.py`. Types, ranges and update modes are Kafka 4.4.0's, and so are the defaults, except
+A row has the key's type, default and allowed values, and how it may change at run time. The description of each key is
+in `reference/descriptions.py`, which is imported only on demand; the keys of Apache Kafka that are known but have no
+effect here are in `ignored_keys.py`. Types, ranges and update modes are Kafka 4.4.0's, and so are the defaults, except
 for those that docs/config.md explains.
 """
 

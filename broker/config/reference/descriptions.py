@@ -1,7 +1,7 @@
 """Descriptions of every configuration key, in a sentence or two: for DescribeConfigs and docs/config.md.
 
 Imported only on demand. A test fails if a key in `keys.py` or `topic_configs.py` has no text here; the keys of
-`accepted.py` share a text for each family of names.
+`ignored_keys.py` share a text for each family of names.
 """
 
 _TEXTS = {
@@ -334,7 +334,7 @@ _NO_SUCH_PART = "This broker does not have the part of Apache Kafka that it conf
 
 def documentation(name: str) -> str | None:
     """Return the text of a key; None for an unknown key."""
-    from barnabas.broker.config.definitions.accepted import ACCEPTED, THROTTLED_RATES
+    from barnabas.broker.config.definitions.ignored_keys import ACCEPTED, THROTTLED_RATES
     from barnabas.broker.config.resources.group_configs import GROUP_KEYS
 
     if name in _OF_OTHERS:

@@ -10,7 +10,7 @@ from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from barnabas.broker.control.faults.held import BlockedRequest, HeldUp, HoldReason
+from barnabas.broker.control.faults.held_requests import BlockedRequest, HeldUp, HoldReason
 from barnabas.broker.control.faults.matching import Chances
 from barnabas.broker.control.faults.model import Fault
 from barnabas.broker.runtime.clock import Clock

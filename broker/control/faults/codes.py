@@ -2,7 +2,7 @@
 
 The table is Apache Kafka 4.4.0's, taken from its response classes and its handlers; a test checks it against the
 recorded answers of Kafka (tests/golden/probes) and against the codes that our responses can hold. Authorization codes
-follow from the operations of an API (broker/api/table.py): no authorizer is needed here, but clients receive them.
+follow from the operations of an API (broker/api/api_table.py): no authorizer is needed here, but clients receive them.
 
 Where a response has codes at its top level and with each partition, the place of a code matters: a client expects
 FETCH_SESSION_ID_NOT_FOUND at the top level of a Fetch response, and NOT_LEADER_OR_FOLLOWER with the partition.
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE
+from barnabas.broker.api.api_table import API_TABLE, TELEMETRY_TABLE
 from barnabas.broker.security.session.operations import Resource
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.registry import ApiKey

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.api.table import table_for
+from barnabas.broker.api.api_table import table_for
 from barnabas.broker.control.faults.armed import Armed
 from barnabas.broker.control.faults.disk_faults import DiskFaults
 from barnabas.broker.control.faults.model import FaultPlan

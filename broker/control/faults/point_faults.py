@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from barnabas.broker.control.faults.held import HoldReason, about_step
+from barnabas.broker.control.faults.held_requests import HoldReason, about_step
 from barnabas.broker.control.faults.matching import matches_point
 from barnabas.broker.control.faults.model import FaultPlan, FaultRefused, PointAction, PointMatch
 from barnabas.broker.runtime.log_lines import line, logger

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from barnabas.broker.control.faults.armed import Armed
-from barnabas.broker.control.faults.held import HoldReason
+from barnabas.broker.control.faults.held_requests import HoldReason
 from barnabas.broker.control.faults.model import FAULTS_MAX, FaultPlan, FaultRefused
 from barnabas.broker.runtime.clock import Clock
 from barnabas.broker.runtime.events import Events

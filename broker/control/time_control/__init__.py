@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
     from barnabas.broker.control.time_control.time_control import TimeControl
-    from barnabas.broker.partitions.flush.flushing import GroupFlush
+    from barnabas.broker.partitions.flush.group_flush import GroupFlush
     from barnabas.broker.partitions.housekeeping import Housekeeping
     from barnabas.broker.runtime.clock import Clock
     from barnabas.broker.services import Services

@@ -18,7 +18,7 @@ from asyncio import AbstractEventLoop, Future
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from barnabas.broker.partitions.flush.flushing import GroupFlush
+    from barnabas.broker.partitions.flush.group_flush import GroupFlush
     from barnabas.broker.partitions.housekeeping import Housekeeping
     from barnabas.broker.services import Services
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from barnabas.broker.control.time_control import clock_offset_file
 from barnabas.broker.control.time_control.movable_clock import ClockRefused
 from barnabas.broker.control.time_control.settling import Unsettled
-from barnabas.broker.control.time_control.words import moment_text
+from barnabas.broker.control.time_control.time_text import moment_text
 from barnabas.broker.runtime.events.kinds import CLOCK_CHANGED
 from barnabas.broker.runtime.log_lines import line, logger
 

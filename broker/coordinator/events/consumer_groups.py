@@ -9,7 +9,7 @@ from barnabas.broker.coordinator.events.members import rebalance_why, tell_gone,
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerGroupMember, GroupState
 from barnabas.broker.coordinator.group.decisions.consumer.records import ConsumerRecord
-from barnabas.broker.coordinator.group.decisions.kinds import AnyRecord
+from barnabas.broker.coordinator.group.decisions.group_types import AnyRecord
 from barnabas.broker.runtime.events import kinds
 from barnabas.broker.runtime.events.events import Events
 from barnabas.protocol.log_records import group as log

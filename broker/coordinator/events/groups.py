@@ -12,12 +12,12 @@ from barnabas.broker.coordinator.events.consumer_groups import ConsumerSeen, con
 from barnabas.broker.coordinator.events.members import rebalance_why, tell_gone, tell_joined
 from barnabas.broker.coordinator.group.decisions.classic.model import Group, OffsetCommitted
 from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
-from barnabas.broker.coordinator.group.decisions.kinds import AnyOutcome, AnyRecord
-from barnabas.broker.coordinator.group.decisions.machine import GroupMachine
+from barnabas.broker.coordinator.group.decisions.group_machine import GroupMachine
+from barnabas.broker.coordinator.group.decisions.group_types import AnyOutcome, AnyRecord
 from barnabas.broker.coordinator.runtime.outcome import TransactionProducer
 from barnabas.broker.runtime.events import kinds
+from barnabas.broker.runtime.events.bounded_facts import some
 from barnabas.broker.runtime.events.events import Events
-from barnabas.broker.runtime.events.some import some
 
 _FORMED = (ClassicGroupState.COMPLETING_REBALANCE, ClassicGroupState.STABLE)
 _SETTLED = (ClassicGroupState.EMPTY, ClassicGroupState.STABLE, ClassicGroupState.DEAD)

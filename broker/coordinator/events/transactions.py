@@ -3,7 +3,7 @@
 
 Knows the values of transactions, not the requests: these are the cause of the events (broker/runtime/events/cause.py),
 from which only the group named by AddOffsetsToTxn and TxnOffsetCommit is read. Markers have their own events
-(markers.py).
+(transaction_marker_writer.py).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from barnabas.broker.coordinator.events.refusals import why_refused
-from barnabas.broker.coordinator.transaction.decisions.machine import TransactionMachine
 from barnabas.broker.coordinator.transaction.decisions.model import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
@@ -23,10 +22,11 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     TransactionStored,
 )
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
+from barnabas.broker.coordinator.transaction.decisions.transaction_machine import TransactionMachine
 from barnabas.broker.runtime.events import kinds
+from barnabas.broker.runtime.events.bounded_facts import some_partitions
 from barnabas.broker.runtime.events.cause import RequestCause
 from barnabas.broker.runtime.events.events import Events
-from barnabas.broker.runtime.events.some import some_partitions
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 

@@ -30,7 +30,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
 )
 from barnabas.broker.coordinator.group.decisions.consumer.records import is_large
 from barnabas.broker.coordinator.group.decisions.consumer.timers import is_of_consumer_group
-from barnabas.broker.coordinator.group.decisions.kinds import AnyGroup, AnyOutcome, check_group_id, tombstones
+from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup, AnyOutcome, check_group_id, tombstones
 from barnabas.broker.coordinator.group.decisions.migration.downgrade import members_gone
 from barnabas.broker.coordinator.group.decisions.migration.upgrade import upgraded
 from barnabas.broker.coordinator.group.group_partition import GroupPartition

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from barnabas.broker.coordinator.group.decisions.machine import GroupMachine
-from barnabas.broker.coordinator.runtime.ownership import CoordinatorPartition
+from barnabas.broker.coordinator.group.decisions.group_machine import GroupMachine
+from barnabas.broker.coordinator.runtime.coordinator_partitions import CoordinatorPartition
 
 GroupPartition: TypeAlias = CoordinatorPartition[GroupMachine]

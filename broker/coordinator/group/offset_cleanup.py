@@ -1,7 +1,7 @@
 """The deletion of committed offsets of deleted topics: a bounded number in each turn of the event loop.
 
-Knows which topics to examine and when; `group/decisions/expiry.py` decides which offsets are deleted. Kafka does the
-same after the topic is deleted: one batch of tombstones per partition of `__consumer_offsets`.
+Knows which topics to examine and when; `group/decisions/offset_removal.py` decides which offsets are deleted. Kafka
+does the same after the topic is deleted: one batch of tombstones per partition of `__consumer_offsets`.
 
 Theory of operation: a topic is searched in one partition of `__consumer_offsets` when it is deleted, all topics are
 when a partition was loaded. The groups to examine come from the partition's index, so a topic costs as much as its
@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from barnabas.broker.coordinator.group.decisions.classic.model import CommittedOffset, OffsetCommitted
-from barnabas.broker.coordinator.group.decisions.expiry import leaving, staying_ids
+from barnabas.broker.coordinator.group.decisions.offset_removal import leaving, staying_ids
 from barnabas.broker.coordinator.group.group_partition import GroupPartition
 from barnabas.broker.coordinator.runtime.outcome import Outcome
 from barnabas.broker.runtime.log_lines import Seldom, logger
@@ -30,7 +30,7 @@ from barnabas.broker.runtime.scheduler import CooperativeScheduler, Work, WorkCl
 from barnabas.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.broker.coordinator.group.decisions.kinds import AnyOutcome
+    from barnabas.broker.coordinator.group.decisions.group_types import AnyOutcome
     from barnabas.broker.runtime.clock import Clock, Timer
 
 REMOVED_IN_A_TURN = 500

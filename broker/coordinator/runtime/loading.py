@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
-from barnabas.broker.coordinator.runtime.latest import Latest, keep_latest
+from barnabas.broker.coordinator.runtime.latest_records import Latest, keep_latest
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import BatchHeader, iter_batches, verify_crc
 from barnabas.protocol.records.control import read_marker

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from barnabas.broker.coordinator.runtime.decision_listener import Teller, Telling
 from barnabas.broker.coordinator.runtime.outcome import (
     CancelTimer,
     CancelTimers,
@@ -35,8 +36,7 @@ from barnabas.broker.coordinator.runtime.outcome import (
     Waiter,
     as_coordinator_error,
 )
-from barnabas.broker.coordinator.runtime.teller import Teller, Telling
-from barnabas.broker.coordinator.runtime.waiting import WhenSynced, give_up, refuse
+from barnabas.broker.coordinator.runtime.replies_after_sync import WhenSynced, give_up, refuse
 from barnabas.broker.runtime.clock import Clock, Timer
 from barnabas.broker.runtime.events.cause import TimerCause
 from barnabas.broker.runtime.log_lines import line, logger

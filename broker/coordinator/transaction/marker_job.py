@@ -1,7 +1,7 @@
 # compiled: mypyc
 """The job that finishes one transaction: the markers written, the markers left to write, and what it waits for.
 
-Values and properties only; `markers.py` works with them.
+Values and properties only; `transaction_marker_writer.py` works with them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from enum import Enum
 from typing import Any
 
 from barnabas.broker.coordinator.transaction.decisions.model import TopicPartition
+from barnabas.broker.runtime.events.bounded_facts import some_partitions
 from barnabas.broker.runtime.events.cause import Cause
-from barnabas.broker.runtime.events.some import some_partitions
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.records.control import EndTxnMarker
 

@@ -1,6 +1,6 @@
 """The part of the group coordinator that finishing a transaction needs: markers in `__consumer_offsets`.
 
-The transaction coordinator knows no groups. `groups.py` implements this.
+The transaction coordinator knows no groups. `group_coordinator.py` implements this.
 """
 
 from __future__ import annotations

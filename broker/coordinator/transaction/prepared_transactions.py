@@ -1,7 +1,7 @@
 """Finishing prepared transactions: before clients are admitted after a kill, and before the broker stops.
 
-The coordinator itself finishes the prepared transactions that it finds (transactions.py); this module waits for it. It
-is a separate module because that one is compiled, and has no coroutines: docs/compiled.md.
+The coordinator itself finishes the prepared transactions that it finds (transaction_coordinator.py); this module waits
+for it. It is a separate module because that one is compiled, and has no coroutines: docs/compiled.md.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from asyncio import FIRST_COMPLETED, wait
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from barnabas.broker.coordinator.transaction.transactions import TransactionCoordinator
+    from barnabas.broker.coordinator.transaction.transaction_coordinator import TransactionCoordinator
 
 
 async def recover_transactions(coordinator: TransactionCoordinator) -> None:

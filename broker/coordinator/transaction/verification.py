@@ -16,13 +16,13 @@ from asyncio import Future
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from barnabas.broker.coordinator.transaction import additions
+from barnabas.broker.coordinator.transaction import partition_additions
 from barnabas.broker.coordinator.transaction.decisions.model import EPOCH_BUMP_VERSION, AddRequest, TopicPartition
 from barnabas.broker.runtime.replies import reply_to
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.broker.coordinator.transaction.transactions import TransactionCoordinator
+    from barnabas.broker.coordinator.transaction.transaction_coordinator import TransactionCoordinator
 
 Verdicts: TypeAlias = Mapping[TopicPartition, ErrorCode]
 
@@ -59,7 +59,7 @@ def admit(
         return confirm(transactions, transactional_id, producer_id, producer_epoch, partitions)
     request = AddRequest(transactional_id, producer_id, producer_epoch, frozenset(partitions), EPOCH_BUMP_VERSION)
     return reply_to(
-        lambda: additions.add(transactions, request),
+        lambda: partition_additions.add(transactions, request),
         lambda code: dict.fromkeys(partitions, code),
         lambda refusal: dict.fromkeys(partitions, refusal.code),
     )

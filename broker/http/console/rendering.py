@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from barnabas.broker.http.console import words
+from barnabas.broker.http.console import formatting
 
 _HERE = Path(__file__).parent
 STATIC = {"console.css": "text/css; charset=utf-8", "console.js": "text/javascript; charset=utf-8"}
@@ -39,7 +39,7 @@ def _environment() -> Environment:
     )
     environment.globals |= {"navigation": NAVIGATION, "static_url": _static_url, "url": url}
     environment.filters |= {
-        name: getattr(words, name) for name in ("number", "duration", "moment", "size", "counted", "preview")
+        name: getattr(formatting, name) for name in ("number", "duration", "moment", "size", "counted", "preview")
     }
     environment.globals |= vars(environment.get_template("macros.html").module)
     return environment

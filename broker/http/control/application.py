@@ -1,6 +1,6 @@
-"""The application: the rooms of /control, and their description. An answer is JSON; a refusal is {"error": a sentence}.
+"""The application: the routes of /control and their description. An answer is JSON; a refusal is {"error": a sentence}.
 
-Controls access (admission.py), and does not know the operations of a room.
+Controls access (admission.py), and does not know the operations of a group.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from barnabas.broker.http.control.admission import Admission
-from barnabas.broker.http.control.api import Room, refused
 from barnabas.broker.http.control.openapi import OPENAPI, PATH, document
+from barnabas.broker.http.control.route_group import Room, refused
 
 
 def application(rooms: Sequence[Room], admission: Admission) -> ASGIApp:

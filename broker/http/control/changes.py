@@ -6,7 +6,7 @@ import json
 from typing import Any, Literal, NamedTuple
 
 from barnabas.broker.control.time_control.movable_clock import ClockRefused
-from barnabas.broker.control.time_control.words import duration_ms, moment_ms
+from barnabas.broker.control.time_control.time_text import duration_ms, moment_ms
 
 EXAMPLES = (
     '{"freeze": true}, {"run": true}, {"advance": "15m"}, {"advance_ms": 900000} or {"at": "2026-11-24T13:20:00Z"}'

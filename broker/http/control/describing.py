@@ -1,4 +1,4 @@
-"""Descriptions of operations in OpenAPI: the parts that the rooms of /control share."""
+"""Descriptions of operations in OpenAPI: the parts that the routes of /control share."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ from barnabas.broker.control.faults.faults import Faults
 from barnabas.broker.control.faults.model import COUNT_MAX, FaultRefused
 from barnabas.broker.control.faults.registry import NoSuchFault, NotInTime
 from barnabas.broker.control.time_control.movable_clock import ClockRefused
-from barnabas.broker.control.time_control.words import duration_ms
-from barnabas.broker.http.control.api import GATEWAY_TIMEOUT, NOT_FOUND, Room, refused
+from barnabas.broker.control.time_control.time_text import duration_ms
 from barnabas.broker.http.control.faults_openapi import FAULTS, PATH, PATH_OF_ONE, PATH_OF_RELEASE, WAIT_MS_MAX
+from barnabas.broker.http.control.route_group import GATEWAY_TIMEOUT, NOT_FOUND, Room, refused
 
 _WAITS = ("wait_fired", "wait_standing")
 _TIMEOUT = "timeout"
@@ -26,7 +26,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def faults_room(faults: Faults) -> Room:
-    """Create the room for the faults of one broker."""
+    """Create the routes for the faults of one broker."""
     pages = _Pages(faults)
     routes = [
         Route(PATH, _answering(pages.all_of_them), methods=["GET", "POST", "DELETE"]),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.broker.control.faults.model import ALWAYS, COUNT_MAX, FAULTS_MAX, PLAN_VERSION
-from barnabas.broker.http.control.api import Description
 from barnabas.broker.http.control.describing import NUMBER, answer, operation, parameter
+from barnabas.broker.http.control.route_group import Description
 
 PATH = "/control/faults"
 PATH_OF_ONE = "/control/faults/{name}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from barnabas.broker.http.control.api import Description
 from barnabas.broker.http.control.clock_openapi import CLOCK
 from barnabas.broker.http.control.describing import REFUSAL, operation
 from barnabas.broker.http.control.faults_openapi import FAULTS
+from barnabas.broker.http.control.route_group import Description
 from barnabas.broker.http.control.trace_openapi import TRACE
 from barnabas.broker.http.control.why_openapi import WHY
 

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from barnabas.broker.http.control.api import SERVICE_UNAVAILABLE, Room, refused
+from barnabas.broker.http.control.route_group import SERVICE_UNAVAILABLE, Room, refused
 from barnabas.broker.http.control.trace_openapi import FILTERS, LIMIT, LIMIT_MAX, PATH, TRACE
 from barnabas.broker.insight.history.history import Follower, History, TooManyFollowers
 from barnabas.broker.insight.history.trace_event import TraceEvent
@@ -25,7 +25,7 @@ KEEP_ALIVE_S = 5.0
 
 
 def trace_room(history: Callable[[], History]) -> Room:
-    """Create the room for the history of one broker."""
+    """Create the routes for the history of one broker."""
     return Room([Route(PATH, _Pages(history).trace, methods=["GET"])], TRACE)
 
 

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from barnabas.broker.http.control.api import SERVICE_UNAVAILABLE, Room, refused
+from barnabas.broker.http.control.route_group import SERVICE_UNAVAILABLE, Room, refused
 from barnabas.broker.http.control.why_openapi import PARAMETERS, PATH, WHY
 from barnabas.broker.insight.why.rules.answer import WhyAnswer
 from barnabas.broker.insight.why.why import Why
@@ -25,7 +25,7 @@ class _Unclear(Exception):
 
 
 def why_room(why: Why) -> Room:
-    """Create the room for the queries of one broker."""
+    """Create the routes for the queries of one broker."""
     pages = _Pages(why)
     questions: dict[str, Callable[[Mapping[str, Any]], WhyAnswer | Future[WhyAnswer]]] = {
         "consumer": lambda asked: why.consumer(asked["group"], asked.get("topic")),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from barnabas.broker.http.control.api import Description
 from barnabas.broker.http.control.describing import NUMBER, answer, operation
+from barnabas.broker.http.control.route_group import Description
 from barnabas.broker.insight.why.hanging import LONGER_THAN_MS
 
 PATH = "/control/why"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.broker.coordinator.group.decisions.consumer.model import GroupState
+from barnabas.broker.http.metrics.metric_table import GROUP_PARTITIONS_MAX, GROUPS_MAX
 from barnabas.broker.http.metrics.sources import Readings, Sources
-from barnabas.broker.http.metrics.table import GROUP_PARTITIONS_MAX, GROUPS_MAX
 from barnabas.broker.insight.inspection.groups import Committed, LoadedGroup, begin_loading, loaded_groups
 from barnabas.broker.insight.inspection.lag import lag
 from barnabas.storage.steps import Steps

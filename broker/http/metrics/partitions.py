@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from barnabas.broker.http.metrics.metric_table import PARTITIONS_MAX, TOPICS_MAX
 from barnabas.broker.http.metrics.sources import Readings, Sources
-from barnabas.broker.http.metrics.table import PARTITIONS_MAX, TOPICS_MAX
 from barnabas.broker.insight.inspection import logs
 from barnabas.broker.insight.inspection.topics import TopicSummary, every_topic, topic_name
 from barnabas.storage.errors import StorageError

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from barnabas.broker.http.metrics.metric_table import QUOTAS_MAX
 from barnabas.broker.http.metrics.sources import Readings, Sources
-from barnabas.broker.http.metrics.table import QUOTAS_MAX
 from barnabas.storage.steps import Steps
 
 _RATES = {

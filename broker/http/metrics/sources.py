@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from barnabas.broker.http.metrics.table import BY_NAME, HISTOGRAM
+from barnabas.broker.http.metrics.metric_table import BY_NAME, HISTOGRAM
 
 if TYPE_CHECKING:
     from barnabas.broker.api.authentication.sasl_listener import SaslListener

@@ -22,7 +22,7 @@ from barnabas.broker.runtime.events.cause import Cause
 from barnabas.broker.runtime.events.events import Events, Facts
 from barnabas.broker.runtime.events.kind import EventKind
 from barnabas.broker.runtime.events.kinds import REQUEST_ANSWERED
-from barnabas.broker.runtime.events.quiet import is_quiet
+from barnabas.broker.runtime.events.quiet_requests import is_quiet
 
 BYTES_MAX: Final = 32 << 20
 FOLLOWED_MAX: Final = 2_000

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.broker.coordinator.runtime.partition_for import partition_for
 from barnabas.broker.metadata.image.image import NO_LEADER
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
     from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
     from barnabas.broker.coordinator.group.decisions.consumer.model import GroupState
-    from barnabas.broker.coordinator.group.decisions.kinds import AnyGroup
-    from barnabas.broker.coordinator.group.decisions.machine import GroupMachine
+    from barnabas.broker.coordinator.group.decisions.group_machine import GroupMachine
+    from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup
     from barnabas.broker.coordinator.runtime.outcome import TimerKey
     from barnabas.broker.services import Services
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.broker.coordinator.runtime.partition_for import partition_for
 from barnabas.broker.metadata.image.image import NO_LEADER
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC

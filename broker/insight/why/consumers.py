@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.insight.inspection.logs import ends
 from barnabas.broker.insight.why.groups import clients_of, group_facts
-from barnabas.broker.insight.why.held import comes_from, held_requests
+from barnabas.broker.insight.why.held_requests import comes_from, held_requests
 from barnabas.broker.insight.why.partitions import leaderless, missing, opened
 from barnabas.broker.insight.why.positions import Budget, contents
 from barnabas.broker.insight.why.reading import GroupTopics, Where
 from barnabas.broker.insight.why.reading import reading as reading_of
 from barnabas.broker.insight.why.rules.consumer import SHOWN_MAX, ConsumerFacts, PartitionFacts
-from barnabas.broker.insight.why.sources.kept_out import Client, kept_out, of_group
+from barnabas.broker.insight.why.sources.refused_clients import Client, kept_out, of_group
 from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.broker.insight.why.transactions import Holders, open_facts
 from barnabas.client.near_names import nearest
@@ -26,7 +26,7 @@ from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
     from barnabas.broker.insight.inspection.groups import FoundGroup
-    from barnabas.broker.insight.why.rules.held import HeldFacts, HeldRequests
+    from barnabas.broker.insight.why.rules.held_requests import HeldFacts, HeldRequests
     from barnabas.broker.services import Services
 
 PARTITIONS_MAX = 100

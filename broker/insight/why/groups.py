@@ -14,11 +14,11 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import MemberSta
 from barnabas.broker.coordinator.group.decisions.consumer.timers import join_timer, rebalance_timer, sync_timer
 from barnabas.broker.coordinator.group.decisions.consumer.timers import session_timer as consumer_session_timer
 from barnabas.broker.insight.inspection.groups import every_loaded_group, find_group
-from barnabas.broker.insight.why.held import held_requests
+from barnabas.broker.insight.why.held_requests import held_requests
 from barnabas.broker.insight.why.reading import held_back
+from barnabas.broker.insight.why.rules.formatting import named
 from barnabas.broker.insight.why.rules.group import HOLDS_UP, GroupFacts, MemberFacts, Stands
-from barnabas.broker.insight.why.rules.words import named
-from barnabas.broker.insight.why.sources.kept_out import Client, kept_out, of_group
+from barnabas.broker.insight.why.sources.refused_clients import Client, kept_out, of_group
 from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.client.near_names import nearest
 from barnabas.protocol.errors import ErrorCode, KafkaError

@@ -15,14 +15,14 @@ from barnabas.broker.insight.inspection.groups import every_loaded_group
 from barnabas.broker.insight.inspection.transactions import loaded_transactions
 from barnabas.broker.insight.why.consumers import consumer_facts
 from barnabas.broker.insight.why.groups import group_facts
-from barnabas.broker.insight.why.held import held_by_fault
+from barnabas.broker.insight.why.held_requests import held_by_fault
 from barnabas.broker.insight.why.producers import producer_facts
 from barnabas.broker.insight.why.reading import PARTITIONS_MAX, held_back
-from barnabas.broker.insight.why.rules import consumer, group, held, producer, refused_clients, transaction
+from barnabas.broker.insight.why.rules import consumer, group, held_requests, producer, refused_clients, transaction
 from barnabas.broker.insight.why.rules.answer import STANDS, WhyAnswer
-from barnabas.broker.insight.why.rules.words import counted
-from barnabas.broker.insight.why.sources.kept_out import EVERYBODY
-from barnabas.broker.insight.why.sources.kept_out import kept_out as kept_out_lately
+from barnabas.broker.insight.why.rules.formatting import counted
+from barnabas.broker.insight.why.sources.refused_clients import EVERYBODY
+from barnabas.broker.insight.why.sources.refused_clients import kept_out as kept_out_lately
 from barnabas.broker.insight.why.transactions import Holders
 from barnabas.storage.steps import Steps
 
@@ -70,7 +70,7 @@ def hanging(known: WhySources, longer_than_ms: int = LONGER_THAN_MS) -> Steps[di
     found: dict[str, WhyAnswer] = _disk(known.services)
     by_fault = yield from held_by_fault(known, EACH_MAX)
     for fault, requests in by_fault.items():
-        found[f"fault {fault}"] = held.explain(requests)
+        found[f"fault {fault}"] = held_requests.explain(requests)
     open_ones, began_ms = yield from _open_transactions(known.services, begun_by_ms)
     for transactional_id in open_ones.names:
         of_producer = yield from producer_facts(known, transactional_id)

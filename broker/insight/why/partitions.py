@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from barnabas.broker.insight.why.rules.words import counted, listed, meant, named
+from barnabas.broker.insight.why.rules.formatting import counted, listed, meant, named
 from barnabas.broker.metadata.image.image import NO_LEADER
 from barnabas.broker.partitions.opening.recoveries import StillRecovering
 from barnabas.protocol.errors import KafkaError

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from barnabas.broker.insight.inspection.transactions import loaded_transactions, transaction_of
-from barnabas.broker.insight.why.held import held_requests
-from barnabas.broker.insight.why.past import TransactionPast
+from barnabas.broker.insight.why.held_requests import held_requests
+from barnabas.broker.insight.why.history_lookup import TransactionPast
+from barnabas.broker.insight.why.rules.formatting import named
 from barnabas.broker.insight.why.rules.producer import ProducerFacts
-from barnabas.broker.insight.why.rules.words import named
-from barnabas.broker.insight.why.sources.kept_out import Client, host_of, kept_out, of_transactional_id
+from barnabas.broker.insight.why.sources.refused_clients import Client, host_of, kept_out, of_transactional_id
 from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.broker.insight.why.transactions import open_facts
 from barnabas.client.near_names import nearest

@@ -18,7 +18,7 @@ from barnabas.protocol.log_records.consumer_protocol import decode_assignment
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
-    from barnabas.broker.coordinator.group.decisions.kinds import AnyGroup
+    from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup
     from barnabas.broker.services import Services
 
 ASSIGNMENT_BYTES_MAX = 64 << 10

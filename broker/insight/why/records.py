@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from barnabas.broker.insight.why.history_lookup import TransactionPast
 from barnabas.broker.insight.why.partitions import opened
-from barnabas.broker.insight.why.past import TransactionPast
 from barnabas.broker.insight.why.positions import BATCHES_MAX, Budget
 from barnabas.broker.insight.why.rules.record import Fate, MarkerFacts, OffsetContent, RecordFacts
 from barnabas.broker.insight.why.sources.why_sources import WhySources
@@ -21,7 +21,7 @@ from barnabas.storage.errors import StorageError
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
-    from barnabas.broker.insight.why.sources.ring import Ring
+    from barnabas.broker.insight.why.sources.history_source import Ring
     from barnabas.storage.log.batches import LogBatch
     from barnabas.storage.log.log import PartitionLog
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from barnabas.broker.coordinator.transaction.decisions.model import NO_TIMEOUT_MS, TransactionMetadata
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.broker.insight.inspection.transactions import are_loaded, started_ms, transaction_of_producer, unwritten
-from barnabas.broker.insight.why.held import held_step
+from barnabas.broker.insight.why.held_requests import held_step
+from barnabas.broker.insight.why.history_lookup import TransactionPast
 from barnabas.broker.insight.why.partitions import leaderless, missing, refusal
-from barnabas.broker.insight.why.past import TransactionPast
+from barnabas.broker.insight.why.rules.formatting import named
 from barnabas.broker.insight.why.rules.transaction import TransactionFacts, Unmarked
-from barnabas.broker.insight.why.rules.words import named
-from barnabas.broker.insight.why.sources.ring import NO_RING
+from barnabas.broker.insight.why.sources.history_source import NO_RING
 from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.storage.steps import Steps
 

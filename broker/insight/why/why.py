@@ -17,8 +17,8 @@ from barnabas.broker.insight.why.producers import producer_facts
 from barnabas.broker.insight.why.records import record_facts
 from barnabas.broker.insight.why.rules import consumer, group, producer, record
 from barnabas.broker.insight.why.rules.answer import STANDS, WhyAnswer
-from barnabas.broker.insight.why.sources.held_up import NOTHING_HELD_UP, HeldUpSource
-from barnabas.broker.insight.why.sources.ring import NO_RING, Ring
+from barnabas.broker.insight.why.sources.held_requests_source import NOTHING_HELD_UP, HeldUpSource
+from barnabas.broker.insight.why.sources.history_source import NO_RING, Ring
 from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.broker.runtime.scheduler import Work, WorkClass
 

@@ -1,8 +1,8 @@
 """The catalogue: the metadata of this cluster, stored in `__cluster_metadata-0` in Kafka's own records.
 
-Every change is decided (`topics.py`, `alterations.py`: pure), appended as one batch and synced, replayed into the
-image (`journal.py`), reported to the listeners, and only then answered. So after any crash a change is either complete
-or absent, and every change that was answered is present.
+Every change is decided (`topic_changes.py`, `config_alterations.py`: pure), appended as one batch and synced, replayed into
+the image (`journal.py`), reported to the listeners, and only then answered. So after any crash a change is either
+complete or absent, and every change that was answered is present.
 
 Leader epochs: a run raises the epoch of a partition when it first uses it, not of every partition at start. The epoch
 that clients get before that (`current_leader_epoch`) is already the epoch it will have. A clean stop records that the
@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.resources.dynamic import usable
-from barnabas.broker.metadata.catalogue.alterations import Alteration, SettingsWish, settings_records
+from barnabas.broker.metadata.catalogue.config_alterations import Alteration, SettingsWish, settings_records
 from barnabas.broker.metadata.catalogue.listener import CatalogueListener, Placing
-from barnabas.broker.metadata.catalogue.telling import tell_creating
+from barnabas.broker.metadata.catalogue.topic_events import tell_creating
+from barnabas.broker.metadata.image.broker_registration import fenced, registered_with
 from barnabas.broker.metadata.image.client_quotas import ClientQuotas
+from barnabas.broker.metadata.image.directory_choice import Places
 from barnabas.broker.metadata.image.features import FeatureUpdate, update_features, updates_to
 from barnabas.broker.metadata.image.framing import Change, Versioned
-from barnabas.broker.metadata.image.identity import NodeIdentity
 from barnabas.broker.metadata.image.image import BROKER_RESOURCE, RESOURCES, Partition, TopicImage
-from barnabas.broker.metadata.image.places import Places
-from barnabas.broker.metadata.image.registration import fenced, registered_with
-from barnabas.broker.metadata.image.topics import (
+from barnabas.broker.metadata.image.node_identity import NodeIdentity
+from barnabas.broker.metadata.image.topic_changes import (
     CreatedTopic,
     NewPartitions,
     NewTopic,
@@ -49,7 +49,7 @@ from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
-    from barnabas.broker.metadata.image.users import Users
+    from barnabas.broker.metadata.image.scram_users import Users
 
 _log = logger("catalogue")
 
@@ -176,7 +176,7 @@ class Catalogue:
     @property
     def users(self) -> "Users":
         """The users of SCRAM."""
-        from barnabas.broker.metadata.image.users import Users  # mechanisms that few brokers need
+        from barnabas.broker.metadata.image.scram_users import Users  # mechanisms that few brokers need
 
         return Users(self._image, self.commit)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from barnabas.broker.metadata.image.image import TopicImage
-    from barnabas.broker.metadata.image.topics import CreatedTopic, NewPartitions
+    from barnabas.broker.metadata.image.topic_changes import CreatedTopic, NewPartitions
 
 
 class Placing(Protocol):

@@ -3,12 +3,12 @@
 Every other module looks these up here and answers NOT_LEADER_OR_FOLLOWER or NOT_COORDINATOR accordingly; none assumes
 that it is this node. The look-up is made where something is opened or loaded: a partition that this node does not lead
 is not opened (`broker/partitions/partitions.py`), a partition of a coordinator's topic not loaded
-(`broker/coordinator/runtime/ownership.py`). An open partition was checked when it was opened; a change of leader closes
-it (`broker/server/nodes/shared_storage_nodes.py`).
+(`broker/coordinator/runtime/coordinator_partitions.py`). An open partition was checked when it was opened; a change of
+leader closes it (`broker/server/nodes/shared_storage_nodes.py`).
 
 This is the cluster of one node, which leads every partition and has its only replica. With `--brokers` there are more
 (`peer_node_view.py`). A key's coordinator is the node that leads the partition where the key is stored
-(`broker/coordinator/runtime/placement.py`).
+(`broker/coordinator/runtime/partition_for.py`).
 """
 
 from __future__ import annotations

@@ -11,7 +11,12 @@ from asyncio import Future
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from barnabas.broker.metadata.catalogue.alterations import Alteration, AlterConfigOp, broker_number, check_alterations
+from barnabas.broker.metadata.catalogue.config_alterations import (
+    Alteration,
+    AlterConfigOp,
+    broker_number,
+    check_alterations,
+)
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:

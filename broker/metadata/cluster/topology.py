@@ -22,7 +22,7 @@ from barnabas.broker.metadata.cluster import placement, topology_file
 from barnabas.broker.metadata.cluster.placement import Placement
 from barnabas.broker.metadata.cluster.topology_file import NodesFile, PlacedTopic
 from barnabas.broker.metadata.image.image import NO_LEADER
-from barnabas.broker.metadata.image.topics import replication_factor_key
+from barnabas.broker.metadata.image.topic_changes import replication_factor_key
 from barnabas.broker.runtime.events.events import Events
 from barnabas.broker.runtime.events.kind import EventKind
 from barnabas.broker.runtime.events.kinds import LEADER_MOVED
@@ -34,7 +34,7 @@ from barnabas.storage.errors import StorageError
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.metadata.catalogue import Catalogue, TopicImage
-    from barnabas.broker.metadata.image.topics import CreatedTopic, NewPartitions
+    from barnabas.broker.metadata.image.topic_changes import CreatedTopic, NewPartitions
     from barnabas.storage.disk.directory import Directory
 
 _log = logger("cluster")

@@ -1,7 +1,8 @@
 """Alters the settings of a request's resources: each one is altered or refused by itself; one named twice is refused.
 
 Contains what AlterConfigs and IncrementalAlterConfigs have in common; each of them defines how it alters. Resources of
-a request are altered in one change of the catalogue, or of a large request in several (`broker/metadata/changes.py`).
+a request are altered in one change of the catalogue, or of a large request in several
+(`broker/metadata/split_changes.py`).
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
-from barnabas.broker.metadata.catalogue.alterations import SettingsWish
 from barnabas.broker.metadata.catalogue.catalogue import Catalogue
-from barnabas.broker.metadata.changes import CHANGES, in_changes
+from barnabas.broker.metadata.catalogue.config_alterations import SettingsWish
 from barnabas.broker.metadata.image.image import BROKER_RESOURCE, TOPIC_RESOURCE
-from barnabas.broker.metadata.image.topics import duplicates
+from barnabas.broker.metadata.image.topic_changes import duplicates
+from barnabas.broker.metadata.split_changes import CHANGES, in_changes
 from barnabas.broker.runtime.scheduler import CooperativeScheduler, Work
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
@@ -67,7 +68,7 @@ class AlterContext(NamedTuple):
     catalogue: Catalogue
     upkeep: CooperativeScheduler
     in_hand: Callable[[Callable[[], Altered]], Altered]
-    """Calls a function as a part of the current request, like `in_hand.keep_in_hand`."""
+    """Calls a function as a part of the current request, like `current_request.keep_current_request`."""
     validate_only: bool
 
 

@@ -13,7 +13,12 @@ import logging
 from collections.abc import Sequence
 from types import MappingProxyType
 
-from barnabas.broker.metadata.catalogue.alterations import Alteration, AlterConfigOp, broker_number, check_alterations
+from barnabas.broker.metadata.catalogue.config_alterations import (
+    Alteration,
+    AlterConfigOp,
+    broker_number,
+    check_alterations,
+)
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
 

@@ -1,7 +1,8 @@
 """All delegation tokens, and the only way to change them, stored in Kafka's records.
 
 Read once, at the start, from the records that the catalogue carries. The rules and error codes are those of Apache
-Kafka 4.4.0's DelegationTokenControlManager. Who may send a request is decided in `broker/api/guards/asking_tokens.py`.
+Kafka 4.4.0's DelegationTokenControlManager. Who may send a request is decided in
+`broker/api/guards/delegation_token_checks.py`.
 
 Invariants: the tokens here are those in the log; a token that was removed is not found any more.
 """

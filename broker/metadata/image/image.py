@@ -315,7 +315,7 @@ class Image:
         return registration
 
 
-# Types that are not here change nothing in this image: no-ops, ELR, and the carried records (carried.py).
+# Types that are not here change nothing in this image: no-ops, ELR, and the carried records (unchanged_records.py).
 _APPLY: dict[type[Stored], Callable[[Image, Any, int], None]] = {
     records.TopicRecord: Image._topic,
     records.RemoveTopicRecord: Image._remove_topic,

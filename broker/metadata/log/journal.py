@@ -17,9 +17,9 @@ from typing import TypedDict
 from barnabas.broker.config import Listener
 from barnabas.broker.metadata.image.features import NEW_LEVELS, initial_records
 from barnabas.broker.metadata.image.framing import Change, Encoded, Versioned, encode_record, encoded
-from barnabas.broker.metadata.image.identity import NodeIdentity
 from barnabas.broker.metadata.image.image import METADATA_VERSION, SUPPORTED_FEATURES, Image
-from barnabas.broker.metadata.image.topics import Writer
+from barnabas.broker.metadata.image.node_identity import NodeIdentity
+from barnabas.broker.metadata.image.topic_changes import Writer
 from barnabas.broker.metadata.log.metadata_log import CatalogueError, MetadataLog
 from barnabas.broker.metadata.log.quorum import Quorum, read_quorum_state, write_quorum_state
 from barnabas.broker.metadata.log.replaying import Replaying, read_bootstrap

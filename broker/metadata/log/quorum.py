@@ -9,7 +9,7 @@ before its first record. Kafka identifies a voter by its id *and* its data direc
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from barnabas.broker.metadata.image.identity import NodeIdentity
+from barnabas.broker.metadata.image.node_identity import NodeIdentity
 from barnabas.broker.metadata.log.metadata_log import CatalogueError
 from barnabas.protocol.codec.compile import codec
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from barnabas.broker.metadata.image.framing import decode_record
 from barnabas.broker.metadata.image.image import Image, ReplayError
-from barnabas.broker.metadata.log.carried import Carried
 from barnabas.broker.metadata.log.metadata_log import CatalogueError, MetadataLog, StoredBatch
 from barnabas.broker.metadata.log.quorum import Quorum
+from barnabas.broker.metadata.log.unchanged_records import Carried
 from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.log_records.catalogue import (

@@ -15,7 +15,7 @@ from itertools import islice
 
 from barnabas.broker.metadata.image.framing import Versioned, encode_record
 from barnabas.broker.metadata.image.image import METADATA_VERSION, NO_LEADER, Image, TopicImage
-from barnabas.broker.metadata.image.topics import Writer
+from barnabas.broker.metadata.image.topic_changes import Writer
 from barnabas.broker.metadata.log.quorum import Quorum, snapshot_footer
 from barnabas.protocol.log_records.catalogue import (
     ClientQuotaRecord,

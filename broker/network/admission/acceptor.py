@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from barnabas.broker.network.descriptor import Send
-    from barnabas.broker.network.memory import FrameMemory, SendMemory
+    from barnabas.broker.network.memory_limits import FrameMemory, SendMemory
     from barnabas.broker.network.response_batch import ResponseBatch
 
 

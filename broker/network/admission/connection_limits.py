@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from barnabas.broker.clients.quotas.connections import NO_LIMIT
+from barnabas.broker.clients.quotas.connection_rates import NO_LIMIT
 from barnabas.broker.config.listeners.connection_limits import OVERRIDES, parsed_address, parsed_overrides
 from barnabas.broker.config.sasl.listener_settings import ListenerSettings
 

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from barnabas.broker.api.answers import DeferredResponse
-from barnabas.broker.clients.quotas.connections import NO_LIMIT, ConnectionRates
-from barnabas.broker.clients.quotas.windows import WindowSettings
+from barnabas.broker.api.deferred_response import DeferredResponse
+from barnabas.broker.clients.quotas.connection_rates import NO_LIMIT, ConnectionRates
+from barnabas.broker.clients.quotas.sampled_rate import WindowSettings
 from barnabas.broker.network.admission.connection_limits import (
     CONNECTIONS_MAX,
     CREATION_RATE,

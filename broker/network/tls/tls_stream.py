@@ -23,12 +23,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from barnabas.broker.config.listeners.listeners import address_text
-from barnabas.broker.network.advertised import peer_of
+from barnabas.broker.network.advertised_address import peer_of
 from barnabas.broker.network.descriptor import descriptor_of
 from barnabas.broker.runtime.log_lines import line, logger
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.answers import DeferredResponse
+    from barnabas.broker.api.deferred_response import DeferredResponse
     from barnabas.broker.network.tls.tls_memory import TlsContextSource, TlsMemory
     from barnabas.broker.security.session.principal import Principal
 

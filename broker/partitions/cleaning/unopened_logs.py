@@ -12,11 +12,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from barnabas.protocol.errors import KafkaError
-from barnabas.storage.directories.resting import base_offsets
+from barnabas.storage.directories.unopened_logs import base_offsets
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
-    from barnabas.broker.partitions.cleaning.round import CleanerContext
+    from barnabas.broker.partitions.cleaning.cleaning_round import CleanerContext
     from barnabas.broker.partitions.purgatory import PartitionKey
     from barnabas.broker.runtime.scheduler import Work
 

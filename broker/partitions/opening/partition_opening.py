@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.partitions.opening.recovery_job import RecoverPartition
 from barnabas.protocol.files.names import FileKind, segment_file
-from barnabas.storage.directories.resting import base_offsets
+from barnabas.storage.directories.unopened_logs import base_offsets
 from barnabas.storage.recovery.opening import PIECE_BYTES
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 Knows a partition's directory, and its checkpoints. The owner of the data directory stores the result
 (storage/directories/recovered_logs.py): opening the partition then reads none of its records. A job that was
-interrupted is begun again from the start, as in a start after another kill (storage/recovery/loader.py).
+interrupted is begun again from the start, as in a start after another kill (storage/recovery/log_loader.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from barnabas.storage.disk.files import Files
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.log import PartitionLog
-from barnabas.storage.recovery.loader import load_log
+from barnabas.storage.recovery.log_loader import load_log
 
 
 @dataclass(frozen=True, slots=True)

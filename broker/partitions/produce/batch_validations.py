@@ -1,7 +1,7 @@
 # compiled: mypyc
 """Batches whose topic requires validation, record by record, before they are appended: a walk in slices.
 
-Knows batches and the settings they are walked for (storage/log/validate.py); not their senders, nor their results:
+Knows batches and the settings they are walked for (storage/log/log_validator.py); not their senders, nor their results:
 deferred_appends.py handles those.
 
 Theory of operation: the cost of a walk depends on the client that compressed the batch, and may be a minute. So it is
@@ -25,7 +25,7 @@ from barnabas.broker.runtime.scheduler import SLICE_MS, CooperativeScheduler, Wo
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.config import LogConfig
 from barnabas.storage.log.log import PartitionLog
-from barnabas.storage.log.validate import GROWS, check_head, walk_in_steps
+from barnabas.storage.log.log_validator import GROWS, check_head, walk_in_steps
 
 if TYPE_CHECKING:
     from barnabas.protocol.primitives import Buffer

@@ -8,8 +8,8 @@ Coordinators report where the runtime carries out a decision, and not in each de
 one would be forgotten.
 
 Facts are texts, numbers, truth values, None, or short lists of texts. Where there may be many partitions only some are
-reported (events/some.py), beside their number. The cause of an event is not one of its facts: it is reported beside it
-(cause.py).
+reported (events/bounded_facts.py), beside their number. The cause of an event is not one of its facts: it is reported
+beside it (cause.py).
 """
 
 from __future__ import annotations

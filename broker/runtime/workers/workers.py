@@ -20,10 +20,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from barnabas.broker.runtime.log_lines import line, logger
-from barnabas.broker.runtime.workers.in_slices import JOB, steps_in_slices
 from barnabas.broker.runtime.workers.job import Job
 from barnabas.broker.runtime.workers.messages import Failed, JobAssignment, JobDone, JobProgress
 from barnabas.broker.runtime.workers.processes import Processes
+from barnabas.broker.runtime.workers.sliced_job import JOB, steps_in_slices
 
 if TYPE_CHECKING:
     from barnabas.broker.runtime.scheduler import CooperativeScheduler

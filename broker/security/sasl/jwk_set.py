@@ -15,8 +15,8 @@ from typing import Any, Final
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, JWKRegistry, Key, OctKey, OKPKey, RSAKey
 
+from barnabas.broker.security.sasl.jwt_parts import json_object
 from barnabas.broker.security.sasl.oauthbearer import InvalidToken
-from barnabas.broker.security.sasl.token_parts import json_object
 
 KEYS_MAX: Final = 1000
 """In one set: each token is compared with all of them."""

@@ -16,8 +16,8 @@ from joserfc.errors import JoseError, UnsupportedAlgorithmError
 from joserfc.jwk import Key
 from joserfc.jws import JWSRegistry
 
+from barnabas.broker.security.sasl.jwt_parts import json_object, split, time_s
 from barnabas.broker.security.sasl.oauthbearer import Bearer, InvalidToken
-from barnabas.broker.security.sasl.token_parts import json_object, split, time_s
 
 ALGORITHMS: Final = (
     *(f"{family}{bits}" for family in ("HS", "RS", "PS", "ES") for bits in (256, 384, 512)),

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from barnabas.broker.security.sasl.jwt_parts import decoded, split, time_s
 from barnabas.broker.security.sasl.oauthbearer import Bearer, InvalidToken
-from barnabas.broker.security.sasl.token_parts import decoded, split, time_s
 
 _PREFIX = "unsecuredValidator"
 

@@ -2,6 +2,6 @@
 resources.
 
 Made before the first request, used by the dispatcher (`broker/api/dispatch.py`); the operations of an API are in
-`broker/api/table.py`. The principal is User:ANONYMOUS until a certificate or SASL
+`broker/api/api_table.py`. The principal is User:ANONYMOUS until a certificate or SASL
 (`broker/api/authentication/sasl_authenticator.py`) proves another. Pure values, that know no request and no socket.
 """

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.metadata.cluster.node_view import Node
-from barnabas.broker.network.advertised import AdvertisedAddress
-from barnabas.broker.network.listener import SocketServer
+from barnabas.broker.network.advertised_address import AdvertisedAddress
+from barnabas.broker.network.socket_server import SocketServer
 from barnabas.broker.partitions.fetch.fetch_sessions import FetchSessions
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.metadata.image.client_quotas import ClientQuotas
     from barnabas.broker.network.admission.connection_quotas import ConnectionQuotas
-    from barnabas.broker.network.bound import BoundAddress
+    from barnabas.broker.network.bound_sockets import BoundAddress
     from barnabas.broker.network.network import Network
     from barnabas.broker.network.tls.tls_memory import TlsContextSource
     from barnabas.broker.runtime.clock import Clock

@@ -16,9 +16,9 @@ from barnabas.broker.server.sasl_listeners import open_doors
 if TYPE_CHECKING:
     from barnabas.broker.api.dispatch import Dispatcher
     from barnabas.broker.api.stages.metering import Meter
-    from barnabas.broker.network.bound import BoundAddress
+    from barnabas.broker.network.bound_sockets import BoundAddress
     from barnabas.broker.network.tls.tls_memory import TlsContextSource
-    from barnabas.broker.partitions.flush.flushing import GroupFlush
+    from barnabas.broker.partitions.flush.group_flush import GroupFlush
     from barnabas.broker.server.coordinators import Parts
     from barnabas.broker.server.environment import Environment
     from barnabas.broker.server.nodes.node_lifecycle import NodeLifecycle

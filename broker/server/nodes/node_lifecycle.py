@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.network.bound import close_sockets
+from barnabas.broker.network.bound_sockets import close_sockets
 
 if TYPE_CHECKING:
     from barnabas.broker.api.stages.metering import Meter

@@ -15,10 +15,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from barnabas.broker.clients.quotas.node_quotas import NodeQuotas
-from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.broker.coordinator.runtime.partition_for import partition_for
 from barnabas.broker.metadata.cluster.leader_balance import LeaderBalance
+from barnabas.broker.metadata.cluster.node_switching import Switching
 from barnabas.broker.metadata.cluster.peer_node_view import AllNodesView, PeerNodeView
-from barnabas.broker.metadata.cluster.switching import Switching
 from barnabas.broker.metadata.cluster.topology import ClusterTopology
 from barnabas.broker.metadata.image.image import NO_LEADER, TOPIC_RESOURCE
 from barnabas.broker.partitions.node_partitions import NodePartitions
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from barnabas.broker.metadata.cluster.node_view import Node, NodeView
     from barnabas.broker.metadata.cluster.placement import Placement
     from barnabas.broker.metadata.cluster.topology import PartitionKey
-    from barnabas.broker.network.bound import BoundAddress
+    from barnabas.broker.network.bound_sockets import BoundAddress
     from barnabas.broker.partitions.fetch.fetch_sessions import FetchSessions
-    from barnabas.broker.partitions.flush.flushing import GroupFlush
+    from barnabas.broker.partitions.flush.group_flush import GroupFlush
     from barnabas.broker.services import Services
     from barnabas.protocol.records.control import EndTxnMarker
     from barnabas.storage.disk.directory import Directory

@@ -13,10 +13,10 @@ from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicInfo
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from pyspark_barnabas.reporting.own_log import own_log
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings
 from pyspark_barnabas.sink.target import target_limits
-from pyspark_barnabas.telling.own_log import own_log
 
 _CREATION_MS = 10_000  # how long a topic that was just created may take to appear
 _SETTLING_MS = 2_000  # how long to wait for a topic that may not be created: it may have been created just now

@@ -9,11 +9,11 @@ from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
 from barnabas.client.errors import UnsupportedByBroker
 from barnabas.client.transaction_requests import ProducerIdentity
-from barnabas.client.transactions.sets import find_transactions
+from barnabas.client.transactions.bulk_transactions import find_transactions
 from barnabas.protocol.messages.describe_transactions import TransactionState
 from pyspark_barnabas.commit.identity import task_pattern
 from pyspark_barnabas.commit.messages import PreparedTransaction
-from pyspark_barnabas.commit.standing import View
+from pyspark_barnabas.commit.prepared_state import View
 
 
 def view_of(state: TransactionState | None) -> View | None:

@@ -30,10 +30,10 @@ from barnabas.protocol.records.builder import NewRecord
 from barnabas.protocol.registry import ApiKey
 from pyspark_barnabas.commit.identity import driver_id
 from pyspark_barnabas.commit.ledger import LedgerRecord, SourceOffset, encode_key, encode_value
+from pyspark_barnabas.reporting.own_log import own_log
+from pyspark_barnabas.sink.error_explanations import FENCED, explain
 from pyspark_barnabas.sink.failure import SinkFailed
-from pyspark_barnabas.sink.sentences import FENCED, explain
 from pyspark_barnabas.sink.settings import SinkSettings
-from pyspark_barnabas.telling.own_log import own_log
 
 
 class Fenced(Exception):

@@ -8,13 +8,13 @@ from typing import Any
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from pyspark_barnabas.cluster.clients import new_client
-from pyspark_barnabas.cluster.reaching import reach
+from pyspark_barnabas.cluster.first_contact import reach
+from pyspark_barnabas.reporting.user_errors import sentence_alone, sentence_alone_in_rows
 from pyspark_barnabas.source.errors import explaining
 from pyspark_barnabas.source.options import batch_settings
 from pyspark_barnabas.source.partition import RangePartition
 from pyspark_barnabas.source.planning.batch_plan import plan_batch
 from pyspark_barnabas.source.row_schema import check_schema
-from pyspark_barnabas.telling.user_errors import sentence_alone, sentence_alone_in_rows
 from pyspark_barnabas.worker.worker_connections import SentToWorkers
 from pyspark_barnabas.worker.workers import keep_what_is_loaded
 

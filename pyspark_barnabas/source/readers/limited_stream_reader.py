@@ -10,9 +10,9 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
+from pyspark_barnabas.reporting.user_errors import sentence_alone
 from pyspark_barnabas.source.offsets import Json, from_json, to_json
 from pyspark_barnabas.source.readers.stream_reader import StreamReader
-from pyspark_barnabas.telling.user_errors import sentence_alone
 
 
 class LimitedStreamReader(StreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]  # because pyspark is not in the environment of the checks

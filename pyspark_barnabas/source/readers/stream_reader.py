@@ -13,15 +13,15 @@ from typing import Any
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from pyspark_barnabas.cluster.clients import client_for
-from pyspark_barnabas.cluster.reaching import reach
+from pyspark_barnabas.cluster.first_contact import reach
 from pyspark_barnabas.options import OptionError
+from pyspark_barnabas.reporting.user_errors import UserError, sentence_alone, sentence_alone_in_rows
 from pyspark_barnabas.source.errors import explaining
 from pyspark_barnabas.source.offsets import Json, from_json, to_json
 from pyspark_barnabas.source.options import stream_settings
 from pyspark_barnabas.source.partition import RangePartition
 from pyspark_barnabas.source.planning.stream_plan import StreamPlan
 from pyspark_barnabas.source.row_schema import check_schema
-from pyspark_barnabas.telling.user_errors import UserError, sentence_alone, sentence_alone_in_rows
 from pyspark_barnabas.worker.worker_connections import SentToWorkers
 from pyspark_barnabas.worker.workers import keep_what_is_loaded
 

@@ -16,12 +16,12 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from barnabas.logfiles.data_directory import PartitionFiles, read_layout
 from barnabas.logfiles.segment_check import check_segment
 from pyspark_barnabas.options import OptionError
+from pyspark_barnabas.reporting.user_errors import sentence_alone, sentence_alone_in_rows
 from pyspark_barnabas.source.segments.outcomes import first_open_offset
 from pyspark_barnabas.source.segments.pushdown import Wanted, narrow
 from pyspark_barnabas.source.segments.settings import SegmentReadSettings, read_settings
 from pyspark_barnabas.source.segments.splits import OffsetBounds, Piece, plan, whole_segments
 from pyspark_barnabas.source.segments.stretches import Stretch, narrowed, read_stretches
-from pyspark_barnabas.telling.user_errors import sentence_alone, sentence_alone_in_rows
 from pyspark_barnabas.worker.worker_connections import SentToWorkers
 from pyspark_barnabas.worker.workers import keep_what_is_loaded
 

@@ -14,9 +14,9 @@ from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.control import parse_control_key
 from barnabas.protocol.records.record import iter_records
+from pyspark_barnabas.reporting.user_errors import UserError
 from pyspark_barnabas.source.segments.outcomes import RecordOutcome, RecordOutcomes, read_outcomes
 from pyspark_barnabas.source.segments.splits import OffsetBounds, Piece
-from pyspark_barnabas.telling.user_errors import UserError
 
 
 class LogDamaged(UserError, ValueError):

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from barnabas.broker.api.api_table import API_TABLE, ApiRow
 from barnabas.broker.api.error_responses import error_response
-from barnabas.broker.api.table import API_TABLE, ApiRow
 from barnabas.protocol.codec.schema import Request, Struct, default_instance
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic

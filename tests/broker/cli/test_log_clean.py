@@ -12,9 +12,9 @@ import pytest
 from barnabas.broker.cli import main
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners.listeners import Listener
-from barnabas.broker.network.bound import BoundAddress, bind
+from barnabas.broker.network.bound_sockets import BoundAddress, bind
 from barnabas.broker.server.broker import Broker
-from barnabas.broker.server.data import open_directory
+from barnabas.broker.server.data_directories import open_directory
 from barnabas.broker.server.environment import Environment
 from barnabas.logfiles.data_directory import read_layout
 from barnabas.protocol.records.builder import build_batch

@@ -27,7 +27,7 @@ NOT_NEEDED = (
     "prometheus_client",
     "starlette",
     # of ours: what inspects, controls, tells, and helps
-    "barnabas.broker.metadata.access.access",
+    "barnabas.broker.metadata.access.access_control",
     "barnabas.broker.api.stages.tracing",
     "barnabas.broker.security.acl",
     "barnabas.broker.metadata.access.acls",
@@ -48,7 +48,7 @@ NOT_NEEDED = (
     "barnabas.broker.insight.why",
     "barnabas.storage.cleaner",
     "barnabas.storage.log.batches",
-    "barnabas.storage.log.strip",
+    "barnabas.storage.log.log_cells",
 )
 
 

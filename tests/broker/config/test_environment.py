@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barnabas.broker.config import ConfigError, load_config
-from barnabas.broker.config.definitions.accepted import ACCEPTED
+from barnabas.broker.config.definitions.ignored_keys import ACCEPTED
 from barnabas.broker.config.definitions.keys import KEYS
 from barnabas.broker.config.environment import NOT_KEYS, EnvironmentSettings, key_of, read_environment
 from barnabas.broker.config.load import LoadedConfig

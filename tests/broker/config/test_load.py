@@ -4,7 +4,7 @@ import pytest
 
 from barnabas.broker.config import BrokerConfig, ConfigError, Listener, load_config
 from barnabas.broker.config.authorizer import STANDARD_AUTHORIZER
-from barnabas.broker.config.definitions.accepted import ACCEPTED
+from barnabas.broker.config.definitions.ignored_keys import ACCEPTED
 from barnabas.broker.config.definitions.keys import KEYS
 from barnabas.broker.config.environment import EnvironmentSettings
 from barnabas.broker.config.racks import RACK_AWARE_SELECTOR

@@ -3,7 +3,7 @@
 import pytest
 
 from barnabas.broker.coordinator.group.group_config import ConsumerConfigs
-from barnabas.broker.metadata.catalogue.alterations import Alteration, AlterConfigOp
+from barnabas.broker.metadata.catalogue.config_alterations import Alteration, AlterConfigOp
 from barnabas.broker.metadata.config_resources.groups import GroupConfigs
 from barnabas.broker.metadata.image.image import BROKER_RESOURCE, GROUP_RESOURCE
 from barnabas.protocol.errors import ErrorCode

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState as S
-from barnabas.broker.partitions.flush import flushing
+from barnabas.broker.partitions.flush import group_flush
 from barnabas.broker.partitions.partitions import Partitions
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.errors import KafkaError
@@ -18,7 +18,7 @@ from tests.support.worlds.transactional_broker import TransactionalBroker
 
 @pytest.mark.pure
 async def test_what_is_synced_in_rounds_is_shown_at_once_after_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flushing, "ROUND_LOGS", 2)
+    monkeypatch.setattr(group_flush, "ROUND_LOGS", 2)
     world = TransactionalBroker({"log.flush.interval.messages": "1"})
     producer = await world.written(0, 1, 2)
     ending = asyncio.ensure_future(world.end(producer, commit=True))

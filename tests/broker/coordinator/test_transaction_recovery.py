@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from barnabas.broker.coordinator.runtime import loading, outcome
-from barnabas.broker.coordinator.transaction import markers
+from barnabas.broker.coordinator.transaction import transaction_marker_writer
 from barnabas.broker.coordinator.transaction.decisions.model import EndRequest
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState as S
 from barnabas.broker.coordinator.transaction.prepared_transactions import finish_transactions
@@ -31,7 +31,7 @@ async def _killed_while_it_commits(monkeypatch: pytest.MonkeyPatch) -> Transacti
     """The next run before its start: a commit over WIDE partitions was decided, and few have their marker."""
     world = TransactionalBroker()
     world.broker.services.catalogue.create_topic("wide", WIDE)
-    monkeypatch.setattr(markers, "WRITING", replace(markers.WRITING, steps_max=2))
+    monkeypatch.setattr(transaction_marker_writer, "WRITING", replace(transaction_marker_writer.WRITING, steps_max=2))
     producer = await world.producer()
     for partition in range(WIDE):
         assert (await producer.send(b"v", partition, topic="wide")).error_code == ErrorCode.NONE
@@ -192,7 +192,7 @@ async def test_a_stop_lets_nobody_decide_anything_more() -> None:
 
 
 async def test_what_finishes_is_not_begun_again(world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(markers, "WRITING", replace(markers.WRITING, steps_max=1))
+    monkeypatch.setattr(transaction_marker_writer, "WRITING", replace(transaction_marker_writer.WRITING, steps_max=1))
     producer = await world.written(0, 1, 2)
     await world.end(producer, commit=True)
     assert world.txn().state is S.PREPARE_COMMIT
@@ -222,7 +222,7 @@ async def test_who_waits_for_what_may_be_prepared_yet_does_not_turn_the_loop() -
     loading, asked = [loop.create_future()], []
 
     class Coordinator:
-        markers = SimpleNamespace(is_settled=True)
+        transaction_marker_writer = SimpleNamespace(is_settled=True)
 
         def deciding(self) -> list[asyncio.Future[None]]:
             asked.append(len(loading))

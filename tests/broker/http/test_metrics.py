@@ -13,9 +13,9 @@ from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.api.stages.metering import Meter
 from barnabas.broker.http.metrics import groups as group_metrics
 from barnabas.broker.http.metrics import partitions as partition_metrics
+from barnabas.broker.http.metrics.metric_table import METRICS
 from barnabas.broker.http.metrics.scrape import scrape
 from barnabas.broker.http.metrics.sources import RUNNING, Sources
-from barnabas.broker.http.metrics.table import METRICS
 from barnabas.broker.http.pages import METRICS_TEXT
 from barnabas.broker.metadata.image.client_quotas import QuotaAlteration
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic

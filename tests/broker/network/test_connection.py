@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from barnabas.broker.network.memory import SEND_PIECE_BYTES
+from barnabas.broker.network.memory_limits import SEND_PIECE_BYTES
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.fetch import FetchRequest

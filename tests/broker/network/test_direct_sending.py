@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import uvloop
 
-from barnabas.broker.network.bound import bind
+from barnabas.broker.network.bound_sockets import bind
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.network.network import LoopNetwork
 from barnabas.protocol.connection.framing import FrameBuffer

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.network.memory import FrameMemory
+from barnabas.broker.network.memory_limits import FrameMemory
 from barnabas.broker.network.receive import SHARED_BYTES, FramingError, Receiver, shared_buffer
 from barnabas.protocol.connection.framing import FrameBuffer, frame
 from tests.support.three_ways import three_ways

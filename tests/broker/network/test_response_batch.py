@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 import uvloop
 
-from barnabas.broker.network.bound import bind
+from barnabas.broker.network.bound_sockets import bind
 from barnabas.broker.network.network import LoopNetwork
 from barnabas.broker.network.response_batch import AT_ONCE, CROWD, HELD_MAX, ResponseBatch
 from barnabas.protocol.messages.metadata import MetadataRequest

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from barnabas.broker.metadata.catalogue.alterations import Alteration, AlterConfigOp
+from barnabas.broker.metadata.catalogue.config_alterations import Alteration, AlterConfigOp
 from barnabas.broker.metadata.image.image import TOPIC_RESOURCE
 from barnabas.broker.partitions.cleaning.backoff import FIRST_MS as PUT_OFF_MS
 from barnabas.broker.partitions.cleaning.stats import Cleaned

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.partitions import moves
+from barnabas.broker.partitions import log_dir_moves
 from barnabas.protocol.errors import ErrorCode as E
 from tests.support.files.memory_files import Call
 from tests.support.this_thread import HeldThread
@@ -18,14 +18,14 @@ async def last_turn_of_a_move(segments: int, monkeypatch: pytest.MonkeyPatch) ->
     world = await filled(segments, b"x" * 600_000)
     assert len(world.services.partitions.get("t", 0).sizes) == segments
     calls: list[Call] = []
-    swap = moves.Moves._swap
+    swap = log_dir_moves.Moves._swap
 
-    def watched(moves: moves.Moves, *rest: Any) -> None:
+    def watched(moves: log_dir_moves.Moves, *rest: Any) -> None:
         before = len(world.files.calls)
         swap(moves, *rest)
         calls.extend(world.files.calls[before:])
 
-    monkeypatch.setattr(moves.Moves, "_swap", watched)
+    monkeypatch.setattr(log_dir_moves.Moves, "_swap", watched)
     assert await ask(world, "/two") is E.NONE
     await done(world)
     monkeypatch.undo()

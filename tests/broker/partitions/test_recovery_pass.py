@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from barnabas.broker.http.front import awaited
+from barnabas.broker.http.broker_view import awaited
 from barnabas.broker.http.pages import Page, Pages
 from barnabas.broker.insight.inspection.logs import Recovering, refused, still_recovering
 from barnabas.broker.partitions.recovery_pass import FIRST_LOGGED_MS, RecoveryProgress

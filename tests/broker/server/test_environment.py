@@ -10,7 +10,7 @@ from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners.listeners import Listener
 from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.coordinator.runtime import loading
-from barnabas.broker.network.bound import BoundAddress
+from barnabas.broker.network.bound_sockets import BoundAddress
 from barnabas.broker.runtime.clock import Stopwatch
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.start import start_broker

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer import ConsumedRecord
-from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.consume.group_consumer import GroupConsumer
 from barnabas.client.offsets import READ_UNCOMMITTED
 from barnabas.client.produce.producer import Producer
 from tests.compat.model import PARTITIONS, Message, Stored

@@ -10,7 +10,7 @@ from barnabas.client.client import Client
 from barnabas.client.consume.classic_membership import ClassicProtocol
 from barnabas.client.consume.consumer import ConsumedRecord
 from barnabas.client.consume.consumer_membership import ConsumerProtocol
-from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.consume.group_consumer import GroupConsumer
 from barnabas.client.consume.membership import GroupProtocol
 from barnabas.client.offsets import committed_offsets
 from barnabas.client.produce.batching import Delivery

@@ -11,7 +11,7 @@ from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.consume.classic_membership import ClassicProtocol
 from barnabas.client.consume.consumer_membership import ConsumerProtocol
-from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.consume.group_consumer import GroupConsumer
 from barnabas.client.consume.membership import GroupProtocol
 from barnabas.client.produce.producer import Producer
 from tests.compat.tools import GROUPS, Tools

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from barnabas.protocol.hot.committed_offset import UsualCommit, read_usual_commit, write_usual_commit
 from barnabas.protocol.log_records.group import LegacyOffsetCommitKey, OffsetCommitKey, OffsetCommitValue
-from barnabas.protocol.log_records.prefixed import decode_key, decode_value, encode_key, encode_value
+from barnabas.protocol.log_records.versioned_messages import decode_key, decode_value, encode_key, encode_value
 
 _NAMES = st.text(max_size=20)
 _INT32 = st.integers(-(2**31), 2**31 - 1)

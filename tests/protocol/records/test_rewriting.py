@@ -9,8 +9,8 @@ from barnabas.protocol.records.batch import LOG_APPEND_TIME, BatchHeader, parse_
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.compression import compress, decompress, new_compressor
 from barnabas.protocol.records.record import BatchRecord, iter_records
+from barnabas.protocol.records.record_rows import ROWS_MAX, row_pieces
 from barnabas.protocol.records.rewriting import NO_HORIZON, Rewriting, delete_horizon_of, empty_batch
-from barnabas.protocol.records.rows import ROWS_MAX, row_pieces
 
 _TEXT = st.one_of(st.none(), st.binary(max_size=20))
 _RECORDS = st.lists(

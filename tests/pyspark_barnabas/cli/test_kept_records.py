@@ -1,14 +1,14 @@
 """What is kept of a ledger that is read as a whole."""
 
-from pyspark_barnabas.cli import kept
-from pyspark_barnabas.cli.kept import LedgerSummary
-from pyspark_barnabas.cli.picture import StoredRecord
+from pyspark_barnabas.cli import ledger_summary
+from pyspark_barnabas.cli.ledger_summary import LedgerSummary
+from pyspark_barnabas.cli.sink_state import StoredRecord
 from pyspark_barnabas.commit.identity import RunToken
 from pyspark_barnabas.commit.ledger import Decided, Ledger, LedgerRecord, Run, Settled, SourceOffset
 from pyspark_barnabas.commit.messages import PreparedTransaction
 
 TOKEN = RunToken(1, 0)
-STARTS = [Run("other", "r", TOKEN)] * (kept._END_RECORDS + 1)
+STARTS = [Run("other", "r", TOKEN)] * (ledger_summary._END_RECORDS + 1)
 
 
 def decided(query: str, batch_id: int, *, is_stream: bool = True) -> Decided:
@@ -54,7 +54,7 @@ def test_of_batch_writes_nothing_is_kept_once_they_are_finished_but_the_newest()
 
 def test_the_end_is_kept_as_it_is_and_everything_once() -> None:
     made = LedgerSummary()
-    records = [StoredRecord(at, 0, decided("q", at)) for at in range(kept._END_RECORDS + 10)]
+    records = [StoredRecord(at, 0, decided("q", at)) for at in range(ledger_summary._END_RECORDS + 10)]
     for each in records:
         made.add(each)
-    assert made.records() == tuple(records[-kept._END_RECORDS :])
+    assert made.records() == tuple(records[-ledger_summary._END_RECORDS :])

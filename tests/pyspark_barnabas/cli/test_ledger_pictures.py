@@ -11,13 +11,13 @@ from barnabas.protocol.log_records.transaction_states import NO_TIMEOUT_MS
 from pyspark_barnabas.cli.changes import changes
 from pyspark_barnabas.cli.client_properties import read
 from pyspark_barnabas.cli.command_line import main
-from pyspark_barnabas.cli.picture import BatchState, Look, StoredRecord, Written, batches, newer_token, runs
+from pyspark_barnabas.cli.formatting import duration, facts, report
 from pyspark_barnabas.cli.plan import plan, signs_of_life
-from pyspark_barnabas.cli.words import duration, facts, report
+from pyspark_barnabas.cli.sink_state import BatchState, Look, StoredRecord, Written, batches, newer_token, runs
 from pyspark_barnabas.commit.identity import RunToken, rescue_run_id
 from pyspark_barnabas.commit.ledger import Decided, LedgerRecord, Run, Settled
 from pyspark_barnabas.commit.messages import PreparedTransaction
-from pyspark_barnabas.commit.standing import View
+from pyspark_barnabas.commit.prepared_state import View
 
 OLD, NEW = RunToken(1, 0), RunToken(1, 1)
 FIRST, SECOND = PreparedTransaction("p.1-1.0.10", 20, 0), PreparedTransaction("p.1-1.1.11", 21, 3)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pyspark_barnabas.cli.lost import Found, LostRows, PartitionRows, describe, missing, producers_of, why_not
+from pyspark_barnabas.cli.lost_rows import Found, LostRows, PartitionRows, describe, missing, producers_of, why_not
 from pyspark_barnabas.commit.identity import RunToken
 from pyspark_barnabas.commit.ledger import Decided, Ledger, SourceOffset
 from pyspark_barnabas.commit.messages import PreparedTransaction

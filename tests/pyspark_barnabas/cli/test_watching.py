@@ -7,7 +7,7 @@ import pytest
 from barnabas.client.client import Client
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from pyspark_barnabas.cli import watching
-from pyspark_barnabas.cli.picture import Look, StoredRecord
+from pyspark_barnabas.cli.sink_state import Look, StoredRecord
 from pyspark_barnabas.commit.identity import RunToken
 from pyspark_barnabas.commit.ledger import Run
 

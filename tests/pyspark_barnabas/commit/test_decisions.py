@@ -14,8 +14,8 @@ from pyspark_barnabas.commit.committing import CommitView, next_step
 from pyspark_barnabas.commit.identity import RunToken, Sink, batch_query_id
 from pyspark_barnabas.commit.ledger import Decided, Ledger, Settled, SourceOffset
 from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransaction, Skipped, WrittenPartition, author
-from pyspark_barnabas.commit.standing import View
-from pyspark_barnabas.commit.sweeping import choose
+from pyspark_barnabas.commit.prepared_state import View
+from pyspark_barnabas.commit.stale_transactions import choose
 from pyspark_barnabas.commit.writing import OwnId, decide_write
 
 SINK, RUN = Sink("p", "q"), RunToken(1, 0)

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from pyspark_barnabas.commit.messages import PreparedTransaction
-from pyspark_barnabas.commit.standing import Standing, View, standing
+from pyspark_barnabas.commit.prepared_state import Standing, View, standing
 from pyspark_barnabas.commit.states import TABLE, Act, Call, CommitState, Do, on
 
 DECIDED = (CommitState.DECIDED, CommitState.VISIBLE, CommitState.LOST)

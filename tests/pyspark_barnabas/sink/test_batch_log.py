@@ -11,8 +11,8 @@ from pyspark_barnabas.commit.batch import Batch
 from pyspark_barnabas.commit.identity import RunToken, Sink
 from pyspark_barnabas.commit.ledger import Decided, Ledger, Run
 from pyspark_barnabas.commit.messages import Prepared, PreparedTransaction, Skipped, WrittenPartition
+from pyspark_barnabas.reporting.own_log import own_log
 from pyspark_barnabas.sink import batch_log
-from pyspark_barnabas.telling.own_log import own_log
 
 OLD, RUN = RunToken(1, 0), RunToken(1, 1)
 BATCH = Batch(Sink("shop", "q"), "r", RUN, 5)

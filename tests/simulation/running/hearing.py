@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from barnabas.broker.coordinator.runtime.ownership import RETRY_MS
+from barnabas.broker.coordinator.runtime.coordinator_partitions import RETRY_MS
 from barnabas.broker.runtime.log_lines import Line
 from tests.simulation.world.machine import Machine
 from tests.support.files.memory_files import PowerCut

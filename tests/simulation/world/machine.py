@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners.listeners import Listener
 from barnabas.broker.metadata.log.metadata_log import CatalogueError
-from barnabas.broker.network.bound import BoundAddress
+from barnabas.broker.network.bound_sockets import BoundAddress
 from barnabas.broker.runtime.clock import SystemClock
 from barnabas.broker.server.broker import Broker
-from barnabas.broker.server.data import open_directory
+from barnabas.broker.server.data_directories import open_directory
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.restored_clock import in_its_time
 from barnabas.protocol.security.listener_protocols import PLAINTEXT

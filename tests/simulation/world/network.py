@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from barnabas.broker.network.bound import BoundAddress
+from barnabas.broker.network.bound_sockets import BoundAddress
 from tests.simulation.world.process import Process
 from tests.simulation.world.transport import SimulatedTransport
 from tests.simulation.world.world import World

@@ -12,11 +12,11 @@ from barnabas.client.client import Client
 from barnabas.client.produce.new_batch import NewBatch
 from barnabas.client.produce.producer import Producer
 from barnabas.client.transaction_requests import Initialised, ProducerIdentity
-from barnabas.client.transactions.sets import end_all, find_transactions
+from barnabas.client.transactions.bulk_transactions import end_all, find_transactions
 from pyspark_barnabas.cli import recovering, scanning
 from pyspark_barnabas.cli.abandoning import Takeover
 from pyspark_barnabas.cli.command_line import main
-from pyspark_barnabas.cli.lost import Found
+from pyspark_barnabas.cli.lost_rows import Found
 from pyspark_barnabas.commit.identity import RunToken
 from pyspark_barnabas.commit.ledger import Run, encode_value
 from pyspark_barnabas.sink.failure import SinkFailed

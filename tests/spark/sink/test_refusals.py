@@ -20,7 +20,7 @@ from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger import access as ledger_access
 from pyspark_barnabas.sink.settings import SinkSettings
 from pyspark_barnabas.sink.target import topics
-from pyspark_barnabas.sink.target.before import look_before_writing
+from pyspark_barnabas.sink.target.checks_before_writing import look_before_writing
 from tests.support.clients.committed import begun
 from tests.support.processes.broker import BrokerProcess
 from tests.support.spark.sink_query import Query, checkpoint, committed_values, rows, transaction_of

@@ -9,11 +9,11 @@ import pytest
 
 from barnabas.client.client import Client
 from barnabas.client.transaction_requests import ProducerIdentity
-from barnabas.client.transactions.sets import end_all
+from barnabas.client.transactions.bulk_transactions import end_all
 from pyspark_barnabas.cli import watching
 from pyspark_barnabas.cli.command_line import main
-from pyspark_barnabas.cli.looking import look
-from pyspark_barnabas.cli.picture import Look
+from pyspark_barnabas.cli.inspection import look
+from pyspark_barnabas.cli.sink_state import Look
 from pyspark_barnabas.cluster.connection import ConnectionSettings
 from pyspark_barnabas.commit.messages import Prepared
 from pyspark_barnabas.sink.settings import SinkSettings

@@ -7,7 +7,7 @@ import pytest
 
 from barnabas.client.admin.transactions import fence
 from barnabas.client.client import Client
-from barnabas.client.transactions.sets import find_transactions
+from barnabas.client.transactions.bulk_transactions import find_transactions
 from pyspark_barnabas.cluster.connection import ConnectionSettings
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.settings import SinkSettings

@@ -13,7 +13,7 @@ from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.errors import CorruptFile, DirectoryOffline, SyncFailed
 from barnabas.storage.log.log import PartitionLog
-from barnabas.storage.recovery.loader import load_log
+from barnabas.storage.recovery.log_loader import load_log
 from barnabas.storage.recovery.opening import open_at_once
 from tests.support.files.memory_files import MemoryFiles
 

@@ -14,8 +14,8 @@ from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.control import end_txn_marker
 from barnabas.storage.config import LogConfig
 from barnabas.storage.log.append import Appender, AppendOrigin, AppendResult
-from barnabas.storage.log.validate import walk, walk_in_steps
-from barnabas.storage.producers.encoded import EncodedProducers
+from barnabas.storage.log.log_validator import walk, walk_in_steps
+from barnabas.storage.producers.encoded_producers import EncodedProducers
 from barnabas.storage.refusals import AppendRefused
 from tests.support.worlds.log import START_MS, LogWorld, open_world
 

@@ -14,8 +14,8 @@ from barnabas.storage.log.append import AppendResult
 from barnabas.storage.log.segments import Segments
 from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.producers.open_transactions import OpenTransactions
-from barnabas.storage.producers.producer import ProducerStateEntry, SeenBatch
-from barnabas.storage.producers.window import Producers
+from barnabas.storage.producers.producer_state_entry import ProducerStateEntry, SeenBatch
+from barnabas.storage.producers.producer_state_manager import Producers
 from barnabas.storage.segment.segment import Segment
 from tests.support.worlds.log import START_MS, LogWorld, open_world
 

@@ -8,8 +8,8 @@ from barnabas.protocol.files import meta_properties
 from barnabas.protocol.records.batch import iter_batches, verify_crc
 from barnabas.protocol.records.builder import build_batch
 from barnabas.storage.log.append import AppendOrigin
+from barnabas.storage.log.log_validator import COUNTED_AT_ONCE_MAX
 from barnabas.storage.log.offsets import MAX_TIMESTAMP
-from barnabas.storage.log.validate import COUNTED_AT_ONCE_MAX
 from barnabas.storage.steps import finish
 from tests.support.records.batches import without_max_timestamp
 from tests.support.worlds.log import ROOT, START_MS, LogWorld, open_world

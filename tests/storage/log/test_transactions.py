@@ -11,10 +11,10 @@ from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import StorageError
-from barnabas.storage.producers.producer import ProducerState
-from barnabas.storage.producers.window import PRODUCER_EPOCH_MAX
-from barnabas.storage.recovery import loader
-from barnabas.storage.recovery.producers import ProducerRebuild
+from barnabas.storage.producers.producer_state_entry import ProducerState
+from barnabas.storage.producers.producer_state_manager import PRODUCER_EPOCH_MAX
+from barnabas.storage.recovery import log_loader
+from barnabas.storage.recovery.producer_state_rebuild import ProducerRebuild
 from barnabas.storage.refusals import AppendRefused
 from tests.support.worlds.log import START_MS, LogWorld, open_world
 
@@ -304,7 +304,7 @@ def test_aborted_transactions_are_written_while_a_segment_is_reread(
         begin(world, PID, epoch=number)
         world.mark(PID, number + 1, commit=False)
     world.append(b"after")
-    monkeypatch.setattr(loader, "_ABORTED_HELD_MAX", 3)
+    monkeypatch.setattr(log_loader, "_ABORTED_HELD_MAX", 3)
     world.restart()
 
     files = [world.files.open(f"{world.path}/{name}") for name in world.names() if name.endswith(".txnindex")]

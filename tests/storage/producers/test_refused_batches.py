@@ -6,8 +6,8 @@ from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.records.batch import SEQUENCE_MAX
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.producers import refused_batches
+from barnabas.storage.producers.producer_state_manager import Producers
 from barnabas.storage.producers.refused_batches import RefusedBatches
-from barnabas.storage.producers.window import Producers
 from barnabas.storage.refusals import AppendRefused
 from tests.support.records.producer_batches import PID, batch
 

@@ -10,8 +10,8 @@ from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.records.batch import SEQUENCE_MAX, BatchHeader, increment_sequence
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.producers.open_transactions import CompletedTxn
-from barnabas.storage.producers.producer import WINDOW_BATCHES
-from barnabas.storage.producers.window import Producers
+from barnabas.storage.producers.producer_state_entry import WINDOW_BATCHES
+from barnabas.storage.producers.producer_state_manager import Producers
 from barnabas.storage.refusals import AppendRefused
 from barnabas.storage.steps import finish
 from tests.support.records.producer_batches import batch

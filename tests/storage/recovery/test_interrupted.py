@@ -5,7 +5,7 @@ import pytest
 from barnabas.storage.config import LONG_MAX, LogConfig
 from barnabas.storage.recovery.interrupted import AT_ONCE_BYTES_MAX, AT_ONCE_MAX, Interrupted
 from barnabas.storage.recovery.listing import Listing
-from barnabas.storage.recovery.missing import check_segments
+from barnabas.storage.recovery.missing_files import check_segments
 from barnabas.storage.recovery.opening import open_at_once
 from barnabas.storage.recovery.report import RecoveryReport
 from tests.support.files.memory_files import MemoryFiles, PowerCut

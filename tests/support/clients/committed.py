@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer import ConsumedRecord, Consumer
-from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.consume.group_consumer import GroupConsumer
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import READ_COMMITTED
 from barnabas.client.transactions.producer import TransactionalProducer

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pyspark_barnabas.commit.identity import parse_task_id
 from pyspark_barnabas.commit.ledger import Decided, LedgerRecord
 from pyspark_barnabas.commit.messages import PreparedTransaction
-from pyspark_barnabas.commit.standing import View
+from pyspark_barnabas.commit.prepared_state import View
 
 
 class Row(NamedTuple):

@@ -12,7 +12,7 @@ from pyspark_barnabas.commit.ledger import Ledger, Settled
 from pyspark_barnabas.commit.messages import Message, Prepared
 from pyspark_barnabas.commit.opening import Opening, OpeningView
 from pyspark_barnabas.commit.opening import next_step as next_opening
-from pyspark_barnabas.commit.standing import View
+from pyspark_barnabas.commit.prepared_state import View
 from pyspark_barnabas.commit.steps import (
     AbortOurs,
     AbortStep,

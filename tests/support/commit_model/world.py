@@ -15,7 +15,7 @@ from pyspark_barnabas.commit.identity import RunToken
 from pyspark_barnabas.commit.ledger import Ledger, LedgerRecord
 from pyspark_barnabas.commit.messages import Message, PreparedTransaction
 from pyspark_barnabas.commit.opening import OpeningView
-from pyspark_barnabas.commit.standing import View
+from pyspark_barnabas.commit.prepared_state import View
 from pyspark_barnabas.commit.writing import OwnId
 from tests.support.commit_model.coordinator import Broker
 

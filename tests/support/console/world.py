@@ -9,7 +9,7 @@ import httpx
 from barnabas.broker.http.console.application import application
 from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.control.admission import Admission
-from barnabas.broker.insight.why.sources.trace_ring import TraceRing
+from barnabas.broker.insight.why.sources.trace_history import TraceRing
 from barnabas.broker.insight.why.why import Why
 from tests.support.inspected_broker import Inspected
 from tests.support.worlds.broker import BrokerWorld

@@ -6,7 +6,7 @@ from barnabas.protocol.files import offset_index, time_index
 from barnabas.protocol.files.names import FileKind, FileState, segment_file
 from barnabas.protocol.records.batch import BatchHeader, iter_batches
 from barnabas.protocol.records.record import iter_records
-from barnabas.storage.log.cleaning.replacing import Replaced
+from barnabas.storage.log.cleaning.segment_replacement import Replaced
 from barnabas.storage.log.log import PartitionLog
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from barnabas.storage.disk.common_sync import Syncable
+from barnabas.storage.disk.file_system_sync import Syncable
 
 if TYPE_CHECKING:
     from tests.support.files.memory_files import MemoryFiles

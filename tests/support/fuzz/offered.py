@@ -1,6 +1,6 @@
 """Which APIs are fuzzed: all that a broker offers with SETTINGS, which ask for what is not offered by default."""
 
-from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE
+from barnabas.broker.api.api_table import API_TABLE, TELEMETRY_TABLE
 
 SETTINGS = {"barnabas.client.telemetry.enable": "true"}
 TABLE = (*API_TABLE, *TELEMETRY_TABLE)

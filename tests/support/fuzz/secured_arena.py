@@ -13,8 +13,8 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from barnabas.broker.api.answers import Answer
 from barnabas.broker.api.authentication.sasl_listener import SaslListener
+from barnabas.broker.api.deferred_response import Answer
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.security.sasl.mechanism import Exchange

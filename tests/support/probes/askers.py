@@ -1,12 +1,12 @@
 """Who asks a request of the probe book: users with one right each, with all that an API's row names, or with none.
 
-A right is an operation on a kind of resource, as `api/table.py` says which an API is: `Write Topic` is the right of the
-user `WriteTopic`, on every topic. The user `Produce` has all rights that the row of Produce names.
+A right is an operation on a kind of resource, as `api/api_table.py` says which an API is: `Write Topic` is the right of
+the user `WriteTopic`, on every topic. The user `Produce` has all rights that the row of Produce names.
 """
 
 from functools import cache
 
-from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE
+from barnabas.broker.api.api_table import API_TABLE, TELEMETRY_TABLE
 from barnabas.broker.security.session.operations import Access
 from tests.support.security.secured import ADMIN
 

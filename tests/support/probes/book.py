@@ -1,6 +1,6 @@
 """The pages of the probe book whose APIs are offered. What is recorded and not offered yet waits for its time."""
 
-from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE
+from barnabas.broker.api.api_table import API_TABLE, TELEMETRY_TABLE
 from tests.support.probes.page import pages
 
 OFFERED = {

@@ -8,8 +8,8 @@ import sys
 from dataclasses import replace
 
 from barnabas.broker.cli import main
-from barnabas.broker.coordinator.transaction import markers
+from barnabas.broker.coordinator.transaction import transaction_marker_writer
 
 if __name__ == "__main__":
-    markers.WRITING = replace(markers.WRITING, steps_max=1)
+    transaction_marker_writer.WRITING = replace(transaction_marker_writer.WRITING, steps_max=1)
     sys.exit(main(sys.argv[1:]))

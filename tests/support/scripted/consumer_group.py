@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer_membership import ConsumerMembership, ConsumerProtocol
-from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.consume.group_consumer import GroupConsumer
 from barnabas.client.consume.member_states import ConsumerMemberState
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages import consumer_group_describe as described

@@ -26,7 +26,7 @@ from barnabas.broker.coordinator.group.decisions import records
 from barnabas.broker.coordinator.group.decisions.classic.model import GroupConfig, GroupStored, JoinReply, SyncReply
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerConfig
 from barnabas.broker.coordinator.group.decisions.consumer.records import ConsumerRecord
-from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.broker.coordinator.runtime.partition_for import partition_for
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.control import read_marker
 from barnabas.protocol.records.record import iter_records

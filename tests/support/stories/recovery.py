@@ -10,8 +10,8 @@ looks: `cut FILE BYTES` (off its end), `grow FILE BYTES` (by zeros), `flip FILE 
 NAME`, `create FILE`, `point FILE OFFSET` (a checkpoint's row). FILE is a name in the partition with its leading zeros
 left out (`0.log`), or one of the root behind a slash.
 
-`open` prints the cases of storage/recovery/cases.py it met. A batch of one letter is 70 bytes. A story is its own
-expectation: `run` plays the commands and returns the text as it should be.
+`open` prints the cases of storage/recovery/recovery_decisions.py it met. A batch of one letter is 70 bytes. A story is
+its own expectation: `run` plays the commands and returns the text as it should be.
 """
 
 import re

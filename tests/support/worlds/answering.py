@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse
+from barnabas.broker.api.deferred_response import Answer, CloseConnection, DeferredResponse
 from tests.support.worlds.broker import settle
 
 

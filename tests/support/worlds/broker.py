@@ -20,12 +20,12 @@ from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequ
 from barnabas.broker.coordinator.runtime.outcome import TransactionProducer
 from barnabas.broker.metadata.catalogue import Catalogue
 from barnabas.broker.metadata.cluster.node_view import NodeView
-from barnabas.broker.network.bound import BoundAddress
+from barnabas.broker.network.bound_sockets import BoundAddress
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.network.network import Network
 from barnabas.broker.runtime.clock import Stopwatch
 from barnabas.broker.server.broker import Broker
-from barnabas.broker.server.data import open_directory
+from barnabas.broker.server.data_directories import open_directory
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.restored_clock import in_its_time
 from barnabas.protocol.codec.schema import Request

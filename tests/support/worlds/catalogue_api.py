@@ -5,7 +5,7 @@ from asyncio import AbstractEventLoop
 from dataclasses import fields
 from typing import Any, cast
 
-from barnabas.broker.api.table import API_TABLE, offered_apis
+from barnabas.broker.api.api_table import API_TABLE, offered_apis
 from barnabas.broker.clients.quotas.node_quotas import NodeQuotas
 from barnabas.broker.coordinator.transaction.producer_ids import ProducerIds
 from barnabas.broker.metadata.cluster.node_view import Node, NodeView

@@ -21,7 +21,7 @@ from barnabas.broker.coordinator.group.decisions.classic.model import (
     SyncRequest,
 )
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerConfig, ConsumerContext, HeartbeatRequest
-from barnabas.broker.coordinator.group.groups import GroupCoordinator
+from barnabas.broker.coordinator.group.group_coordinator import GroupCoordinator
 from barnabas.broker.coordinator.runtime.outcome import TransactionProducer
 from barnabas.broker.runtime.scheduler import CooperativeScheduler
 from barnabas.protocol.errors import ErrorCode

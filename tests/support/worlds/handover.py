@@ -21,7 +21,7 @@ from barnabas.client.client import TRANSACTION, Client
 from barnabas.client.consume.classic_membership import ClassicProtocol
 from barnabas.client.consume.consumer import Consumer
 from barnabas.client.consume.consumer_membership import ConsumerProtocol
-from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.consume.group_consumer import GroupConsumer
 from barnabas.client.offsets import READ_COMMITTED, committed_offsets
 from barnabas.client.produce.producer import Producer
 from barnabas.client.transaction_requests import ProducerIdentity

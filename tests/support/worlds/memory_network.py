@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from barnabas.broker.network.bound import BoundAddress
+from barnabas.broker.network.bound_sockets import BoundAddress
 from tests.support.worlds.memory_transport import MemoryTransport
 
 

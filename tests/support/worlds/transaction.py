@@ -15,7 +15,6 @@ from barnabas.broker.coordinator.runtime.loading import Loader
 from barnabas.broker.coordinator.runtime.outcome import Effect, FinishTransaction, Outcome
 from barnabas.broker.coordinator.runtime.shard import Shard
 from barnabas.broker.coordinator.transaction.decisions import adding, completing, ending, initialising
-from barnabas.broker.coordinator.transaction.decisions.machine import TransactionMachine
 from barnabas.broker.coordinator.transaction.decisions.model import (
     AddRequest,
     EndReply,
@@ -28,6 +27,7 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     TransactionMetadata,
     TransactionStored,
 )
+from barnabas.broker.coordinator.transaction.decisions.transaction_machine import TransactionMachine
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.virtual_clock import VirtualClock
 from tests.support.worlds.memory_topic import MemoryTopic

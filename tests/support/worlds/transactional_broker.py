@@ -18,7 +18,7 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     TopicPartition,
     TransactionMetadata,
 )
-from barnabas.broker.coordinator.transaction.transactions import TransactionCoordinator
+from barnabas.broker.coordinator.transaction.transaction_coordinator import TransactionCoordinator
 from barnabas.broker.runtime.clock import Stopwatch
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.hot.produce import PartitionResult

@@ -15,15 +15,15 @@ from asyncio import AbstractEventLoop, Future
 from functools import partial
 from typing import TYPE_CHECKING
 
-from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse, changed
+from barnabas.broker.api.deferred_response import Answer, CloseConnection, DeferredResponse, changed
 from barnabas.broker.control.faults.armed import Armed
-from barnabas.broker.control.faults.held import BlockedRequest, HoldReason
+from barnabas.broker.control.faults.held_requests import BlockedRequest, HoldReason
 from barnabas.broker.control.faults.model import Cut, RequestAction
-from barnabas.broker.control.faults.on_requests.asking import about_request
 from barnabas.broker.control.faults.on_requests.frames import joined, size_of
 from barnabas.broker.control.faults.on_requests.matched_request import MatchedRequest
 from barnabas.broker.control.faults.on_requests.pacing import paced
 from barnabas.broker.control.faults.on_requests.refusing import refused
+from barnabas.broker.control.faults.on_requests.request_names import about_request
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:

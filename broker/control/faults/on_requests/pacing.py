@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Sized
 from typing import TYPE_CHECKING, cast
 
-from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse
+from barnabas.broker.api.deferred_response import Answer, CloseConnection, DeferredResponse
 from barnabas.broker.control.faults.armed import Armed
-from barnabas.broker.control.faults.held import BlockedRequest, HoldReason
+from barnabas.broker.control.faults.held_requests import BlockedRequest, HoldReason
 from barnabas.broker.control.faults.on_requests.frames import joined, parts_of
 from barnabas.storage.errors import StorageError
 

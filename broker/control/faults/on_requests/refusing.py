@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
-from barnabas.broker.api.answers import Answer, CloseConnection, DeferredResponse, changed
+from barnabas.broker.api.deferred_response import Answer, CloseConnection, DeferredResponse, changed
 from barnabas.broker.api.error_responses import error_response
 from barnabas.broker.control.faults.armed import Armed
 from barnabas.broker.control.faults.codes import AT_THE_TOP, FOR_THE_TOPIC

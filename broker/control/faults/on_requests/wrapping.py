@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from barnabas.broker.api.answers import Answer
+from barnabas.broker.api.deferred_response import Answer
 from barnabas.broker.control.faults.armed import Armed
 from barnabas.broker.control.faults.matching import NOTHING, fits, matches_body
 from barnabas.broker.control.faults.model import RequestMatch
 from barnabas.broker.control.faults.on_requests.actions import Actions
-from barnabas.broker.control.faults.on_requests.asking import asked_in
 from barnabas.broker.control.faults.on_requests.matched_request import MatchedRequest
+from barnabas.broker.control.faults.on_requests.request_names import asked_in
 from barnabas.protocol.registry import ApiKey
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 
 from barnabas.broker.control.faults.model import DELAY_MS_MAX, Delay, FaultRefused
 from barnabas.broker.control.time_control.movable_clock import ClockRefused
-from barnabas.broker.control.time_control.words import duration_ms
+from barnabas.broker.control.time_control.time_text import duration_ms
 from barnabas.client.near_names import did_you_mean
 
 PATTERN_CHARS_MAX = 1_000

@@ -22,8 +22,8 @@ from barnabas.broker.coordinator.group.decisions.classic.model import (
 )
 from barnabas.broker.coordinator.group.decisions.consumer import records as consumer_records
 from barnabas.broker.coordinator.group.decisions.consumer.records import ConsumerRecord
-from barnabas.broker.coordinator.group.decisions.kinds import AnyRecord
-from barnabas.broker.coordinator.group.decisions.shared import shared
+from barnabas.broker.coordinator.group.decisions.group_types import AnyRecord
+from barnabas.broker.coordinator.group.decisions.shared_texts import shared
 from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.hot.committed_offset import UsualCommit, read_usual_commit, write_usual_commit
@@ -35,7 +35,7 @@ from barnabas.protocol.log_records.group import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
-from barnabas.protocol.log_records.prefixed import decode_key, decode_value, encode_key, encode_value
+from barnabas.protocol.log_records.versioned_messages import decode_key, decode_value, encode_key, encode_value
 
 _KEYS: dict[int, type[Stored]] = {
     0: LegacyOffsetCommitKey,

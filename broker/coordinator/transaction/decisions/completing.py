@@ -18,7 +18,7 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     TransactionOutcome,
     TransactionStored,
 )
-from barnabas.broker.coordinator.transaction.decisions.moving import moved, written
+from barnabas.broker.coordinator.transaction.decisions.next_state import moved, written
 from barnabas.broker.coordinator.transaction.decisions.states import TABLE, TransactionEvent, TransactionState
 
 

@@ -28,7 +28,7 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     TransactionOutcome,
     is_exhausted,
 )
-from barnabas.broker.coordinator.transaction.decisions.moving import moved, written
+from barnabas.broker.coordinator.transaction.decisions.next_state import moved, written
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionEvent, TransactionState, on
 from barnabas.protocol.errors import ErrorCode
 

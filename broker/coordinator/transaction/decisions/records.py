@@ -24,8 +24,8 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
 )
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.protocol.errors import DecodeError
-from barnabas.protocol.log_records.prefixed import decode_key, decode_value, encode_key, encode_value
 from barnabas.protocol.log_records.transaction import KEYS, PartitionsSchema, TransactionLogKey, TransactionLogValue
+from barnabas.protocol.log_records.versioned_messages import decode_key, decode_value, encode_key, encode_value
 from barnabas.protocol.primitives import nullable_string, uvarint
 
 _STATES = {state.id: state for state in TransactionState}

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from barnabas.broker.control.time_control.movable_clock import ClockRefused
-from barnabas.broker.control.time_control.words import duration_ms, moment_ms
+from barnabas.broker.control.time_control.time_text import duration_ms, moment_ms
 from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import Action, ConsolePage, Facts
 from barnabas.broker.http.console.params import CONFLICT, Refused, RequestParams

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from barnabas.broker.http.console import words
+from barnabas.broker.http.console import formatting
 from barnabas.broker.http.console.page import Facts
 from barnabas.broker.http.console.pages.why import when_there
 from barnabas.broker.insight.history.trace_filter import TraceFilter
@@ -129,7 +129,10 @@ def _written(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
 
 
 def _begun(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
-    return f"A transaction of {_producer(facts)} began; its timeout is {words.duration(facts['timeout_ms'])}.", "open"
+    return (
+        f"A transaction of {_producer(facts)} began; its timeout is {formatting.duration(facts['timeout_ms'])}.",
+        "open",
+    )
 
 
 def _added(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
@@ -141,7 +144,7 @@ def _group_added(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
 
 
 def _timed_out(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
-    lasted, limit = words.duration(facts["open_for_ms"]), words.duration(facts["timeout_ms"])
+    lasted, limit = formatting.duration(facts["open_for_ms"]), formatting.duration(facts["timeout_ms"])
     return f"It timed out: it was open for {lasted}, and its timeout is {limit}.", "aborted"
 
 

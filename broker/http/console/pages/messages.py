@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from barnabas.broker.control.time_control.movable_clock import ClockRefused
-from barnabas.broker.control.time_control.words import moment_ms
-from barnabas.broker.http.console import words
+from barnabas.broker.control.time_control.time_text import moment_ms
+from barnabas.broker.http.console import formatting
 from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import ConsolePage, Facts
 from barnabas.broker.http.console.pages import event_history
@@ -107,10 +107,10 @@ def _short(data: bytes | None, form: str) -> str:
     if data is None:
         return "null"
     if form == "hex":
-        return words.preview(b"0x" + data[:_PREVIEW_BYTES].hex().encode(), 160)
+        return formatting.preview(b"0x" + data[:_PREVIEW_BYTES].hex().encode(), 160)
     if form == "json":
-        return words.preview(data, 160) if words.as_json(data, VALUE_BYTES_MAX) is not None else "no JSON"
-    return words.preview(data, 160)
+        return formatting.preview(data, 160) if formatting.as_json(data, VALUE_BYTES_MAX) is not None else "no JSON"
+    return formatting.preview(data, 160)
 
 
 async def _one(observed: ConsoleContext, asked: RequestParams) -> Facts:
@@ -144,7 +144,7 @@ async def _one(observed: ConsoleContext, asked: RequestParams) -> Facts:
 def _header(name: str, value: bytes | None) -> Facts:
     """Return the value of a header on one line, and in the other formats."""
     head = value if value is None else value[:_HEADER_BYTES_MAX]
-    return _part(name, head, len(value or b"")) | {"preview": words.preview(head, 200)}
+    return _part(name, head, len(value or b"")) | {"preview": formatting.preview(head, 200)}
 
 
 def _part(name: str, data: bytes | None, size: int) -> Facts:
@@ -156,9 +156,9 @@ def _part(name: str, data: bytes | None, size: int) -> Facts:
         "is_null": False,
         "size": size,
         "is_cut": size > len(data),
-        "text": words.as_text(data, VALUE_BYTES_MAX),
-        "json": words.as_json(data, VALUE_BYTES_MAX),
-        "hex": words.as_hex(data, 4_096),
+        "text": formatting.as_text(data, VALUE_BYTES_MAX),
+        "json": formatting.as_json(data, VALUE_BYTES_MAX),
+        "hex": formatting.as_hex(data, 4_096),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from barnabas.broker.http.console import words
+from barnabas.broker.http.console import formatting
 from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import ConsolePage, Facts
 from barnabas.broker.http.console.params import NOT_FOUND, Refused, RequestParams, whole
@@ -25,7 +25,7 @@ def named(services: Services, asked: RequestParams) -> tuple[str, int]:
         raise Refused(f"there is no topic {asked.path['topic']}", NOT_FOUND)
     number = whole("the partition", asked.path["partition"])
     if number >= len(topic.partitions):
-        raise Refused(f"{topic.name} has {words.counted(len(topic.partitions), 'partition')}", NOT_FOUND)
+        raise Refused(f"{topic.name} has {formatting.counted(len(topic.partitions), 'partition')}", NOT_FOUND)
     return topic.name, number
 
 
@@ -71,10 +71,10 @@ async def _batch(observed: ConsoleContext, topic: str, number: int, at: int, str
     header = cell.header
     rows = [
         ("Offsets", f"{header.base_offset} to {header.last_offset}"),
-        ("Records", words.number(header.records_count)),
-        ("Size", words.size(header.size_in_bytes)),
+        ("Records", formatting.number(header.records_count)),
+        ("Size", formatting.size(header.size_in_bytes)),
         ("Compression", COMPRESSION_NAMES.get(header.compression, "unknown")),
-        ("Timestamps", f"{words.moment(header.base_timestamp)} to {words.moment(header.max_timestamp)}"),
+        ("Timestamps", f"{formatting.moment(header.base_timestamp)} to {formatting.moment(header.max_timestamp)}"),
         ("Leader epoch", str(header.partition_leader_epoch)),
     ]
     if header.has_producer_id:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.coordinator.transaction.decisions.model import InitRequest, TransactionMetadata
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
-from barnabas.broker.http.console import words
+from barnabas.broker.http.console import formatting
 from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import Action, ConsolePage, Facts
 from barnabas.broker.http.console.pages import event_history
@@ -121,14 +121,14 @@ def _what_abort_does(txn: TransactionMetadata, holds: list[HeldPartition], group
         return []
     data = sum(1 for topic, _ in txn.partitions if topic != CONSUMER_OFFSETS_TOPIC)
     said = [
-        f"An ABORT marker is written into {words.counted(data, 'partition')}. "
+        f"An ABORT marker is written into {formatting.counted(data, 'partition')}. "
         "What the transaction wrote there stays in the log, and readers of committed records skip it."
     ]
     if groups:
         said.append(f"The offsets that it commits for {', '.join(groups)} are dropped.")
     freed = sum(hold.held_back for hold in holds if hold.is_first)
     if freed:
-        said.append(f"Readers of committed records, who are held back by {words.counted(freed, 'offset')}, go on.")
+        said.append(f"Readers of committed records, who are held back by {formatting.counted(freed, 'offset')}, go on.")
     said.append(
         f"Producer {txn.producer_id}, epoch {txn.producer_epoch}, is fenced: its next request fails, "
         "and it has to begin anew. This cannot be taken back."

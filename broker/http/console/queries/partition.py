@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from barnabas.broker.insight.inspection.groups import Position, positions
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.storage.errors import FileRemoved
-from barnabas.storage.log.strip import Cell
+from barnabas.storage.log.log_cells import Cell
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:

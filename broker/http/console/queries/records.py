@@ -13,7 +13,7 @@ from barnabas.logfiles.decoders import decoder_for
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import BatchHeader, iter_batches
 from barnabas.protocol.records.record import BatchRecord, iter_records_with_pauses
-from barnabas.storage.log.strip import kind_of
+from barnabas.storage.log.log_cells import kind_of
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:

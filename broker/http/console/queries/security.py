@@ -12,7 +12,7 @@ from heapq import nsmallest
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.insight.why.rules.refused_clients import sentences
-from barnabas.broker.insight.why.sources.kept_out import EVERYBODY, Client, kept_out
+from barnabas.broker.insight.why.sources.refused_clients import EVERYBODY, Client, kept_out
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
-from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.broker.coordinator.runtime.partition_for import partition_for
 from barnabas.broker.coordinator.transaction.decisions.records import decode
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.broker.insight.inspection.groups import Position, positions

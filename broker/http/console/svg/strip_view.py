@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from barnabas.broker.http.console.queries.partition import Strip
 from barnabas.broker.http.console.rendering import url
-from barnabas.storage.log.strip import ABORT_MARKER, COMMIT_MARKER, CONTROL, Cell
+from barnabas.storage.log.log_cells import ABORT_MARKER, COMMIT_MARKER, CONTROL, Cell
 
 WIDTH = 1000.0
 _CELL_WIDTH_MIN = 1.2

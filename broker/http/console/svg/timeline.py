@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from barnabas.broker.coordinator.transaction.decisions.model import TransactionMetadata
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
-from barnabas.broker.http.console import words
+from barnabas.broker.http.console import formatting
 from barnabas.broker.http.console.queries.transactions import TransactionChange
 
 WIDTH = 1000
@@ -69,14 +69,16 @@ def timeline(changes: Sequence[TransactionChange], now_ms: int) -> Timeline | No
     events = [_event(before, change) for before, change in zip([None, *changes], changes, strict=False)]
     for (change, until_ms), event in zip(_with_ends(changes, end_ms), events, strict=True):
         x = (change.timestamp_ms - begin_ms) * scale
-        lasted = words.duration(max(0, until_ms - change.timestamp_ms))
+        lasted = formatting.duration(max(0, until_ms - change.timestamp_ms))
         is_span = change.txn is not None and change.txn.state in _SPAN_KINDS
         if change.txn is not None and is_span:
             width = max(_SPAN_WIDTH_MIN, (until_ms - change.timestamp_ms) * scale)
             sentence = f"{change.txn.state.value}, {lasted}"
             spans.append(TimelineSpan(_kind(change.txn), round(min(x, WIDTH - width), 1), round(width, 1), sentence))
         if not is_span or event.kind == TIMEOUT:
-            marks.append(TimelineMark(event.kind, round(x, 1), f"{event.sentence} {words.moment(change.timestamp_ms)}"))
+            marks.append(
+                TimelineMark(event.kind, round(x, 1), f"{event.sentence} {formatting.moment(change.timestamp_ms)}")
+            )
     return Timeline(begin_ms, end_ms, spans, marks, events[::-1])
 
 
@@ -113,7 +115,7 @@ def _sentence(before: TransactionMetadata | None, txn: TransactionMetadata | Non
     """Describe a change, as far as its record and the one before it show."""
     if txn is None:
         return "The id expired: it was not used for transactional.id.expiration.ms."
-    places = words.counted(len(txn.partitions), "partition")
+    places = formatting.counted(len(txn.partitions), "partition")
     match txn.state:
         case TransactionState.EMPTY:
             return _initialised(before, txn)
@@ -143,5 +145,5 @@ def _initialised(before: TransactionMetadata | None, txn: TransactionMetadata) -
 
 def _why_aborted(before: TransactionMetadata | None, txn: TransactionMetadata) -> str:
     if _is_timeout(before, txn):
-        return f"The abort was decided: its timeout of {words.duration(txn.timeout_ms)} was over."
+        return f"The abort was decided: its timeout of {formatting.duration(txn.timeout_ms)} was over."
     return "The abort was decided."

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from barnabas.broker.insight.why.rules.answer import WhyAnswer, evidence
+from barnabas.broker.insight.why.rules.formatting import counted, listed, named
 from barnabas.broker.insight.why.rules.group import GroupFacts, is_rebalancing
 from barnabas.broker.insight.why.rules.group import sentences as group_sentences
-from barnabas.broker.insight.why.rules.held import HeldRequests
-from barnabas.broker.insight.why.rules.held import sentences as held_sentences
+from barnabas.broker.insight.why.rules.held_requests import HeldRequests
+from barnabas.broker.insight.why.rules.held_requests import sentences as held_sentences
 from barnabas.broker.insight.why.rules.refused_clients import RefusedClients, beside
 from barnabas.broker.insight.why.rules.transaction import TransactionFacts, waits_for, whose
-from barnabas.broker.insight.why.rules.words import counted, listed, named
 
 SHOWN_MAX = 5
 """Maximum number of partitions with separate sentences."""

@@ -6,10 +6,10 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from barnabas.broker.insight.why.rules.answer import WhyAnswer, evidence
-from barnabas.broker.insight.why.rules.held import HeldRequests
-from barnabas.broker.insight.why.rules.held import sentences as held_sentences
+from barnabas.broker.insight.why.rules.formatting import as_argument, counted, duration, listed, named
+from barnabas.broker.insight.why.rules.held_requests import HeldRequests
+from barnabas.broker.insight.why.rules.held_requests import sentences as held_sentences
 from barnabas.broker.insight.why.rules.refused_clients import RefusedClients, beside
-from barnabas.broker.insight.why.rules.words import as_argument, counted, duration, listed, named
 
 SHOWN_MAX = 10
 """Maximum number of members with separate sentences."""

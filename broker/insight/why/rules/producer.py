@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from barnabas.broker.insight.why.rules.answer import WhyAnswer, evidence
-from barnabas.broker.insight.why.rules.held import HeldRequests
-from barnabas.broker.insight.why.rules.held import sentences as held_sentences
+from barnabas.broker.insight.why.rules.formatting import duration, listed, moment, named
+from barnabas.broker.insight.why.rules.held_requests import HeldRequests
+from barnabas.broker.insight.why.rules.held_requests import sentences as held_sentences
 from barnabas.broker.insight.why.rules.refused_clients import RefusedClients, beside
 from barnabas.broker.insight.why.rules.transaction import TransactionFacts, waits_for
-from barnabas.broker.insight.why.rules.words import duration, listed, moment, named
 
 
 class Told(NamedTuple):

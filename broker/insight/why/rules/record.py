@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from barnabas.broker.insight.why.rules.answer import WhyAnswer, evidence
+from barnabas.broker.insight.why.rules.formatting import moment, named
 from barnabas.broker.insight.why.rules.transaction import TransactionFacts, waits_for, whose
-from barnabas.broker.insight.why.rules.words import moment, named
 
 
 class OffsetContent(StrEnum):

@@ -6,7 +6,7 @@ from shlex import quote
 from typing import Final, NamedTuple
 
 from barnabas.broker.insight.why.rules.answer import WhyAnswer, plain
-from barnabas.broker.insight.why.rules.words import counted, duration, listed, named
+from barnabas.broker.insight.why.rules.formatting import counted, duration, listed, named
 
 SHOWN_MAX: Final = 3
 """Maximum number of each kind with separate sentences."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from barnabas.broker.insight.why.rules.answer import WhyAnswer, evidence
-from barnabas.broker.insight.why.rules.held import HeldFacts
-from barnabas.broker.insight.why.rules.words import as_argument, counted, duration, listed, moment, named
+from barnabas.broker.insight.why.rules.formatting import as_argument, counted, duration, listed, moment, named
+from barnabas.broker.insight.why.rules.held_requests import HeldFacts
 
 
 class Unmarked(NamedTuple):

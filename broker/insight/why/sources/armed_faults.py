@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from barnabas.broker.control.faults.held import HoldReason
+from barnabas.broker.control.faults.held_requests import HoldReason
 from barnabas.broker.control.faults.model import RequestAction
-from barnabas.broker.insight.why.rules.held import HeldFacts
+from barnabas.broker.insight.why.rules.held_requests import HeldFacts
 
 if TYPE_CHECKING:
     from barnabas.broker.control.faults.armed import Armed
     from barnabas.broker.control.faults.faults import Faults
-    from barnabas.broker.control.faults.held import HeldUp
+    from barnabas.broker.control.faults.held_requests import HeldUp
     from barnabas.broker.services import Deferred
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from barnabas.broker.insight.why.sources.held_up import NOTHING_HELD_UP, HeldUpSource
-from barnabas.broker.insight.why.sources.ring import NO_RING, Ring
+from barnabas.broker.insight.why.sources.held_requests_source import NOTHING_HELD_UP, HeldUpSource
+from barnabas.broker.insight.why.sources.history_source import NO_RING, Ring
 
 if TYPE_CHECKING:
     from barnabas.broker.services import Services

@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from barnabas.broker.network.memory import STALLED_MS, STRANGERS_BYTES_MAX
+from barnabas.broker.network.memory_limits import STALLED_MS, STRANGERS_BYTES_MAX
 from barnabas.broker.security.sasl.oauthbearer import InvalidToken, OAuthBearerExchange
 from barnabas.broker.security.sasl.plain import PlainExchange
 from barnabas.broker.security.session.principal import ANONYMOUS, Principal

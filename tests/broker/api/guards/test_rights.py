@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.api.guards.table import guarded
+from barnabas.broker.api.api_table import API_TABLE
+from barnabas.broker.api.guards.guard_table import guarded
 from barnabas.broker.api.handlers import produce
 from barnabas.broker.api.produce_fetch.frame_handlers import produce_entry
 from barnabas.broker.api.produce_fetch.produce_fast_path import ShortProduce
-from barnabas.broker.api.table import API_TABLE
 from barnabas.broker.config.authorizer import STANDARD_AUTHORIZER
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.security.acl.acl import Acl, AclFilter, PatternType, Permission

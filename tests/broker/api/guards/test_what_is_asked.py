@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.api.guards.table import BY_HANDLER, GUARDS, guard_of, guarded
-from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE, ApiRow
-from barnabas.broker.clients.quotas.in_force import MeasuredRequest
+from barnabas.broker.api.api_table import API_TABLE, TELEMETRY_TABLE, ApiRow
+from barnabas.broker.api.guards.guard_table import BY_HANDLER, GUARDS, guard_of, guarded
+from barnabas.broker.clients.quotas.quota_managers import MeasuredRequest
 from barnabas.broker.config.authorizer import STANDARD_AUTHORIZER
 from barnabas.broker.runtime.refusals import NoSuchRequest
 from barnabas.broker.security.acl.rights import Rights

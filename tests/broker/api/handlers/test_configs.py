@@ -8,7 +8,7 @@ import pytest
 
 from barnabas.broker.api.handlers import describe_configs
 from barnabas.broker.api.handlers.describe_configs import handle
-from barnabas.broker.config.definitions.accepted import ACCEPTED, INTERNAL
+from barnabas.broker.config.definitions.ignored_keys import ACCEPTED, INTERNAL
 from barnabas.broker.config.definitions.keys import KEYS
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode

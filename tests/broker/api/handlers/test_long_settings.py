@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.metadata.catalogue.alterations import AlterConfigOp
+from barnabas.broker.metadata.catalogue.config_alterations import AlterConfigOp
 from barnabas.protocol.errors import ErrorCode
 from tests.support import requests
 from tests.support.worlds.catalogue_api import CatalogueApi

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.api.table import API_TABLE
+from barnabas.broker.api.api_table import API_TABLE
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest

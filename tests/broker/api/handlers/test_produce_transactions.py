@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
-from barnabas.broker.coordinator.transaction.markers import MarkerWriter
+from barnabas.broker.coordinator.transaction.transaction_marker_writer import MarkerWriter
 from barnabas.broker.coordinator.transaction.verification import (
     PRODUCE_ADDS_SINCE,
     produce_error,

@@ -18,9 +18,9 @@ from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequ
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.builder import Rebuilding, build_batch
 from barnabas.protocol.records.compression import GZIP, ZSTD
-from barnabas.storage.log import validate
+from barnabas.storage.log import log_validator
 from barnabas.storage.log.log import PartitionLog
-from barnabas.storage.log.validate import Walking, walk_in_steps
+from barnabas.storage.log.log_validator import Walking, walk_in_steps
 from tests.support import requests
 from tests.support.waiting import PATIENCE_S
 from tests.support.worlds.broker import BrokerWorld, Peer, settle, turn, until
@@ -170,8 +170,8 @@ async def test_one_large_batch_is_rebuilt_at_a_time(world: BrokerWorld, monkeypa
             self.is_sealed = True
             return super().seal(compression, level)
 
-    monkeypatch.setattr(validate, "_LARGE_BYTES_MIN", large)
-    monkeypatch.setattr(validate, "Rebuilding", Observed)
+    monkeypatch.setattr(log_validator, "_LARGE_BYTES_MIN", large)
+    monkeypatch.setattr(log_validator, "Rebuilding", Observed)
     world.services.catalogue.create_topic("zipped", 3, {"compression.type": "gzip"})
     peers = [world.connect() for _ in range(3)]
     for index, peer in enumerate(peers):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.metadata.image.users import ALTERATIONS_MAX
+from barnabas.broker.metadata.image.scram_users import ALTERATIONS_MAX
 from barnabas.broker.security.sasl.add_scram import NewUser, parse_user
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.alter_user_scram_credentials import (

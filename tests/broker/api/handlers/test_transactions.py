@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.coordinator.transaction.markers import BROKEN_RETRY_MS
+from barnabas.broker.coordinator.transaction.transaction_marker_writer import BROKEN_RETRY_MS
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from tests.support import requests

@@ -16,8 +16,8 @@ from barnabas.broker.api.stages.large_responses import ELEMENTS_MAX, ENCODING
 from barnabas.broker.config.resources.topic_configs import TOPIC_KEYS
 from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.metadata.catalogue import NewTopic
-from barnabas.broker.metadata.changes import SLICE_PARTITIONS
 from barnabas.broker.metadata.config_resources.altering import SLICE_SETTINGS
+from barnabas.broker.metadata.split_changes import SLICE_PARTITIONS
 from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.alter_configs import AlterableConfig, AlterConfigsRequest, AlterConfigsResource

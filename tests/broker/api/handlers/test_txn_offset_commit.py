@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.broker.coordinator.runtime.partition_for import partition_for
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.api.answers import Answer
+from barnabas.broker.api.deferred_response import Answer
 from barnabas.broker.api.frame_handler import RequestConnection
 from barnabas.broker.api.handlers import produce
 from barnabas.broker.api.produce_fetch import produce_fast_path
@@ -22,9 +22,9 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     InitReply,
     InitRequest,
 )
-from barnabas.broker.coordinator.transaction.transactions import TransactionCoordinator
+from barnabas.broker.coordinator.transaction.transaction_coordinator import TransactionCoordinator
 from barnabas.broker.coordinator.transaction.verification import PRODUCE_ADDS_SINCE
-from barnabas.broker.metadata.catalogue.alterations import Alteration
+from barnabas.broker.metadata.catalogue.config_alterations import Alteration
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData

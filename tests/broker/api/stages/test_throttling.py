@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.api.answers import Answer, DeferredResponse
+from barnabas.broker.api.deferred_response import Answer, DeferredResponse
 from barnabas.broker.api.frame_handler import FrameHandler, RequestConnection
 from barnabas.broker.metadata.image.client_quotas import QuotaAlteration
 from barnabas.broker.services import Services

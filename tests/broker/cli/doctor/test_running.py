@@ -10,8 +10,8 @@ import pytest
 from barnabas.broker.cli.doctor import running
 from barnabas.broker.cli.doctor.finding import CheckResult
 from barnabas.broker.config import load_config
-from barnabas.broker.metadata.image.topics import NewTopic
-from barnabas.broker.network.bound import bind_listeners
+from barnabas.broker.metadata.image.topic_changes import NewTopic
+from barnabas.broker.network.bound_sockets import bind_listeners
 from barnabas.broker.server.start import start_broker
 from barnabas.client.addresses import Address
 from barnabas.client.clock import SystemClientClock

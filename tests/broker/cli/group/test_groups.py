@@ -8,7 +8,7 @@ import pytest
 
 from barnabas.broker.cli.group.group_offsets import both_ends, standing
 from barnabas.client.client import Client
-from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.consume.group_consumer import GroupConsumer
 from barnabas.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, commit_offsets, committed_offsets
 from barnabas.client.produce.producer import Producer
 from barnabas.protocol.messages.list_offsets import (

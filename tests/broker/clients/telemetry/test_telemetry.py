@@ -9,7 +9,7 @@ from barnabas.broker.api.stages.metering import Meter
 from barnabas.broker.clients.telemetry import telemetry as limits
 from barnabas.broker.http.metrics.scrape import scrape
 from barnabas.broker.http.metrics.sources import RUNNING, Sources
-from barnabas.broker.metadata.catalogue.alterations import Alteration, AlterConfigOp
+from barnabas.broker.metadata.catalogue.config_alterations import Alteration, AlterConfigOp
 from barnabas.broker.metadata.image.image import CLIENT_METRICS_RESOURCE
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest

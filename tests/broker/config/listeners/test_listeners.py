@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barnabas.broker.config import ConfigError, Listener, load_config
-from barnabas.broker.config.definitions.accepted import ACCEPTED
+from barnabas.broker.config.definitions.ignored_keys import ACCEPTED
 from barnabas.broker.config.definitions.keys import KEYS
 from barnabas.broker.config.environment import EnvironmentSettings, read_environment
 from barnabas.broker.config.listeners.listeners import check_ports, parse_listeners, parse_protocol_map

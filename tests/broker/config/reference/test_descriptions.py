@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.config.definitions.accepted import ACCEPTED
+from barnabas.broker.config.definitions.ignored_keys import ACCEPTED
 from barnabas.broker.config.definitions.keys import KEYS
 from barnabas.broker.config.reference.descriptions import documentation
 from barnabas.broker.config.resources.group_configs import GROUP_KEYS

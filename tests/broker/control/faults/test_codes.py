@@ -4,8 +4,8 @@ from collections import defaultdict
 
 import pytest
 
+from barnabas.broker.api.api_table import API_TABLE, TELEMETRY_TABLE, ApiRow
 from barnabas.broker.api.error_responses import error_response
-from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE, ApiRow
 from barnabas.broker.control.faults.codes import codes_of
 from barnabas.protocol.codec.schema import FieldType, Struct, default_instance
 from barnabas.protocol.errors import ErrorCode

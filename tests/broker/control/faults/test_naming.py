@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.api.table import API_TABLE, TELEMETRY_TABLE, ApiRow
+from barnabas.broker.api.api_table import API_TABLE, TELEMETRY_TABLE, ApiRow
 from barnabas.broker.control.faults.matching import RequestNames
 from barnabas.broker.control.faults.naming import asked_by, named_by
 from barnabas.protocol.codec.schema import FieldType, Request, Struct, default_instance

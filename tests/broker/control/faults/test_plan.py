@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barnabas.broker.api.table import API_TABLE
+from barnabas.broker.api.api_table import API_TABLE
 from barnabas.broker.control.faults.model import (
     FAULTS_MAX,
     PLAN_BYTES_MAX,

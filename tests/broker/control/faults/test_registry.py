@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from barnabas.broker.control.faults.held import BlockedRequest, HoldReason
+from barnabas.broker.control.faults.held_requests import BlockedRequest, HoldReason
 from barnabas.broker.control.faults.model import (
     FAULTS_MAX,
     Fault,

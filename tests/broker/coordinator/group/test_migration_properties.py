@@ -22,8 +22,8 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
     HeartbeatRequest,
     MigrationPolicy,
 )
-from barnabas.broker.coordinator.group.decisions.kinds import AnyGroup
-from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup
+from barnabas.broker.coordinator.runtime.partition_for import partition_for
 from barnabas.client.consume.assignors import assigned_partitions, encode_assignment
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.clients.classic_members import subscription

@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterator
 import pytest
 
 from barnabas.broker.coordinator.group import offset_cleanup
-from barnabas.broker.coordinator.group.decisions import expiry
-from barnabas.broker.coordinator.group.decisions.expiry import Leaving
+from barnabas.broker.coordinator.group.decisions import offset_removal
+from barnabas.broker.coordinator.group.decisions.durable_groups import DurableGroups
+from barnabas.broker.coordinator.group.decisions.offset_removal import Leaving
 from barnabas.broker.coordinator.group.decisions.records import decode
-from barnabas.broker.coordinator.group.decisions.state import DurableGroups
 from barnabas.broker.coordinator.group.offset_cleanup import LOOKED_AT_IN_A_TURN, REMOVED_IN_A_TURN, RETRY_MS
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.records.record import iter_records
@@ -60,7 +60,7 @@ def test_a_deletion_looks_at_the_groups_of_the_topic_alone(monkeypatch: pytest.M
 
     def leaving(durable: DurableGroups, group_id: str, topic: str, staying: Collection[bytes]) -> Leaving:
         asked.append((group_id, topic))
-        return expiry.leaving(durable, group_id, topic, staying)
+        return offset_removal.leaving(durable, group_id, topic, staying)
 
     with GroupWorld() as world:
         for number in range(500):
@@ -102,7 +102,7 @@ def test_a_load_looks_at_so_many_offsets_in_a_turn(world: GroupWorld, monkeypatc
     expected = 50 * (_PARTITIONS + 1) + 2
 
     def leaving(durable: DurableGroups, group_id: str, topic: str, staying: Collection[bytes]) -> Leaving:
-        found = expiry.leaving(durable, group_id, topic, staying)
+        found = offset_removal.leaving(durable, group_id, topic, staying)
         looked_at[-1] += found.looked_at
         return found
 

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from barnabas.broker.coordinator.group.decisions.classic.draft import as_stored
 from barnabas.broker.coordinator.group.decisions.classic.model import Group, GroupConfig, JoinReply, SyncReply
 from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
-from barnabas.broker.coordinator.group.decisions.kinds import AnyRecord
-from barnabas.broker.coordinator.group.decisions.machine import GroupMachine
+from barnabas.broker.coordinator.group.decisions.group_machine import GroupMachine
+from barnabas.broker.coordinator.group.decisions.group_types import AnyRecord
 from barnabas.broker.coordinator.runtime.loading import Loader
-from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.broker.coordinator.runtime.partition_for import partition_for
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.worlds.group import GroupWorld, reply_of
 from tests.support.worlds.memory_topics import no_consumers

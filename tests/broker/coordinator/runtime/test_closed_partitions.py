@@ -6,9 +6,9 @@ from functools import partial
 
 import pytest
 
-from barnabas.broker.coordinator.runtime import ownership
+from barnabas.broker.coordinator.runtime import coordinator_partitions
 from barnabas.broker.coordinator.runtime.loading import Loader
-from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.broker.coordinator.runtime.partition_for import partition_for
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState as S
 from barnabas.broker.partitions.opening.recovery_queue import RecoveryQueue
 from barnabas.protocol.errors import ErrorCode as E
@@ -106,7 +106,7 @@ async def test_what_was_prepared_in_a_partition_that_opens_at_last_is_finished()
     world.files.heal()
     world = await next_run(world, "kill", refuse_to_open, BAD_DIRECTORY)
     world.files.heal()
-    await world.advance(ownership.RETRY_MS)
+    await world.advance(coordinator_partitions.RETRY_MS)
     assert world.txn("a").state is S.COMPLETE_COMMIT
     assert world.read(0)[-1:] == [b"decided"]
     await world.close()
@@ -124,7 +124,7 @@ async def test_many_who_ask_for_a_partition_that_cannot_be_loaded_have_it_tried_
         return sum(call.name == "open" and BAD_DIRECTORY in call.path for call in world.files.calls[before:])
 
     assert tries() == 0
-    world.broker.clock.advance(ownership.RETRY_MS)
+    world.broker.clock.advance(coordinator_partitions.RETRY_MS)
     assert tries() == 1
 
 
@@ -201,5 +201,5 @@ async def test_a_marker_for_offsets_that_cannot_be_loaded_is_written_when_they_c
     await world.end(producer, commit=True)
     assert (world.txn("b").state, world.read()) == (S.PREPARE_COMMIT, [b"v"])
     world.files.heal()
-    await world.advance(ownership.RETRY_MS + 1_000)
+    await world.advance(coordinator_partitions.RETRY_MS + 1_000)
     assert world.txn("b").state is S.COMPLETE_COMMIT

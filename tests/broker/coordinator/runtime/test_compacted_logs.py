@@ -10,14 +10,14 @@ from collections.abc import Container
 import pytest
 
 from barnabas.broker.coordinator.group.decisions.classic.model import CommittedOffset, GroupConfig, OffsetCommitted
-from barnabas.broker.coordinator.group.decisions.kinds import AnyRecord
-from barnabas.broker.coordinator.group.decisions.machine import GroupMachine
+from barnabas.broker.coordinator.group.decisions.group_machine import GroupMachine
+from barnabas.broker.coordinator.group.decisions.group_types import AnyRecord
 from barnabas.broker.coordinator.group.decisions.records import encode
 from barnabas.broker.coordinator.runtime.loading import Loader
-from barnabas.broker.coordinator.transaction.decisions.machine import TransactionMachine
 from barnabas.broker.coordinator.transaction.decisions.model import TransactionMetadata, TransactionStored
 from barnabas.broker.coordinator.transaction.decisions.records import encode as encode_transaction
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
+from barnabas.broker.coordinator.transaction.decisions.transaction_machine import TransactionMachine
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.builder import NewRecord, build_batch, rebuild_batch
 from barnabas.protocol.records.compression import NONE

@@ -3,7 +3,7 @@
 from barnabas.broker.coordinator.group.decisions.classic.model import CommittedOffset, OffsetCommitted
 from barnabas.broker.coordinator.group.decisions.records import encode
 from barnabas.broker.coordinator.runtime.loading import SLICE_BYTES
-from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.broker.coordinator.runtime.partition_for import partition_for
 from barnabas.protocol.errors import ErrorCode
 from tests.support.worlds.broker import code_of
 from tests.support.worlds.group import GroupWorld

@@ -4,7 +4,7 @@ import asyncio
 from itertools import pairwise
 
 from barnabas.broker.coordinator.group.decisions.classic.model import GroupConfig, JoinReply
-from barnabas.broker.coordinator.group.expiries import EXPIRED_IN_A_TURN
+from barnabas.broker.coordinator.group.offset_expiration import EXPIRED_IN_A_TURN
 from barnabas.broker.coordinator.runtime.outcome import FinishTransaction, Outcome, SetTimer, TimerKey
 from barnabas.broker.coordinator.runtime.shard import TIMER_BEHIND_MS, TIMER_RETRY_MAX_MS, TIMER_RETRY_MS, Shard
 from barnabas.protocol.errors import ErrorCode, KafkaError

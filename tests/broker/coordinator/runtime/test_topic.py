@@ -7,7 +7,7 @@ import pytest
 
 from barnabas.broker.config.resources import log_configs
 from barnabas.broker.coordinator.runtime.outcome import TransactionProducer
-from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.broker.coordinator.runtime.partition_for import partition_for
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.records.batch import BatchHeader, parse_header

@@ -4,7 +4,7 @@ import html as entities
 import json
 import re
 
-from barnabas.broker.control.faults.held import BlockedRequest, HoldReason
+from barnabas.broker.control.faults.held_requests import BlockedRequest, HoldReason
 from barnabas.broker.control.faults.plan.of_points import points
 from barnabas.broker.http.console.svg.steps import COMMIT, OTHERS, SequenceStep
 from barnabas.broker.runtime.events import KINDS, EventKind

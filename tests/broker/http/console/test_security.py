@@ -3,7 +3,7 @@
 import pytest
 
 from barnabas.broker.http.console.queries.security import ROWS_MAX
-from barnabas.broker.metadata.image.users import Upsertion
+from barnabas.broker.metadata.image.scram_users import Upsertion
 from barnabas.broker.security.acl.acl import Acl, PatternType, Permission
 from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest

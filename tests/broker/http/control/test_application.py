@@ -9,11 +9,11 @@ import pytest
 
 from barnabas.broker.http.asgi import AsgiApp, Mounted
 from barnabas.broker.http.control.admission import Admission
-from barnabas.broker.http.control.api import Room
 from barnabas.broker.http.control.application import application
 from barnabas.broker.http.control.clock_api import clock_room
 from barnabas.broker.http.control.faults_api import faults_room
 from barnabas.broker.http.control.openapi import document
+from barnabas.broker.http.control.route_group import Room
 from barnabas.broker.http.control.trace_api import trace_room
 from barnabas.broker.http.control.why_api import why_room
 from barnabas.broker.insight.why.why import Why
@@ -24,7 +24,7 @@ DAY_MS = 86_400_000
 
 
 def rooms_of(world: BrokerWorld) -> list[Room]:
-    """As front.py has them."""
+    """As broker_view.py has them."""
     broker = world.broker
     return [
         clock_room(broker.time_control.get()),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.control.faults.armed import Armed
-from barnabas.broker.control.faults.held import BlockedRequest, HoldReason
+from barnabas.broker.control.faults.held_requests import BlockedRequest, HoldReason
 from barnabas.broker.http.control.admission import Admission
 from tests.broker.http.control.test_application import Control, check
 from tests.support.worlds.broker import BrokerWorld, settle

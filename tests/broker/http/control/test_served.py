@@ -13,7 +13,7 @@ from typing import NoReturn
 import pytest
 
 from barnabas.client.client import Client
-from barnabas.client.consume.group import GroupConsumer
+from barnabas.client.consume.group_consumer import GroupConsumer
 from barnabas.client.offsets import LATEST, READ_COMMITTED, list_offsets
 from barnabas.client.produce.producer import Producer
 from barnabas.protocol.errors import KafkaError

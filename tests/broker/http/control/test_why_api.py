@@ -10,7 +10,7 @@ from tests.support.inspected_broker import Inspected
 
 
 class Movable(Inspected):
-    """With the clock that the other rooms need."""
+    """With the clock that the other routes need."""
 
     async def asked(self, about: str) -> tuple[int, Any]:
         return await Control(self, Admission()).ask("GET", f"/control/why{about}")

@@ -6,7 +6,7 @@ from barnabas.broker.insight.inspection import logs
 from barnabas.broker.insight.inspection.topics import every_topic, topic_name
 from barnabas.protocol.errors import ErrorCode
 from barnabas.storage.errors import StorageError
-from barnabas.storage.producers.producer import ProducerState
+from barnabas.storage.producers.producer_state_entry import ProducerState
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.inspected_broker import Inspected
 from tests.support.worlds.broker import code_of

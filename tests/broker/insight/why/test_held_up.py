@@ -7,8 +7,8 @@ import pytest
 
 from barnabas.broker.control.faults.faults import Faults
 from barnabas.broker.insight.why.hanging import hanging as all_that_hangs
-from barnabas.broker.insight.why.held import HELD_MAX
-from barnabas.broker.insight.why.rules.held import HeldFacts
+from barnabas.broker.insight.why.held_requests import HELD_MAX
+from barnabas.broker.insight.why.rules.held_requests import HeldFacts
 from barnabas.broker.insight.why.sources.armed_faults import ArmedFaults
 from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.broker.services import Deferred

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.insight.why.sources.kept_out import LATELY_MS
+from barnabas.broker.insight.why.sources.refused_clients import LATELY_MS
 from barnabas.broker.security.acl.acl import Acl, PatternType, Permission
 from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.insight.why.rules import consumer, producer, record, words
+from barnabas.broker.insight.why.rules import consumer, formatting, producer, record
 from barnabas.broker.insight.why.rules.consumer import ConsumerFacts, Contents, PartitionFacts
 from barnabas.broker.insight.why.rules.group import GroupFacts
-from barnabas.broker.insight.why.rules.held import HeldFacts
+from barnabas.broker.insight.why.rules.held_requests import HeldFacts
 from barnabas.broker.insight.why.rules.producer import ProducerFacts, Told
 from barnabas.broker.insight.why.rules.record import Fate, MarkerFacts, OffsetContent, RecordFacts
 from barnabas.broker.insight.why.rules.refused_clients import RefusedClients
@@ -319,16 +319,16 @@ def test_why_a_record(story: str) -> None:
     ],
 )
 def test_lengths_of_time(ms: int, text: str) -> None:
-    assert words.duration(ms) == text
+    assert formatting.duration(ms) == text
 
 
 def test_names_moments_and_lists_stay_on_a_line() -> None:
-    assert words.named("a\nb\x1b[31m") == r"a\nb\x1b[31m"
-    assert len(words.named("x" * 5_000)) < 130
-    assert words.moment(1 << 60) == f"{1 << 60} ms since 1970"
-    assert words.listed([]) == "none"
-    assert words.listed(["a", "b"]) == "a and b"
-    assert words.listed(list("abcdefg"), 100) == "a, b, c, d, e and 95 more"
+    assert formatting.named("a\nb\x1b[31m") == r"a\nb\x1b[31m"
+    assert len(formatting.named("x" * 5_000)) < 130
+    assert formatting.moment(1 << 60) == f"{1 << 60} ms since 1970"
+    assert formatting.listed([]) == "none"
+    assert formatting.listed(["a", "b"]) == "a and b"
+    assert formatting.listed(list("abcdefg"), 100) == "a, b, c, d, e and 95 more"
 
 
 @pytest.mark.parametrize(
@@ -344,6 +344,6 @@ def test_names_moments_and_lists_stay_on_a_line() -> None:
     ],
 )
 def test_a_command_that_is_copied_does_what_it_says(name: str, typed: str) -> None:
-    assert words.as_argument(name) == typed
+    assert formatting.as_argument(name) == typed
     told = "\n".join(waits_for(OPEN._replace(transactional_id=name)))
     assert f"`barnabas txn abort {typed}` ends it now." in told

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.metadata.image.framing import Versioned, decode_record, encode_record
-from barnabas.broker.metadata.image.identity import NodeIdentity
+from barnabas.broker.metadata.image.node_identity import NodeIdentity
 from barnabas.broker.metadata.log.journal import SNAPSHOT_BYTES_MAX
 from barnabas.broker.metadata.log.metadata_log import CatalogueError
 from barnabas.broker.metadata.log.quorum import Quorum, snapshot_footer

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from barnabas.broker.metadata.cluster.topology_file import FILE_NAME, read
-from barnabas.broker.metadata.image.topics import NewPartitions, NewTopic
+from barnabas.broker.metadata.image.topic_changes import NewPartitions, NewTopic
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.messages.metadata import MetadataRequest

@@ -10,10 +10,10 @@ import pytest
 from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners.listeners import Listener
-from barnabas.broker.network.bound import BoundAddress, bind_nodes, close_sockets
+from barnabas.broker.network.bound_sockets import BoundAddress, bind_nodes, close_sockets
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.server.broker import Broker
-from barnabas.broker.server.data import sockets_max
+from barnabas.broker.server.data_directories import sockets_max
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.start import start_broker
 from barnabas.protocol.security.listener_protocols import PLAINTEXT

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.broker.coordinator.runtime.partition_for import partition_for
 from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.broker.coordinator.runtime.partition_for import partition_for
 from barnabas.broker.metadata.catalogue import Catalogue
 from barnabas.broker.metadata.cluster.node_view import Node, NodeView
 from barnabas.protocol.codec.schema import Request

@@ -14,9 +14,9 @@ from time import thread_time
 import pytest
 
 from barnabas.broker.metadata.catalogue import NewTopic
-from barnabas.broker.metadata.cluster.switching import PARTITIONS_IN_A_TURN
+from barnabas.broker.metadata.cluster.node_switching import PARTITIONS_IN_A_TURN
 from barnabas.broker.metadata.cluster.topology_file import FILE_NAME
-from barnabas.broker.metadata.image.topics import NewPartitions
+from barnabas.broker.metadata.image.topic_changes import NewPartitions
 from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.alter_partition_reassignments import (

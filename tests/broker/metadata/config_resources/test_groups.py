@@ -6,7 +6,7 @@ import pytest
 
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.resources.group_configs import ConsumerGroupSettings
-from barnabas.broker.metadata.catalogue.alterations import Alteration, AlterConfigOp
+from barnabas.broker.metadata.catalogue.config_alterations import Alteration, AlterConfigOp
 from barnabas.broker.metadata.config_resources.groups import GroupConfigs
 from barnabas.broker.metadata.image.framing import Versioned
 from barnabas.broker.metadata.image.image import BROKER_RESOURCE, GROUP_RESOURCE

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from barnabas.broker.metadata.catalogue.alterations import Alteration, AlterConfigOp
+from barnabas.broker.metadata.catalogue.config_alterations import Alteration, AlterConfigOp
 from barnabas.broker.metadata.config_resources.loggers import PARTS, alter_loggers, levels
 from barnabas.broker.runtime.log_lines import logger
 from barnabas.protocol.errors import ErrorCode, KafkaError

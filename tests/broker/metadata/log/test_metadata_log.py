@@ -8,7 +8,7 @@ import pytest
 
 from barnabas.broker.metadata.catalogue import CatalogueError
 from barnabas.broker.metadata.image.framing import Versioned, encode_record
-from barnabas.broker.metadata.image.identity import NodeIdentity
+from barnabas.broker.metadata.image.node_identity import NodeIdentity
 from barnabas.broker.metadata.log.quorum import Quorum
 from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.errors import DecodeError, KafkaError

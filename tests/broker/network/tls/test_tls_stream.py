@@ -15,7 +15,7 @@ from cryptography.x509 import Name, NameAttribute
 from cryptography.x509.oid import NameOID
 
 from barnabas.broker.network.connection import Connection
-from barnabas.broker.network.memory import SEND_PIECE_BYTES
+from barnabas.broker.network.memory_limits import SEND_PIECE_BYTES
 from barnabas.broker.network.tls.handshakes import HANDSHAKE_MS, HANDSHAKES_MAX
 from barnabas.broker.network.tls.tls_stream import TlsStream
 from barnabas.protocol.connection.framing import FrameBuffer

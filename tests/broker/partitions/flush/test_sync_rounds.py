@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.partitions.flush.flushing import GroupFlush
+from barnabas.broker.partitions.flush.group_flush import GroupFlush
 from barnabas.broker.partitions.flush.sync_rounds import REST_S, REST_S_MAX, SLOW_S, SYNCS_MIN, SyncPace, SyncRounds
 from barnabas.protocol.errors import ErrorCode
 from barnabas.storage.errors import StorageError

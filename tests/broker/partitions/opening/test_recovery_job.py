@@ -15,7 +15,7 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.directories.recovered_logs import ClosedLog
 from barnabas.storage.errors import CorruptFile
-from barnabas.storage.recovery import loader
+from barnabas.storage.recovery import log_loader
 from barnabas.storage.recovery.opening import PauseCounter
 from tests.support.files.memory_files import MemoryFiles
 
@@ -118,12 +118,12 @@ def test_damage_is_told_and_every_file_closed() -> None:
 
 
 def test_memory_is_bounded_however_many_transactions_a_segment_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loader, "_ABORTED_HELD_MAX", 4)
+    monkeypatch.setattr(log_loader, "_ABORTED_HELD_MAX", 4)
     files = killed(segment_bytes=1 << 20)
     held: list[int] = []
     is_over = PauseCounter.is_over
 
-    class Watched(loader._Loader):
+    class Watched(log_loader._Loader):
         def __init__(self, *arguments: Any) -> None:
             super().__init__(*arguments)
             watched.append(self)
@@ -134,7 +134,7 @@ def test_memory_is_bounded_however_many_transactions_a_segment_has(monkeypatch: 
         held.extend(segment.txn_index.in_memory for each in watched for segment in each._segments)
         return is_over(pace, size)
 
-    monkeypatch.setattr(loader, "_Loader", Watched)
+    monkeypatch.setattr(log_loader, "_Loader", Watched)
     monkeypatch.setattr(PauseCounter, "is_over", look)
     closed = done(job_of(opened(files), 1 << 20), files)
     assert closed.recovery_point == COUNT

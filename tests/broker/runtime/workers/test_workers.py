@@ -13,7 +13,7 @@ import pytest
 import uvloop
 
 from barnabas.broker.runtime.scheduler import CooperativeScheduler
-from barnabas.broker.runtime.workers.in_slices import steps_in_slices
+from barnabas.broker.runtime.workers.sliced_job import steps_in_slices
 from barnabas.broker.runtime.workers.workers import HelperDied, Workers
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.errors import StorageError

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.api.table import API_TABLE
+from barnabas.broker.api.api_table import API_TABLE
 from barnabas.broker.security.session.operations import SUPPORTED, Access, Operation, Resource
 from barnabas.broker.security.session.principal import ANONYMOUS, Principal
 from barnabas.broker.services import RequestContext

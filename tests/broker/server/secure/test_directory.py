@@ -19,7 +19,7 @@ from barnabas.broker.server.secure.directory import (
     look,
     open_security,
 )
-from barnabas.broker.server.secure.secured import hosts_of, open_for, settings_for, write_client_settings
+from barnabas.broker.server.secure.secure_config import hosts_of, open_for, settings_for, write_client_settings
 from barnabas.protocol.files import properties
 
 NOW_MS = 1_790_000_000_000

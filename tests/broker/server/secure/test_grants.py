@@ -15,7 +15,7 @@ from barnabas.broker.security.session.operations import CLUSTER_NAME, Operation,
 from barnabas.broker.security.session.principal import Principal
 from barnabas.broker.server.secure.directory import Security, open_security
 from barnabas.broker.server.secure.grants import grant_once, rights_of_client
-from barnabas.broker.server.secure.secured import settings_for
+from barnabas.broker.server.secure.secure_config import settings_for
 from barnabas.storage.steps import finish
 from tests.support.worlds.catalogue import CatalogueWorld
 

@@ -18,10 +18,10 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
     Owned,
     ResolvedRegex,
 )
-from barnabas.broker.coordinator.group.decisions.shared import shared, shared_names
+from barnabas.broker.coordinator.group.decisions.shared_texts import shared, shared_names
 from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.log_records import group as log
-from barnabas.protocol.log_records.prefixed import decode_value, encode_key, encode_value
+from barnabas.protocol.log_records.versioned_messages import decode_value, encode_key, encode_value
 
 _VERSION = 0
 _LARGE_BYTES = 32 << 10  # a target of some thousand topics: encoding and replay take some milliseconds

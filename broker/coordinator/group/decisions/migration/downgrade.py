@@ -24,7 +24,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
     Topics,
 )
 from barnabas.broker.coordinator.group.decisions.consumer.timers import all_cancelled_timers
-from barnabas.broker.coordinator.group.decisions.kinds import AnyOutcome, AnyRecord
+from barnabas.broker.coordinator.group.decisions.group_types import AnyOutcome, AnyRecord
 from barnabas.broker.coordinator.group.decisions.migration.embedded import assignment_bytes
 
 

@@ -21,7 +21,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
     Topics,
 )
 from barnabas.broker.coordinator.group.decisions.consumer.timers import join_timer, sync_timer
-from barnabas.broker.coordinator.group.decisions.kinds import AnyOutcome
+from barnabas.broker.coordinator.group.decisions.group_types import AnyOutcome
 from barnabas.broker.coordinator.group.decisions.migration import downgrade
 from barnabas.broker.coordinator.group.decisions.migration.embedded import owned_partitions
 from barnabas.broker.coordinator.runtime.outcome import CancelTimer, Outcome, SetTimer

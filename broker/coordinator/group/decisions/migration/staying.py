@@ -18,7 +18,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
 )
 from barnabas.broker.coordinator.group.decisions.consumer.reconciliation import NOT_OWNED
 from barnabas.broker.coordinator.group.decisions.consumer.timers import join_timer, session_timer, sync_timer
-from barnabas.broker.coordinator.group.decisions.kinds import AnyOutcome
+from barnabas.broker.coordinator.group.decisions.group_types import AnyOutcome
 from barnabas.broker.coordinator.group.decisions.migration.embedded import assignment_bytes
 from barnabas.broker.coordinator.runtime.outcome import CancelTimer, Outcome, SetTimer
 from barnabas.protocol.errors import ErrorCode, KafkaError

@@ -24,7 +24,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
 )
 from barnabas.broker.coordinator.group.decisions.consumer.replay import replay
 from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import metadata_hash, utf16
-from barnabas.broker.coordinator.group.decisions.kinds import AnyOutcome, AnyRecord
+from barnabas.broker.coordinator.group.decisions.group_types import AnyOutcome, AnyRecord
 from barnabas.broker.coordinator.group.decisions.migration.embedded import assigned_partitions
 from barnabas.broker.coordinator.runtime.outcome import CancelTimer, Effect, SetTimer
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError

@@ -1,7 +1,7 @@
 # compiled: mypyc
 """The decisions about OffsetCommit, TxnOffsetCommit, OffsetDelete, expiration, and the deletion of a group.
 
-Reading them (OffsetFetch) needs no decision: see `state.DurableGroups.committed`.
+Reading them (OffsetFetch) needs no decision: see `durable_groups.DurableGroups.committed`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from barnabas.broker.coordinator.group.decisions.classic.subscription import (
     topics_in_use,
 )
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
-from barnabas.broker.coordinator.group.decisions.kinds import AnyGroup, AnyOutcome, AnyRecord, tombstones
+from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup, AnyOutcome, AnyRecord, tombstones
 from barnabas.broker.coordinator.group.decisions.offsets.admission import commit_refusal, transactional_refusal
 from barnabas.broker.coordinator.runtime.outcome import Outcome, TransactionProducer
 from barnabas.broker.coordinator.runtime.transitions import Say

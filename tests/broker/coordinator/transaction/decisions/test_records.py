@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.broker.coordinator.runtime.partition_for import partition_for
 from barnabas.broker.coordinator.transaction.decisions.model import TransactionMetadata, TransactionStored
 from barnabas.broker.coordinator.transaction.decisions.records import decode, encode
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.protocol.errors import DecodeError, EncodeError
-from barnabas.protocol.log_records.prefixed import encode_key, encode_value
 from barnabas.protocol.log_records.transaction import PartitionsSchema, TransactionLogKey, TransactionLogValue
+from barnabas.protocol.log_records.versioned_messages import encode_key, encode_value
 from barnabas.protocol.records.control import end_txn_marker
 from barnabas.protocol.records.record import iter_records
 from tests.support.source_tree import ROOT

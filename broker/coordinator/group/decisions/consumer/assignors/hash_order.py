@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.tree_bin import TreeBin
-from barnabas.broker.coordinator.runtime.placement import java_hash
+from barnabas.broker.coordinator.runtime.partition_for import java_hash
 
 K = TypeVar("K")
 

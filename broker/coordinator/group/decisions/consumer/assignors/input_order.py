@@ -15,7 +15,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.assignors.hash_order i
     copied_table_size,
 )
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import Subscription
-from barnabas.broker.coordinator.runtime.placement import java_hash
+from barnabas.broker.coordinator.runtime.partition_for import java_hash
 
 _NAMES_AT_ONCE = 500
 _MULTIPLIER = 0x9E3779B97F4A7C15  # 2^64 divided by the golden ratio

@@ -12,7 +12,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
     HeartbeatReply,
     HeartbeatRequest,
 )
-from barnabas.broker.coordinator.runtime.placement import partition_for
+from barnabas.broker.coordinator.runtime.partition_for import partition_for
 from barnabas.protocol.errors import KafkaError
 from tests.support.worlds.group import GroupWorld, reply_of
 

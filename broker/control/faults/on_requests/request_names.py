@@ -1,0 +1,59 @@
+"""The names in a request that matched a fault, and its client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.control.faults.held_requests import BlockedRequest
+from barnabas.broker.control.faults.matching import NOTHING, RequestNames
+from barnabas.broker.control.faults.naming import asked_by
+from barnabas.broker.control.faults.on_requests.frames import decoded_request
+from barnabas.broker.control.faults.on_requests.matched_request import MatchedRequest
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.registry import ApiKey
+
+if TYPE_CHECKING:
+    from barnabas.broker.services import Services
+
+
+def asked_in(services: Services, api: ApiKey, version: int, frame: memoryview, position: int) -> RequestNames:
+    """Return the names in the request of a frame; none if it cannot be decoded, which the entry reports."""
+    try:
+        request = decoded_request(api, version, frame, position)
+    except DecodeError:
+        return NOTHING
+    asked = asked_by(api, request, lambda topic_id: _topic_name(services, topic_id))
+    return _in_session(services, asked, request) if api is ApiKey.FETCH else asked
+
+
+def about_request(met: MatchedRequest, frame: memoryview, now_ms: int) -> BlockedRequest:
+    """Describe this request as one that is held up."""
+    asked = met.asked
+    if asked is None:
+        asked = asked_in(met.services, met.api, met.version, frame, met.position)
+    client = met.client
+    return BlockedRequest(
+        now_ms,
+        api=met.api.api_name,
+        node=met.services.node.node_id,
+        client_id=client.client_id,
+        client_host=client.client_host,
+        peer=client.peer,
+        facts=met.facts(),
+    ).naming(asked)
+
+
+def _topic_name(services: Services, topic_id: bytes) -> str:
+    topic = services.catalogue.topics_by_id.get(topic_id)
+    return "" if topic is None else topic.name
+
+
+def _in_session(services: Services, asked: RequestNames, request: Any) -> RequestNames:
+    """Add the rest of its session to the partitions that a Fetch names."""
+    if request.session_epoch <= 0:
+        return asked
+    partitions: dict[str, set[int]] = {name: set(numbers or ()) for name, numbers in asked.partitions.items()}
+    for topic, number in services.fetch_sessions.partitions_of(request.session_id):
+        name = _topic_name(services, topic) if isinstance(topic, bytes) else topic
+        partitions.setdefault(name, set()).add(number)
+    return RequestNames(partitions=partitions)

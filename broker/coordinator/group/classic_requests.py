@@ -1,0 +1,62 @@
+"""Requests of the classic protocol for groups of either type: which code decides them.
+
+An empty group of the consumer protocol is replaced by a classic one. One with members may have some that use the
+classic protocol: `group/migration` decides their requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from barnabas.broker.coordinator.group.decisions.classic.model import Group
+from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
+from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup, AnyOutcome, tombstones
+from barnabas.broker.coordinator.runtime.outcome import Outcome
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.steps import Steps
+
+OfClassic = Callable[[Group | None], AnyOutcome]
+OfConsumer = Callable[[ConsumerGroup], AnyOutcome]
+
+
+def classic_join(
+    group: AnyGroup | None, *, of_classic: OfClassic, of_consumer: Callable[[ConsumerGroup], Steps[AnyOutcome]]
+) -> Steps[AnyOutcome]:
+    """Decide a JoinGroup, in steps: a member that joins a consumer group may need a new target."""
+    if not isinstance(group, ConsumerGroup):
+        return of_classic(group)
+    if group.members:
+        return (yield from of_consumer(group))
+    outcome = of_classic(None)
+    if not outcome.records:
+        return outcome  # it was refused
+    return outcome._replace(records=(*tombstones(group), *outcome.records))
+
+
+def classic_leave(
+    group: AnyGroup | None,
+    *,
+    of_classic: OfClassic,
+    of_consumer: Callable[[ConsumerGroup], Steps[AnyOutcome]],
+) -> Steps[AnyOutcome]:
+    """Decide a LeaveGroup, in steps: the group may be downgraded."""
+    if not isinstance(group, ConsumerGroup):
+        return of_classic(group)
+    return (yield from of_consumer(group))
+
+
+def classic_request(
+    group: AnyGroup | None,
+    *,
+    of_classic: OfClassic,
+    of_consumer: OfConsumer,
+    refused: Callable[[ErrorCode], Any],
+) -> AnyOutcome:
+    """Decide a SyncGroup or Heartbeat; `refused` makes a reply from an error code."""
+    if not isinstance(group, ConsumerGroup):
+        return of_classic(group)
+    try:
+        return of_consumer(group)
+    except KafkaError as refusal:
+        return Outcome(reply=refused(refusal.code))
