@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from barnabas.broker.metadata.access.access_control import AccessControl
     from barnabas.broker.metadata.catalogue import Catalogue
     from barnabas.broker.metadata.delegation_tokens.tokens import Tokens
-    from barnabas.broker.partitions.cleaning.log_cleaner import Cleaner
+    from barnabas.broker.partitions.cleaning.log_cleaner import LogCleaner
     from barnabas.broker.partitions.disk_space.disk_space_watch import DiskSpaceWatch
     from barnabas.broker.partitions.fetch.fetch_sessions import FetchSessions
-    from barnabas.broker.partitions.log_dir_moves import Moves
+    from barnabas.broker.partitions.log_dir_moves import LogDirMoves
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.produce.batch_validations import BatchValidations
     from barnabas.broker.partitions.purgatory import Purgatory
@@ -79,9 +79,9 @@ class Services:
     clock: Clock
     catalogue: Catalogue
     partitions: Partitions
-    deferred_moves: Deferred[Moves]
+    deferred_moves: Deferred[LogDirMoves]
     """Moves of partitions to another data directory."""
-    deferred_cleaner: Deferred[Cleaner]
+    deferred_cleaner: Deferred[LogCleaner]
     """The log cleaner, which compacts logs."""
     deferred_groups: Deferred[GroupCoordinator]
     deferred_transactions: Deferred[TransactionCoordinator]
@@ -90,16 +90,16 @@ class Services:
     deferred_telemetry: Deferred[Telemetry]
     producer_ids: ProducerIds
     fetch_sessions: FetchSessions
-    waiters: Purgatory
+    purgatory: Purgatory
     quotas: NodeQuotas
     """The client quotas."""
     events: Events
     """The event log."""
-    room: DiskSpaceWatch
+    disk_space: DiskSpaceWatch
     """Knows which data directories are full."""
-    slices: CooperativeScheduler
+    request_scheduler: CooperativeScheduler
     """Runs work of requests that may be too long for one turn: half of the loop's time stays free."""
-    walks: BatchValidations
+    batch_validations: BatchValidations
     """Validates batches before they are appended."""
     upkeep: CooperativeScheduler
     """Runs the broker's own background work as soon as possible, interleaved with other work."""
@@ -136,12 +136,12 @@ class Services:
         return self.deferred_transactions.get()
 
     @property
-    def moves(self) -> Moves:
+    def moves(self) -> LogDirMoves:
         """The mover of partitions between data directories."""
         return self.deferred_moves.get()
 
     @property
-    def cleaner(self) -> Cleaner:
+    def cleaner(self) -> LogCleaner:
         """The log cleaner, which compacts logs."""
         return self.deferred_cleaner.get()
 

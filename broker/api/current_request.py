@@ -14,7 +14,7 @@ from barnabas.broker.services import Services
 T = TypeVar("T")
 
 
-def keep_in_hand(services: Services) -> Callable[[Callable[[], T]], T]:
+def keep_current_request(services: Services) -> Callable[[Callable[[], T]], T]:
     """Return a function that calls another one with the cause of the current request."""
     events = services.events
     cause = events.cause

@@ -46,14 +46,14 @@ class Dispatcher:
         services: Services,
         table: tuple[ApiRow, ...] | None = None,
         meter: Meter | None = None,
-        doors: Mapping[str, SaslListener] | None = None,
+        sasl_listeners: Mapping[str, SaslListener] | None = None,
     ) -> None:
         """Make handlers on demand. `table`: replaces that of this broker's settings. `meter`: counts requests.
 
         doors: the SASL settings of the listeners that require authentication, by listener.
         """
-        self._doors = doors or {}
-        self.waiters = services.waiters
+        self._sasl_listeners = sasl_listeners or {}
+        self.purgatory = services.purgatory
         self._services = services
         self._rows = {int(row.key): row for row in table or table_for(services.config)}
         self._pipeline = Pipeline(services, meter)
@@ -85,17 +85,17 @@ class Dispatcher:
 
     def session(self, listener: str) -> Session:
         """Return the session of a new connection of a listener."""
-        door = self._doors.get(listener)
+        door = self._sasl_listeners.get(listener)
         return Session(listener) if door is None else Session(listener, Authentication.REQUIRED, door.frame_bytes_max)
 
-    def gate_for(self, session: Session) -> SaslAuthenticator | None:
+    def authenticator_for(self, session: Session) -> SaslAuthenticator | None:
         """Return the authenticator of a connection with this session; None if it need not authenticate."""
         if session.is_authenticated:
             return None
         # Imported where clients have to authenticate.
         from barnabas.broker.api.authentication.sasl_authenticator import SaslAuthenticator
 
-        return SaslAuthenticator(self._doors[session.listener], self.dispatch)
+        return SaslAuthenticator(self._sasl_listeners[session.listener], self.dispatch)
 
     def preload(self, row: ApiRow) -> None:
         """Import the modules of the API, so that its first request does not wait for them."""

@@ -51,29 +51,29 @@ class BrokerView(Protocol):
 def awaited(broker: BrokerView) -> list[str]:
     """Return what clients may wait for although the broker can be used, in words."""
     recovering = broker.recovery.progress
-    return [*broker.services.room.full_reasons, *([] if recovering is None else [str(recovering)])]
+    return [*broker.services.disk_space.full_reasons, *([] if recovering is None else [str(recovering)])]
 
 
 def _control(broker: BrokerView, admission: Admission) -> Mounted:
     from barnabas.broker.http.asgi import Mounted
     from barnabas.broker.http.control.application import application
-    from barnabas.broker.http.control.clock_api import clock_room
+    from barnabas.broker.http.control.clock_api import clock_routes
     from barnabas.broker.http.control.describing import BODY_BYTES_MAX
-    from barnabas.broker.http.control.faults_api import faults_room
-    from barnabas.broker.http.control.trace_api import trace_room
-    from barnabas.broker.http.control.why_api import why_room
+    from barnabas.broker.http.control.faults_api import faults_routes
+    from barnabas.broker.http.control.trace_api import trace_routes
+    from barnabas.broker.http.control.why_api import why_routes
     from barnabas.broker.insight.why.sources.armed_faults import ArmedFaults
-    from barnabas.broker.insight.why.sources.trace_history import TraceRing
+    from barnabas.broker.insight.why.sources.trace_history import TraceHistory
     from barnabas.broker.insight.why.why import Why
 
     history = broker.history.get()  # it stores events from now on
-    rooms = [
-        clock_room(broker.time_control.get()),
-        faults_room(broker.faults.get()),
-        trace_room(broker.history.get),
-        why_room(Why(broker.services, TraceRing(history), ArmedFaults(broker.faults))),
+    route_groups = [
+        clock_routes(broker.time_control.get()),
+        faults_routes(broker.faults.get()),
+        trace_routes(broker.history.get),
+        why_routes(Why(broker.services, TraceHistory(history), ArmedFaults(broker.faults))),
     ]
-    return Mounted(b"/control", application(rooms, admission), BODY_BYTES_MAX)
+    return Mounted(b"/control", application(route_groups, admission), BODY_BYTES_MAX)
 
 
 def _console(broker: BrokerView, clock: Clock, control: Admission | None, *, is_guarded: bool) -> Mounted:
@@ -93,13 +93,13 @@ def _console(broker: BrokerView, clock: Clock, control: Admission | None, *, is_
             from barnabas.broker.http.console.console_context import ConsoleContext
             from barnabas.broker.http.control.admission import Admission
             from barnabas.broker.insight.why.sources.armed_faults import ArmedFaults
-            from barnabas.broker.insight.why.sources.trace_history import TraceRing
+            from barnabas.broker.insight.why.sources.trace_history import TraceHistory
             from barnabas.broker.insight.why.why import Why
 
             asked = broker.services, broker.members, broker.time_control, broker.faults
             told = broker.unready_reason, lambda: awaited(broker)
             history = None if control is None else broker.history.get()
-            why = None if history is None else Why(broker.services, TraceRing(history), ArmedFaults(broker.faults))
+            why = None if history is None else Why(broker.services, TraceHistory(history), ArmedFaults(broker.faults))
             observed = ConsoleContext(*asked, *told, clock, may_change=control is not None, history=history, why=why)
             application = made(observed, Admission(is_guarded=True) if is_guarded else control or Admission())
         await application(scope, receive, send)
@@ -130,8 +130,8 @@ async def open_http(
         def connections() -> dict[int, int]:
             return {member.node_id: member.listener.connections_count for member in broker.members}
 
-        doors = [door for member in broker.members for door in member.doors.values()]
-        return await scrape(Sources(broker.services, meter, connections, lambda: broker.state, doors))
+        sasl_listeners = [door for member in broker.members for door in member.sasl_listeners.values()]
+        return await scrape(Sources(broker.services, meter, connections, lambda: broker.state, sasl_listeners))
 
     compaction: Compaction | None = None
 

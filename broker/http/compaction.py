@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from barnabas.broker.http.pages import BAD_REQUEST, CONFLICT, JSON_LINES, OK, Page, StreamedPage
-from barnabas.broker.partitions.cleaning.manual_compaction import ByHand
+from barnabas.broker.partitions.cleaning.manual_compaction import ManualCompaction
 from barnabas.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ class Compaction:
         if self._is_under_way:
             return Page(CONFLICT, b"somebody else has logs compacted now\n")
         services = self._services
-        by_hand = ByHand(services.cleaner, services.partitions, services.catalogue, services.config, services.upkeep)
+        by_hand = ManualCompaction(
+            services.cleaner, services.partitions, services.catalogue, services.config, services.upkeep
+        )
         try:
             wanted = [_wanted(name, value) for name, value in parse_qsl(query, max_num_fields=_PARTITIONS_MAX)]
             keys = by_hand.keys(wanted)
@@ -43,7 +45,7 @@ class Compaction:
             return Page(BAD_REQUEST, f"{refusal}\n".encode())
         return StreamedPage(OK, JSON_LINES, self._lines(by_hand, keys))
 
-    async def _lines(self, by_hand: ByHand, keys: list[tuple[str, int]]) -> AsyncGenerator[bytes, None]:
+    async def _lines(self, by_hand: ManualCompaction, keys: list[tuple[str, int]]) -> AsyncGenerator[bytes, None]:
         self._is_under_way = True
         try:
             async for event in by_hand.clean(keys):

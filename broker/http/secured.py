@@ -87,7 +87,7 @@ class _Decrypted(asyncio.BufferedProtocol):
 def http_security(
     services: Services,
     endpoints: Mapping[str, TlsContextSource],
-    doors: Mapping[str, SaslListener],
+    sasl_listeners: Mapping[str, SaslListener],
     clock: Clock,
     token: str | None,
     random_bytes: Callable[[int], bytes],
@@ -98,10 +98,10 @@ def http_security(
     """
     named = [listener.name for listener in services.config.listeners]
     speaking = [name for name in named if name in endpoints]
-    asking = [name for name in named if name in doors]
+    asking = [name for name in named if name in sasl_listeners]
     if not speaking:
         raise ConfigError("--http-secure: no listener speaks TLS, whose certificate could be used: set listeners")
-    door = doors[asking[0]] if asking else None
+    door = sasl_listeners[asking[0]] if asking else None
     passwords = None if door is None else _passwords(door, services, random_bytes)
     if passwords is None and token is None and not _asks_for_certificates(services, speaking[0]):
         raise ConfigError(

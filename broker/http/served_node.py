@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class ServedNode(Protocol):
     """A node of this process that accepts clients."""
 
-    doors: Mapping[str, SaslListener]
+    sasl_listeners: Mapping[str, SaslListener]
     """By the names of its listeners that speak SASL."""
     bound: Sequence[BoundAddress]
     listener: SocketServer

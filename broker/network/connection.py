@@ -90,9 +90,9 @@ class Connection(asyncio.BufferedProtocol):
         self._listener = listener
         self._advertised = advertised
         self._node: Node | None = None
-        self._gate = dispatcher.gate_for(self.session)
+        self._gate = dispatcher.authenticator_for(self.session)
         self._dispatch: Dispatch = dispatcher.dispatch if self._gate is None else self._gate.dispatch
-        self._waiters = dispatcher.waiters
+        self._waiters = dispatcher.purgatory
         self._transport: asyncio.Transport = None  # type: ignore[assignment]  # because connection_made comes first
         self._receiver = Receiver(
             listener.shared_buffer,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _log = logger("storage")
 
 
-class Removals:
+class FileRemovals:
     """Removes the files that are due in the data directories of one broker: one after the other, in a thread."""
 
     def __init__(

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.partitions.file_removals import Removals
+from barnabas.broker.partitions.file_removals import FileRemovals
 from barnabas.broker.partitions.flush.disk_work import storage_failure
 from barnabas.broker.partitions.opening.recoveries import StillRecovering
 from barnabas.broker.runtime.events.bounded_facts import some
@@ -82,7 +82,7 @@ class Housekeeping:
         self._settling: Future[None] | None = None
         self._is_stopped = False
         self._is_retaining = False
-        self.removals = Removals(partitions.directory, clock, loop, lambda: self.under_way.ended(_REMOVAL))
+        self.removals = FileRemovals(partitions.directory, clock, loop, lambda: self.under_way.ended(_REMOVAL))
         self.under_way = InFlight(loop, self._names_under_way)
         """A retention pass, and removals that are due."""
         self._is_checkpointing = False

@@ -66,7 +66,7 @@ class _Moving:
         self.is_given_up = False
 
 
-class Moves:
+class LogDirMoves:
     """The moves of one broker. A `CatalogueListener`."""
 
     def __init__(

@@ -30,7 +30,7 @@ from barnabas.broker.partitions.directory_reconciliation import reconcile_direct
 from barnabas.broker.partitions.disk_space.directory_watch import DirectoryWatch
 from barnabas.broker.partitions.disk_space.disk_space_watch import DiskSpaceWatch
 from barnabas.broker.partitions.flush.group_flush import GroupFlush
-from barnabas.broker.partitions.flush.roll_events import RollTelling
+from barnabas.broker.partitions.flush.roll_events import RollEvents
 from barnabas.broker.partitions.flush.sync_rounds import SyncRounds
 from barnabas.broker.partitions.housekeeping import Housekeeping
 from barnabas.broker.partitions.partitions import Partitions
@@ -113,7 +113,7 @@ class Broker:
         waited_for = flush, waiters, clock, machine_clock, stopwatch, loop, upkeep, workers
         needs = Needs(partitions, self.catalogue, config, *waited_for, random_bytes, self.events, tokens)
         self._maintenance = Maintenance(needs)
-        self._housekeeping, self.room = self._open_housekeeping(config, waiters, slices)
+        self._housekeeping, self.disk_space = self._open_housekeeping(config, waiters, slices)
         self.services = Services(
             node=node_of(directory.meta, bound[0], config),
             cluster=in_cluster,
@@ -129,12 +129,12 @@ class Broker:
             transactions_of=lambda _: transactions.get(),
             producer_ids=producer_ids,
             fetch_sessions=open_fetch_sessions(config, clock, random_bytes),
-            waiters=waiters,
-            room=self.room,
+            purgatory=waiters,
+            disk_space=self.disk_space,
             quotas=NodeQuotas(self.catalogue.client_quotas, config, clock, stopwatch),
             events=self.events,
-            slices=slices,
-            walks=BatchValidations(slices),
+            request_scheduler=slices,
+            batch_validations=BatchValidations(slices),
             upkeep=upkeep,
             workers=workers,
             offered_apis=offered_apis(table_for(config)),
@@ -144,7 +144,7 @@ class Broker:
         self.recovery = RecoveryPass(partitions, machine_clock, upkeep)
         self._nodes = nodes = self._open_nodes([bound, *others], parts, sockets_max)
         self.services, self.members = nodes.services, nodes.each
-        self.together, self.lifecycle = nodes.together, nodes.lifecycle
+        self.shared_storage, self.lifecycle = nodes.shared_storage, nodes.lifecycle
 
     def _open_partitions(
         self,
@@ -154,7 +154,7 @@ class Broker:
         workers: Workers,
         waiters: Purgatory,
     ) -> Partitions:
-        self._directory.when_rolls = RollTelling(self.events).tell
+        self._directory.when_rolls = RollEvents(self.events).tell
         return Partitions(
             self.catalogue,
             self._directory,
@@ -207,7 +207,7 @@ class Broker:
         reconcile_directories(self.services.partitions, self._directory, self.catalogue)
         for notice in self._directory.notices:
             _log.warning(notice)
-        self.room.start()
+        self.disk_space.start()
         await self.settle_transactions()
         if self._tls is not None:
             self._tls.begin(self._machine_clock, self._loop)
@@ -279,10 +279,10 @@ class Broker:
         self._maintenance.close()
         self._close_doors()
         self.watch.stop()
-        self.room.stop()
+        self.disk_space.stop()
         are_finished = await self._nodes.finish_transactions()
         self._nodes.close_coordinators()
-        self.services.waiters.wake_all()
+        self.services.purgatory.wake_all()
         await self._nodes.drain()
         await self.thread_is_idle()
         self._close_partitions()  # a request of a disconnected client may still be about to append
@@ -313,7 +313,7 @@ class Broker:
         self._maintenance.close()
         self._close_doors()
         self.watch.stop()
-        self.room.stop()
+        self.disk_space.stop()
         self._close_partitions()
         self._give_up_slices()
         if self._flush_thread is not None:
@@ -322,7 +322,7 @@ class Broker:
         self._directory.close(clean=False)
 
     def _close_doors(self) -> None:
-        self._nodes.close_doors()
+        self._nodes.close_sasl_listeners()
         if self._tls is not None:
             self._tls.close()
 
@@ -336,7 +336,7 @@ class Broker:
         self._nodes.close_partitions()
 
     def _give_up_slices(self) -> None:
-        self.services.slices.close()
+        self.services.request_scheduler.close()
         self.services.upkeep.close()
 
     async def thread_is_idle(self) -> None:
@@ -344,14 +344,14 @@ class Broker:
         await self.services.workers.ended()
         while self.flush.is_busy or self._housekeeping.is_in_thread:
             await self._in_flush_thread(lambda: None)  # returns after the thread's current work
-            await self.services.slices.next_turn()  # in which the result of that is processed
+            await self.services.request_scheduler.next_turn()  # in which the result of that is processed
         while (
             self.services.partitions.recoveries.is_syncing
             or self._maintenance.is_busy
             or self._housekeeping.removals.is_in_thread
         ):
             await self._loop.run_in_executor(None, lambda: None)
-            await self.services.slices.next_turn()
+            await self.services.request_scheduler.next_turn()
 
     def _in_flush_thread(self, action: Callable[[], Any]) -> asyncio.Future[Any]:
         if self._flush_thread is None:

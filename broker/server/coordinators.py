@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
     from barnabas.broker.coordinator.group.catalogue_topics import Racks
     from barnabas.broker.coordinator.group.decisions.group_machine import GroupMachine
-    from barnabas.broker.coordinator.runtime.decision_listener import Teller
+    from barnabas.broker.coordinator.runtime.decision_listener import DecisionListener
     from barnabas.broker.coordinator.transaction.decisions.transaction_machine import TransactionMachine
     from barnabas.broker.coordinator.transaction.offset_markers import OffsetMarkers
     from barnabas.broker.coordinator.transaction.producer_ids import ProducerIds
@@ -89,16 +89,16 @@ def deferred_transactions(
     return Deferred(build)
 
 
-def _group_teller(machine: GroupMachine, events: Events) -> Teller:
-    from barnabas.broker.coordinator.events.groups import GroupTeller
+def _group_teller(machine: GroupMachine, events: Events) -> DecisionListener:
+    from barnabas.broker.coordinator.events.groups import GroupEvents
 
-    return GroupTeller(machine, events)
+    return GroupEvents(machine, events)
 
 
-def _transaction_teller(machine: TransactionMachine, events: Events) -> Teller:
-    from barnabas.broker.coordinator.events.transactions import TransactionTeller
+def _transaction_teller(machine: TransactionMachine, events: Events) -> DecisionListener:
+    from barnabas.broker.coordinator.events.transactions import TransactionEvents
 
-    return TransactionTeller(machine, events)
+    return TransactionEvents(machine, events)
 
 
 def deferred_coordinators(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from barnabas.broker.metadata.catalogue import Catalogue
-from barnabas.broker.metadata.catalogue.topic_events import TopicTelling
+from barnabas.broker.metadata.catalogue.topic_events import TopicEvents
 from barnabas.protocol.files.names import CLUSTER_METADATA_TOPIC, partition_directory
 from barnabas.storage.directories.log_directories import LogDirectories
 
@@ -65,7 +65,7 @@ def open_catalogue(
         was_clean=directory.metadata.was_clean,
     )
     catalogue.events = events
-    catalogue.subscribe(TopicTelling(events))
+    catalogue.subscribe(TopicEvents(events))
     if not directory.is_one:
         catalogue.place_partitions(directory.usable_ids, [each.directory_id for each in directory.members])
     return catalogue

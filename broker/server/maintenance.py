@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from barnabas.broker.metadata.catalogue import Catalogue
     from barnabas.broker.metadata.delegation_tokens.expiring import Expiring
     from barnabas.broker.metadata.delegation_tokens.tokens import Tokens
-    from barnabas.broker.partitions.cleaning.log_cleaner import Cleaner
+    from barnabas.broker.partitions.cleaning.log_cleaner import LogCleaner
     from barnabas.broker.partitions.flush.group_flush import GroupFlush
-    from barnabas.broker.partitions.log_dir_moves import Moves
+    from barnabas.broker.partitions.log_dir_moves import LogDirMoves
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.purgatory import Purgatory
     from barnabas.broker.runtime.clock import Clock, Stopwatch
@@ -55,8 +55,8 @@ class Maintenance:
     """The moves, the cleaner, the expiry of tokens and the catalogue's snapshots of one broker."""
 
     def __init__(self, needs: Needs) -> None:
-        self.moves: Deferred[Moves] = Deferred(self._open_moves)
-        self.cleaner: Deferred[Cleaner] = Deferred(self._open_cleaner)
+        self.moves: Deferred[LogDirMoves] = Deferred(self._open_moves)
+        self.cleaner: Deferred[LogCleaner] = Deferred(self._open_cleaner)
         self._needs = needs
         self._expiring: Expiring | None = None
         self._is_closed = False
@@ -106,11 +106,11 @@ class Maintenance:
         interval_ms = self._needs.config.integer("delegation.token.expiry.check.interval.ms")
         return Expiring(tokens, self._needs.clock, interval_ms)
 
-    def _open_moves(self) -> Moves:
-        from barnabas.broker.partitions.log_dir_moves import Moves
+    def _open_moves(self) -> LogDirMoves:
+        from barnabas.broker.partitions.log_dir_moves import LogDirMoves
 
         needs = self._needs
-        return Moves(
+        return LogDirMoves(
             needs.partitions,
             needs.catalogue,
             needs.flush,
@@ -122,13 +122,13 @@ class Maintenance:
             lambda: needs.config.integer("log.segment.delete.delay.ms"),
         )
 
-    def _open_cleaner(self) -> Cleaner:
+    def _open_cleaner(self) -> LogCleaner:
         from barnabas.broker.partitions.cleaning.cleaning_round import CleanerContext
-        from barnabas.broker.partitions.cleaning.log_cleaner import Cleaner
+        from barnabas.broker.partitions.cleaning.log_cleaner import LogCleaner
         from barnabas.broker.partitions.cleaning.settings import CleanerSettings
 
         needs = self._needs
-        return Cleaner(
+        return LogCleaner(
             CleanerContext(
                 needs.partitions,
                 CleanerSettings(needs.config),

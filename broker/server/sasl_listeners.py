@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from barnabas.protocol.security.scram import ScramCredential, ScramMechanism
 
 
-def open_doors(
+def open_sasl_listeners(
     services: Services, machine_clock: Clock, random_bytes: Callable[[int], bytes]
 ) -> Mapping[str, SaslListener]:
     """Return a node's SASL listeners by name; listeners without SASL have none. Raises ConfigError."""

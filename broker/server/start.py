@@ -106,8 +106,8 @@ def _http_security(
     from barnabas.broker.http.secured import http_security
 
     endpoints, token = {} if tls is None else tls.endpoints, None if control is None else control.token
-    doors, clock = broker.members[0].doors, environment.machine_clock
-    return http_security(broker.services, endpoints, doors, clock, token, environment.random)
+    sasl_listeners, clock = broker.members[0].sasl_listeners, environment.machine_clock
+    return http_security(broker.services, endpoints, sasl_listeners, clock, token, environment.random)
 
 
 def _grant(security: Security, broker: Broker, directory_id: bytes, granted: Sequence[Acl]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from barnabas.client.admin.admin_requests import ask_controller
+from barnabas.client.admin.admin_requests import request_controller
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
 from barnabas.client.connections.connection import BrokerConnection
@@ -74,7 +74,7 @@ def describe_acls(client: Client, wanted: AclBindingFilter) -> list[AclBinding]:
             for acl in resource.acls
         )
 
-    return ask_controller(client, attempt)
+    return request_controller(client, attempt)
 
 
 def create_acls(client: Client, bindings: Sequence[AclBinding]) -> None:
@@ -98,7 +98,7 @@ def create_acls(client: Client, bindings: Sequence[AclBinding]) -> None:
         for binding, result in zip(bindings, connection.ask(request, deadline).results, strict=False):
             raise_for(result.error_code, result.error_message, f"{binding.principal} on {binding.resource_name!r}")
 
-    ask_controller(client, attempt)
+    request_controller(client, attempt)
 
 
 def delete_acls(client: Client, filters: Iterable[AclBindingFilter]) -> list[AclBinding]:
@@ -140,4 +140,4 @@ def delete_acls(client: Client, filters: Iterable[AclBindingFilter]) -> list[Acl
                 )
         return sorted(removed)
 
-    return ask_controller(client, attempt)
+    return request_controller(client, attempt)

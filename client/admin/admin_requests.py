@@ -19,7 +19,7 @@ T = TypeVar("T")
 FINAL = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
 
 
-def ask_controller(client: Client, attempt: Callable[[BrokerConnection, Deadline], T]) -> T:
+def request_controller(client: Client, attempt: Callable[[BrokerConnection, Deadline], T]) -> T:
     """Return the result of `attempt` with the controller."""
     deadline = client.deadline()
     return client.with_retries(lambda: attempt(client.controller(deadline), deadline), deadline, final=FINAL)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from barnabas.client.admin.admin_requests import ask_controller
+from barnabas.client.admin.admin_requests import request_controller
 from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
@@ -49,7 +49,7 @@ def list_nodes(client: Client) -> list[ClusterNode]:
         raise_for(answer.error_code, answer.error_message, "the cluster")
         return [ClusterNode(each.broker_id, each.host, each.port, each.rack, each.is_fenced) for each in answer.brokers]
 
-    return ask_controller(client, attempt)
+    return request_controller(client, attempt)
 
 
 def stop_node(client: Client, node_id: int) -> None:
@@ -81,7 +81,7 @@ def reassign(client: Client, wishes: Mapping[TopicPartition, Sequence[int]]) -> 
             for each in topic.partitions:
                 raise_for(each.error_code, each.error_message, f"{topic.name}-{each.partition_index}")
 
-    ask_controller(client, attempt)
+    request_controller(client, attempt)
 
 
 def elect_preferred(client: Client, places: Sequence[TopicPartition]) -> None:
@@ -97,4 +97,4 @@ def elect_preferred(client: Client, places: Sequence[TopicPartition]) -> None:
                 if each.error_code != ErrorCode.ELECTION_NOT_NEEDED:
                     raise_for(each.error_code, each.error_message, f"{topic.topic}-{each.partition_id}")
 
-    ask_controller(client, attempt)
+    request_controller(client, attempt)

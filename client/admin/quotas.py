@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from barnabas.client.admin.admin_requests import ask_controller
+from barnabas.client.admin.admin_requests import request_controller
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
 from barnabas.client.connections.connection import BrokerConnection
@@ -43,7 +43,7 @@ def describe_quotas(client: Client) -> list[EntityQuotas]:
             for entry in answer.entries or ()
         ]
 
-    return ask_controller(client, attempt)
+    return request_controller(client, attempt)
 
 
 def alter_quotas(
@@ -60,4 +60,4 @@ def alter_quotas(
         for result in answer.entries:
             raise_for(result.error_code, result.error_message, "quotas")
 
-    ask_controller(client, attempt)
+    request_controller(client, attempt)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from barnabas.client.admin.admin_requests import ask_controller
+from barnabas.client.admin.admin_requests import request_controller
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
 from barnabas.client.connections.connection import BrokerConnection
@@ -47,7 +47,7 @@ def describe_credentials(client: Client, users: Iterable[str] | None = None) -> 
             found[result.user] = dict(infos)
         return found
 
-    return ask_controller(client, attempt)
+    return request_controller(client, attempt)
 
 
 def alter_credentials(
@@ -63,7 +63,7 @@ def alter_credentials(
         for result in connection.ask(request, deadline).results:
             raise_for(result.error_code, result.error_message, f"user {result.user!r}")
 
-    ask_controller(client, attempt)
+    request_controller(client, attempt)
 
 
 def _upsertion(user: str, mechanism: ScramMechanism, new: NewPassword) -> ScramCredentialUpsertion:

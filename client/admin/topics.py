@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from barnabas.client.admin.admin_requests import ask_controller, no_answer
+from barnabas.client.admin.admin_requests import no_answer, request_controller
 from barnabas.client.client import Client
 from barnabas.client.clock import Deadline
 from barnabas.client.connections.connection import BrokerConnection
@@ -74,7 +74,7 @@ def create_topic(
             return bytes(result.topic_id)
         raise no_answer(f"topic {name!r}")
 
-    topic_id = ask_controller(client, attempt)
+    topic_id = request_controller(client, attempt)
     client.forget([name])
     return topic_id
 
@@ -90,7 +90,7 @@ def delete_topic(client: Client, name: str) -> None:
             return raise_for(result.error_code, result.error_message, f"topic {name!r}")
         raise no_answer(f"topic {name!r}")
 
-    ask_controller(client, attempt)
+    request_controller(client, attempt)
     client.forget([name])
 
 
@@ -107,5 +107,5 @@ def create_partitions(
             return raise_for(result.error_code, result.error_message, f"topic {name!r}")
         raise no_answer(f"topic {name!r}")
 
-    ask_controller(client, attempt)
+    request_controller(client, attempt)
     client.forget([name])

@@ -18,7 +18,7 @@ from barnabas.protocol.log_records.transaction_states import OPEN_STATES, PREPAR
 from pyspark_barnabas.commit.identity import RunToken, parse_task_id
 from pyspark_barnabas.commit.ledger import Decided, Ledger, LedgerRecord, Run
 from pyspark_barnabas.commit.messages import PreparedTransaction
-from pyspark_barnabas.commit.prepared_state import Standing, View, standing
+from pyspark_barnabas.commit.prepared_state import PreparedState, View, prepared_state
 
 
 class StoredRecord(NamedTuple):
@@ -128,14 +128,14 @@ def batches(look: Look) -> list[BatchLine]:
 def _batch(look: Look, ledger: Ledger, decision: Decided, decided_ms: int) -> BatchLine:
     if ledger.is_settled(decision):
         return BatchLine(decision, decided_ms, BatchState.FINISHED)
-    stands = {each: standing(each, look.described.get(each.transactional_id)) for each in decision.transactions}
-    still_open = tuple(each for each, how in stands.items() if how is Standing.OPEN)
-    lost = tuple(each for each, how in stands.items() if how is Standing.ABORTED)
+    stands = {each: prepared_state(each, look.described.get(each.transactional_id)) for each in decision.transactions}
+    still_open = tuple(each for each, how in stands.items() if how is PreparedState.OPEN)
+    lost = tuple(each for each, how in stands.items() if how is PreparedState.ABORTED)
     if lost:
         return BatchLine(decision, decided_ms, BatchState.LOST, still_open, lost)
     if still_open or any(_is_being_committed(look, each) for each in stands):
         return BatchLine(decision, decided_ms, BatchState.DECIDED, still_open)
-    is_known = Standing.UNKNOWN not in stands.values()
+    is_known = PreparedState.UNKNOWN not in stands.values()
     return BatchLine(decision, decided_ms, BatchState.FINISHED if is_known else BatchState.UNKNOWN)
 
 

@@ -17,7 +17,7 @@ _SECURITY = frozenset(
 )
 
 
-def reach(client: Client, connection: ConnectionSettings, *, timeout_ms: int, option: str) -> None:
+def wait_for_first_contact(client: Client, connection: ConnectionSettings, *, timeout_ms: int, option: str) -> None:
     """Return once any broker answers; at once if one did before. Raise KafkaError if none does in time.
 
     option: the option that sets timeout_ms.

@@ -17,7 +17,7 @@ from pyspark_barnabas.commit.atomic import describe_overlap, go_on
 from pyspark_barnabas.commit.batch import Batch, describe_loss, fenced, first_look
 from pyspark_barnabas.commit.ledger import Decided, Ledger, Settled, SourceOffset
 from pyspark_barnabas.commit.messages import Message, Prepared, PreparedTransaction
-from pyspark_barnabas.commit.prepared_state import Standing, View, standing
+from pyspark_barnabas.commit.prepared_state import PreparedState, View, prepared_state
 from pyspark_barnabas.commit.stale_transactions import choose
 from pyspark_barnabas.commit.states import Act, Call, CommitState, Refuse, on
 from pyspark_barnabas.commit.steps import (
@@ -97,7 +97,7 @@ def _look_closer(batch: Batch, view: CommitView, state: CommitState) -> tuple[Co
         transactions = _prepared(batch, view)
         if not _are_described(transactions, view):
             return CommitState.NEW, ""
-        broken = next((each for each in transactions if _standing(each, view) is not Standing.OPEN), None)
+        broken = next((each for each in transactions if _standing(each, view) is not PreparedState.OPEN), None)
         if broken is None:
             return CommitState.PREPARED, ""
         return CommitState.BROKEN, _not_ours(batch, broken, _standing(broken, view))
@@ -108,9 +108,9 @@ def _look_closer(batch: Batch, view: CommitView, state: CommitState) -> tuple[Co
         return CommitState.DECIDED, ""
     for each in record.transactions:
         became = _standing(each, view)
-        if became in (Standing.ABORTED, Standing.UNKNOWN):
+        if became in (PreparedState.ABORTED, PreparedState.UNKNOWN):
             return CommitState.LOST, describe_loss(batch, record, each.transactional_id, became.value)
-    is_open = any(_standing(each, view) is Standing.OPEN for each in record.transactions)
+    is_open = any(_standing(each, view) is PreparedState.OPEN for each in record.transactions)
     return (CommitState.DECIDED if is_open else CommitState.VISIBLE), ""
 
 
@@ -125,7 +125,11 @@ def _leftovers(batch: Batch, view: CommitView) -> CommitStep | None:
         return Describe(_ids((*newest.transactions, *_prepared(batch, view))))  # both at once: no time is lost by it
     step = _roll_forward(newest.transactions, view)
     is_another = newest.query_id != batch.sink.query_id
-    if step is None and is_another and all(_standing(each, view) is Standing.COMMITTED for each in newest.transactions):
+    if (
+        step is None
+        and is_another
+        and all(_standing(each, view) is PreparedState.COMMITTED for each in newest.transactions)
+    ):
         return _settle(batch, view, newest)
     return step
 
@@ -150,11 +154,11 @@ def _lost_before(batch: Batch, view: CommitView) -> str:
     record = _unsettled_before(batch, view)
     if record is None or record.query_id != batch.sink.query_id:
         return ""
-    lost = next((each for each in record.transactions if _standing(each, view) is Standing.ABORTED), None)
+    lost = next((each for each in record.transactions if _standing(each, view) is PreparedState.ABORTED), None)
     if lost is None:
         return ""
     before = replace(batch, batch_id=record.batch_id)
-    return describe_loss(before, record, lost.transactional_id, Standing.ABORTED.value)
+    return describe_loss(before, record, lost.transactional_id, PreparedState.ABORTED.value)
 
 
 def _settle(batch: Batch, view: CommitView, record: Decided) -> CommitStep:
@@ -166,7 +170,7 @@ def _roll_forward(transactions: tuple[PreparedTransaction, ...], view: CommitVie
     """Return Describe, or a commit of what is open; None if nothing is."""
     if not _are_described(transactions, view):
         return Describe(_ids(transactions))
-    still_open = tuple(each for each in transactions if _standing(each, view) is Standing.OPEN)
+    still_open = tuple(each for each in transactions if _standing(each, view) is PreparedState.OPEN)
     return RollForward(still_open) if still_open else None
 
 
@@ -224,7 +228,7 @@ def _stranger(batch: Batch, messages: Iterable[Message]) -> str:
     return ""
 
 
-def _not_ours(batch: Batch, transaction: PreparedTransaction, became: Standing) -> str:
+def _not_ours(batch: Batch, transaction: PreparedTransaction, became: PreparedState) -> str:
     return (
         f"transaction {transaction.transactional_id!r} of batch {batch.batch_id} is {became.value}, before the batch"
         " was decided: nothing of it is visible. Restart the query: it writes the batch again. If this happens "
@@ -254,5 +258,5 @@ def _are_described(transactions: Iterable[PreparedTransaction], view: CommitView
     return all(each.transactional_id in view.described for each in transactions)
 
 
-def _standing(transaction: PreparedTransaction, view: CommitView) -> Standing:
-    return standing(transaction, view.described[transaction.transactional_id])
+def _standing(transaction: PreparedTransaction, view: CommitView) -> PreparedState:
+    return prepared_state(transaction, view.described[transaction.transactional_id])

@@ -23,7 +23,7 @@ class View(NamedTuple):
     producer_epoch: int
 
 
-class Standing(Enum):
+class PreparedState(Enum):
     """The state of a transaction that a task prepared."""
 
     OPEN = "open, and exactly as it was prepared"
@@ -33,25 +33,25 @@ class Standing(Enum):
 
 
 _ENDED = {
-    "PrepareCommit": Standing.COMMITTED,
-    "CompleteCommit": Standing.COMMITTED,
-    "PrepareAbort": Standing.ABORTED,
-    "PrepareEpochFence": Standing.ABORTED,
-    "CompleteAbort": Standing.ABORTED,
+    "PrepareCommit": PreparedState.COMMITTED,
+    "CompleteCommit": PreparedState.COMMITTED,
+    "PrepareAbort": PreparedState.ABORTED,
+    "PrepareEpochFence": PreparedState.ABORTED,
+    "CompleteAbort": PreparedState.ABORTED,
 }
 
 
-def standing(transaction: PreparedTransaction, view: View | None) -> Standing:
+def prepared_state(transaction: PreparedTransaction, view: View | None) -> PreparedState:
     """Return the state of the transaction; `view` is None if no coordinator knows the id."""
     if view is None:
-        return Standing.UNKNOWN
+        return PreparedState.UNKNOWN
     is_same_producer = view.producer_id == transaction.producer_id
     past_its_own = view.producer_epoch - transaction.producer_epoch
     if view.state == "Ongoing":
-        return Standing.OPEN if is_same_producer and past_its_own == 0 else Standing.UNKNOWN
+        return PreparedState.OPEN if is_same_producer and past_its_own == 0 else PreparedState.UNKNOWN
     has_rolled_over = (
         not is_same_producer and view.producer_epoch == 0 and transaction.producer_epoch >= LAST_USED_EPOCH
     )
     if (is_same_producer and past_its_own in (0, 1)) or has_rolled_over:
-        return _ENDED.get(view.state, Standing.UNKNOWN)
-    return Standing.UNKNOWN
+        return _ENDED.get(view.state, PreparedState.UNKNOWN)
+    return PreparedState.UNKNOWN

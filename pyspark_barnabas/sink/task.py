@@ -19,7 +19,7 @@ from barnabas.client.transaction_requests import EXPLICIT, ProducerIdentity, end
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.records.compression import COMPRESSION_IDS, LIBRARIES, is_available
 from pyspark_barnabas.cluster.clients import client_for
-from pyspark_barnabas.cluster.first_contact import reach
+from pyspark_barnabas.cluster.first_contact import wait_for_first_contact
 from pyspark_barnabas.commit.batch import Batch
 from pyspark_barnabas.commit.identity import RunToken, Sink
 from pyspark_barnabas.commit.ledger import LedgerDamaged
@@ -52,7 +52,7 @@ def write(settings: SinkSettings, task: TaskFacts, batches: Iterator[Any]) -> Me
     prefix = settings.prefix_of(task.query_id)
     try:
         timeout_ms = settings.delivery_timeout_ms
-        reach(client, settings.connection, timeout_ms=timeout_ms, option="kafka.delivery.timeout.ms")
+        wait_for_first_contact(client, settings.connection, timeout_ms=timeout_ms, option="kafka.delivery.timeout.ms")
         topics = TargetTopics(client, settings, _named(settings))
         access = LedgerAccess(client, prefix, task.query_id, task.batch_id, timeout_ms, along=_named(settings))
         run, ledger = open_run(client, settings, task, access)

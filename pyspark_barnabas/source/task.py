@@ -16,7 +16,7 @@ from barnabas.client.client import Client
 from barnabas.client.offsets import READ_UNCOMMITTED
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from pyspark_barnabas.cluster.clients import client_for
-from pyspark_barnabas.cluster.first_contact import reach
+from pyspark_barnabas.cluster.first_contact import wait_for_first_contact
 from pyspark_barnabas.source import cluster
 from pyspark_barnabas.source.decoding.decoded_columns import HEADERS, ROWS, TIMESTAMP, Columns, read_columns
 from pyspark_barnabas.source.decoding.visible import visible
@@ -45,7 +45,9 @@ def read(settings: SourceSettings, wanted: OffsetRange) -> Iterator[pa.RecordBat
     rows, connection = _Rows(settings, wanted), settings.connection
     client = client_for(connection)
     with explaining(f"reading {wanted}", connection):
-        reach(client, connection, timeout_ms=settings.poll_timeout_ms, option="kafkaConsumer.pollTimeoutMs")
+        wait_for_first_contact(
+            client, connection, timeout_ms=settings.poll_timeout_ms, option="kafkaConsumer.pollTimeoutMs"
+        )
         for answer in _answers(client, settings, wanted):
             yield from rows.of(answer)
 

@@ -38,7 +38,7 @@ from barnabas.storage.directories.data_root import (
 from barnabas.storage.directories.log_checkpoints import LogCheckpoints
 from barnabas.storage.directories.partition_metadata import read_topic_id, write_topic_id
 from barnabas.storage.directories.recovered_logs import RecoveredLogs
-from barnabas.storage.directories.unopened_logs import RestingLogs
+from barnabas.storage.directories.unopened_logs import UnopenedLogs
 from barnabas.storage.disk.checkpoints import TopicPartition
 from barnabas.storage.disk.deletion import Deletions
 from barnabas.storage.disk.directory import Directory
@@ -82,7 +82,7 @@ class LogDirectory:
         """One object per partition while it is referenced: a rename is seen by code that removes files in it later."""
         self.checkpoints = LogCheckpoints(root)
         self.recovered = RecoveredLogs(root, self.checkpoints, self._unrecovered)
-        self.resting = RestingLogs(
+        self.resting = UnopenedLogs(
             root, self._live, self._logs, self.checkpoints, lambda key: was_clean or key in self.recovered
         )
         for key, name in inventory.given_up:

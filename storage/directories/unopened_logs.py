@@ -12,7 +12,7 @@ from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import FileRemoved
 
 
-class RestingLogs:
+class UnopenedLogs:
     """The partitions of a data directory that were not opened in this run."""
 
     def __init__(

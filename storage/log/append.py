@@ -39,7 +39,7 @@ from barnabas.protocol.records.crc32c import crc32c
 from barnabas.protocol.records.record_times import largest_timestamp
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.disk import Disk
-from barnabas.storage.log.append_checks import Judged, judge, read_older_batches
+from barnabas.storage.log.append_checks import CheckedBatch, check_append, read_older_batches
 from barnabas.storage.log.log_validator import (
     COUNTED_AT_ONCE_MAX,
     PRODUCE_VERSION_NEWEST,
@@ -51,9 +51,9 @@ from barnabas.storage.log.roll import Roller
 from barnabas.storage.log.segments import Segments
 from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.producers.producer_state_entry import SeenBatch
-from barnabas.storage.producers.producer_state_manager import Producers
+from barnabas.storage.producers.producer_state_manager import ProducerStateManager
 from barnabas.storage.refusals import AppendRefused
-from barnabas.storage.segment.leader_epoch_cache import LeaderEpochs
+from barnabas.storage.segment.leader_epoch_cache import LeaderEpochCache
 
 WINDOW_SCAN_OFFSETS_MAX = 200_000  # offsets read again, per run, to complete producers' windows after a load
 PLAIN_SINCE_PRODUCE_VERSION: Final = 7  # before, a codec may have to be refused
@@ -111,8 +111,8 @@ class Appender:
         disk: Disk,
         segments: Segments,
         watermarks: Watermarks,
-        producers: Producers,
-        epochs: LeaderEpochs,
+        producers: ProducerStateManager,
+        epochs: LeaderEpochCache,
         roller: Roller,
         config: LogConfig,
     ) -> None:
@@ -316,7 +316,7 @@ class Appender:
             raise
         return AppendResult(offset, offset, log_append_time_ms, watermarks.log_start_offset, False)
 
-    def _write(self, judged: Judged, leader_epoch: int, now_ms: int) -> AppendResult:
+    def _write(self, judged: CheckedBatch, leader_epoch: int, now_ms: int) -> AppendResult:
         watermarks = self._watermarks
         batch, first_offset = judged.batch, watermarks.log_end_offset
         header = judged.header._replace(base_offset=first_offset, partition_leader_epoch=leader_epoch)
@@ -354,8 +354,8 @@ class Appender:
 
     def _judge(
         self, batch: WritableBuffer, now_ms: int, from_client: bool, produce_version: int, walked: bool
-    ) -> Judged:
-        return judge(
+    ) -> CheckedBatch:
+        return check_append(
             batch,
             self._config,
             self._demands,

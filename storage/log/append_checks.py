@@ -27,7 +27,7 @@ from barnabas.protocol.records.record_times import largest_timestamp
 from barnabas.storage.config import LONG_MAX, LogConfig
 from barnabas.storage.log.log_validator import Demands, check_batch, needs_walk, walk
 from barnabas.storage.producers.producer_state_entry import SeenBatch
-from barnabas.storage.producers.producer_state_manager import Producers
+from barnabas.storage.producers.producer_state_manager import ProducerStateManager
 from barnabas.storage.recovery.producer_state_rebuild import batches_between
 from barnabas.storage.refusals import AppendRefused
 from barnabas.storage.segment.segment import Segment
@@ -36,7 +36,7 @@ _WINDOW_STEP_OFFSETS: Final = 1024
 _EPOCH_BUMPED_SINCE_PRODUCE_VERSION: Final = 12  # every transaction ends with a new epoch (KIP-890)
 
 
-class Judged(NamedTuple):
+class CheckedBatch(NamedTuple):
     """A batch ready to be written, or the batch that it repeats."""
 
     batch: WritableBuffer
@@ -45,17 +45,17 @@ class Judged(NamedTuple):
     repeated: SeenBatch | None
 
 
-def judge(
+def check_append(
     batch: WritableBuffer,
     config: LogConfig,
     demands: Demands,
-    producers: Producers,
+    producers: ProducerStateManager,
     now_ms: int,
     *,
     from_client: bool,
     produce_version: int,
     is_walked: bool,
-) -> Judged:
+) -> CheckedBatch:
     """Check a batch in Kafka's order and prepare it. AppendRefused leaves everything unchanged, the batch too.
 
     `batch` itself may be changed (log-append time), or replaced by a walked one. The time is set last: a refused batch
@@ -89,7 +89,7 @@ def judge(
     elif largest != header.max_timestamp and repeated is None:
         set_max_timestamp(batch, 0, CREATE_TIME, largest)
         header = parse_header(batch)
-    return Judged(batch, header, log_append_time_ms, repeated)
+    return CheckedBatch(batch, header, log_append_time_ms, repeated)
 
 
 def _largest_timestamp(batch: Buffer, header: BatchHeader, demands: Demands, now_ms: int) -> int | None:
@@ -104,7 +104,9 @@ def _largest_timestamp(batch: Buffer, header: BatchHeader, demands: Demands, now
     return found
 
 
-def read_older_batches(header: BatchHeader, producers: Producers, segments: Sequence[Segment], offsets_max: int) -> int:
+def read_older_batches(
+    header: BatchHeader, producers: ProducerStateManager, segments: Sequence[Segment], offsets_max: int
+) -> int:
     """Complete the producers' windows as far as `header` may need it; return the number of offsets read.
 
     A snapshot stores one batch of five for each producer. When a batch seems out of order and may repeat one below the

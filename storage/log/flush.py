@@ -23,9 +23,9 @@ from barnabas.storage.errors import StorageError
 from barnabas.storage.log.segments import Segments
 from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.producers.snapshots import ProducerSnapshots
-from barnabas.storage.segment.leader_epoch_cache import LeaderEpochs
+from barnabas.storage.segment.leader_epoch_cache import LeaderEpochCache
 from barnabas.storage.segment.segment import Segment
-from barnabas.storage.segment.segment_checksums import SegmentSums
+from barnabas.storage.segment.segment_checksums import SegmentChecksums
 from barnabas.storage.segment.sync_state import SyncWork
 
 
@@ -102,8 +102,8 @@ class Flusher:
         segments: Segments,
         watermarks: Watermarks,
         snapshots: ProducerSnapshots,
-        epochs: LeaderEpochs,
-        sums: SegmentSums,
+        epochs: LeaderEpochCache,
+        sums: SegmentChecksums,
         config: LogConfig,
     ) -> None:
         self._planned_end = watermarks.recovery_point

@@ -221,11 +221,11 @@ class PartitionLog:
         """Return the result of one ListOffsets timestamp, special ones included. ValueError for unknown ones."""
         return self._lookups.find(timestamp, committed=committed)
 
-    def strip(self, first: int, end: int, cells_max: int) -> Steps[list[Cell]]:
+    def log_cells(self, first: int, end: int, cells_max: int) -> Steps[list[Cell]]:
         """Return the batches of [first, end), or samples of them, as a strip of cells: log_cells.py. StorageError."""
-        from barnabas.storage.log.log_cells import strip
+        from barnabas.storage.log.log_cells import log_cells
 
-        return strip(self._segments, self.producers, first, end, cells_max)
+        return log_cells(self._segments, self.producers, first, end, cells_max)
 
     def aborted_ranges(self, first: int, end: int) -> Steps[AbortedRanges]:
         """Return the aborted transactions that overlap [first, end), by producer id. StorageError."""

@@ -20,7 +20,7 @@ from barnabas.protocol.records.control import ControlRecordType, parse_control_k
 from barnabas.protocol.records.record import iter_records
 from barnabas.storage.errors import CorruptFile
 from barnabas.storage.log.segments import Segments
-from barnabas.storage.producers.producer_state_manager import Producers
+from barnabas.storage.producers.producer_state_manager import ProducerStateManager
 from barnabas.storage.segment.segment import Segment
 from barnabas.storage.steps import Steps
 
@@ -50,7 +50,9 @@ class _Found(NamedTuple):
     header: BatchHeader
 
 
-def strip(segments: Segments, producers: Producers, first: int, end: int, cells_max: int) -> Steps[list[Cell]]:
+def log_cells(
+    segments: Segments, producers: ProducerStateManager, first: int, end: int, cells_max: int
+) -> Steps[list[Cell]]:
     """Return the cells of [first, end), in order. StorageError."""
     aborted = yield from aborted_ranges(segments, first, end)
     found: list[_Found] = []
@@ -98,7 +100,7 @@ def aborted_ranges(segments: Segments, first: int, end: int) -> Steps[AbortedRan
     return found
 
 
-def kind_of(header: BatchHeader, producers: Producers, aborted: AbortedRanges) -> str:
+def kind_of(header: BatchHeader, producers: ProducerStateManager, aborted: AbortedRanges) -> str:
     """Return the state of a batch's records: plain, committed, aborted or open. Not for control batches."""
     if not header.is_transactional:
         return PLAIN
@@ -110,7 +112,7 @@ def kind_of(header: BatchHeader, producers: Producers, aborted: AbortedRanges) -
     return ABORTED if any(low <= header.base_offset <= high for low, high in ranges) else COMMITTED
 
 
-def _kind(found: _Found, producers: Producers, aborted: AbortedRanges) -> str:
+def _kind(found: _Found, producers: ProducerStateManager, aborted: AbortedRanges) -> str:
     header = found.header
     if not header.is_control:
         return kind_of(header, producers, aborted)
@@ -126,7 +128,7 @@ def _kind(found: _Found, producers: Producers, aborted: AbortedRanges) -> str:
 
 
 def _sampled(
-    segments: Segments, producers: Producers, first: int, end: int, cells_max: int, aborted: AbortedRanges
+    segments: Segments, producers: ProducerStateManager, first: int, end: int, cells_max: int, aborted: AbortedRanges
 ) -> Steps[list[Cell]]:
     cells: list[Cell] = []
     left = _INDEXES_ASKED

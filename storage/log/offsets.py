@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from barnabas.protocol.files.checkpoints import EpochEntry
 from barnabas.storage.log.segments import Segments
 from barnabas.storage.log.watermarks import Watermarks
-from barnabas.storage.segment.leader_epoch_cache import LeaderEpochs
+from barnabas.storage.segment.leader_epoch_cache import LeaderEpochCache
 from barnabas.storage.segment.segment import Segment
 from barnabas.storage.segment.time_search import FoundRecord
 from barnabas.storage.segment.times import (
@@ -55,7 +55,7 @@ class OffsetLookups:
 
     __slots__ = ("_epochs", "_segments", "_watermarks")
 
-    def __init__(self, segments: Segments, watermarks: Watermarks, epochs: LeaderEpochs) -> None:
+    def __init__(self, segments: Segments, watermarks: Watermarks, epochs: LeaderEpochCache) -> None:
         self._segments = segments
         self._watermarks = watermarks
         self._epochs = epochs

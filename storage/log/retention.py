@@ -26,7 +26,7 @@ from barnabas.storage.log.segments import Segments
 from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.producers.snapshots import ProducerSnapshots
 from barnabas.storage.refusals import OffsetOutOfRange
-from barnabas.storage.segment.leader_epoch_cache import LeaderEpochs
+from barnabas.storage.segment.leader_epoch_cache import LeaderEpochCache
 from barnabas.storage.segment.segment import Segment
 from barnabas.storage.segment.times import settle_age
 from barnabas.storage.steps import Steps
@@ -56,7 +56,7 @@ class Retention:
         segments: Segments,
         watermarks: Watermarks,
         snapshots: ProducerSnapshots,
-        epochs: LeaderEpochs,
+        epochs: LeaderEpochCache,
         roller: Roller,
         deletions: Deletions,
         config: LogConfig,

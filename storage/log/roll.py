@@ -20,7 +20,7 @@ from barnabas.storage.errors import StorageError
 from barnabas.storage.log.flush import Flusher
 from barnabas.storage.log.segments import Segments
 from barnabas.storage.log.watermarks import Watermarks
-from barnabas.storage.producers.producer_state_manager import Producers
+from barnabas.storage.producers.producer_state_manager import ProducerStateManager
 from barnabas.storage.producers.snapshots import ProducerSnapshots
 from barnabas.storage.segment.segment import Segment
 
@@ -46,7 +46,7 @@ class Roller:
         name: str,
         segments: Segments,
         watermarks: Watermarks,
-        producers: Producers,
+        producers: ProducerStateManager,
         snapshots: ProducerSnapshots,
         flusher: Flusher,
         config: LogConfig,

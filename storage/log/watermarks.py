@@ -17,7 +17,7 @@ start, the end, the high watermark and the recovery point never go back.
 from __future__ import annotations
 
 from barnabas.storage.config import LONG_MAX, LogConfig
-from barnabas.storage.producers.producer_state_manager import Producers
+from barnabas.storage.producers.producer_state_manager import ProducerStateManager
 
 
 class Watermarks:
@@ -41,7 +41,7 @@ class Watermarks:
     def __init__(
         self,
         name: str,
-        producers: Producers,
+        producers: ProducerStateManager,
         config: LogConfig,
         *,
         log_start_offset: int,

@@ -47,7 +47,7 @@ EPOCH_BUMPED_SINCE: Final = 2  # transaction.version: every transaction ends wit
 PRODUCER_EPOCH_MAX: Final = 2**15 - 1
 
 
-class Producers:
+class ProducerStateManager:
     """All producers of one partition."""
 
     def __init__(self, seen_from: int = 0, encoded_from: int = ENCODED_FROM) -> None:

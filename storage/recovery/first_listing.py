@@ -11,12 +11,12 @@ from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.recovery.listing import Listing
 from barnabas.storage.recovery.opening import Opening
-from barnabas.storage.segment.segment_checksums import SegmentSums
+from barnabas.storage.segment.segment_checksums import SegmentChecksums
 
 MANY_BYTES = 32 << 10  # of segment-checksums: a thousand segments or so
 
 
-def listed(directory: Directory) -> Opening[tuple[Listing, SegmentSums]]:
+def first_listing(directory: Directory) -> Opening[tuple[Listing, SegmentChecksums]]:
     """Return the listing of a partition's directory, and the checksums of its segments. StorageError."""
     job = _Look(directory)
     if directory.exists(SEGMENT_CHECKSUMS) and directory.size(SEGMENT_CHECKSUMS) > MANY_BYTES:
@@ -33,8 +33,8 @@ class _Look(SyncJob):
     def __init__(self, directory: Directory) -> None:
         super().__init__(directory.disk)
         self._directory = directory
-        self.found: tuple[Listing, SegmentSums] | None = None
+        self.found: tuple[Listing, SegmentChecksums] | None = None
 
     def run(self) -> None:
         names = (entry.name for entry in self._directory.entries() if not entry.is_directory)
-        self.found = Listing(names), SegmentSums(self._directory)
+        self.found = Listing(names), SegmentChecksums(self._directory)

@@ -12,7 +12,7 @@ from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.sync_job import RemovalJob
 from barnabas.storage.errors import FileRemoved
 from barnabas.storage.recovery.damaged_tail import SegmentWalk
-from barnabas.storage.recovery.first_listing import listed
+from barnabas.storage.recovery.first_listing import first_listing
 from barnabas.storage.recovery.listing import Listing
 from barnabas.storage.recovery.opening import Opening
 from barnabas.storage.recovery.recovery_decisions import (
@@ -63,7 +63,7 @@ class Interrupted:
                 job.run_here()
         for source, target in leftovers.renames:
             self._directory.rename(source, target)
-        return (yield from listed(self._directory))[0] if leftovers.letters else found
+        return (yield from first_listing(self._directory))[0] if leftovers.letters else found
 
     def _takes_long(self, names: list[str]) -> bool:
         """Return whether to remove these in a thread. A few small files are removed at once."""

@@ -22,7 +22,7 @@ from barnabas.storage.disk.checkpoints import LogCheckpoint
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.sync_job import RemovalJob
 from barnabas.storage.errors import CorruptFile, DirectoryFull
-from barnabas.storage.producers.producer_state_manager import Producers
+from barnabas.storage.producers.producer_state_manager import ProducerStateManager
 from barnabas.storage.producers.snapshots import ProducerSnapshots
 from barnabas.storage.recovery.damaged_tail import (
     SegmentWalk,
@@ -32,7 +32,7 @@ from barnabas.storage.recovery.damaged_tail import (
     set_tail_aside,
     synced_ahead,
 )
-from barnabas.storage.recovery.first_listing import listed
+from barnabas.storage.recovery.first_listing import first_listing
 from barnabas.storage.recovery.interrupted import Interrupted
 from barnabas.storage.recovery.listing import Listing
 from barnabas.storage.recovery.missing_files import check_between, check_end, check_first, check_segments
@@ -42,14 +42,14 @@ from barnabas.storage.recovery.recovery_decisions import (
     Tail,
     TailAction,
     Trust,
-    judge_tail,
+    decide_tail,
     stray_snapshots,
     trust_segment,
 )
 from barnabas.storage.recovery.report import Recovered, RecoveryReport
-from barnabas.storage.segment.leader_epoch_cache import LeaderEpochs
+from barnabas.storage.segment.leader_epoch_cache import LeaderEpochCache
 from barnabas.storage.segment.segment import Segment
-from barnabas.storage.segment.segment_checksums import SegmentSums
+from barnabas.storage.segment.segment_checksums import SegmentChecksums
 
 _ABORTED_HELD_MAX = 4096  # aborted transactions of a segment in memory while it is reread
 
@@ -58,10 +58,10 @@ class LoadedLog(NamedTuple):
     """The parts of a PartitionLog. The last segment is active."""
 
     segments: list[Segment]
-    producers: Producers
+    producers: ProducerStateManager
     snapshots: ProducerSnapshots
-    epochs: LeaderEpochs
-    sums: SegmentSums
+    epochs: LeaderEpochCache
+    sums: SegmentChecksums
     log_start_offset: int
     recovery_point: int
     recovered: Recovered
@@ -90,9 +90,9 @@ class _Loader:
         self._has_unsynced_names = False  # possibly: a killed run created them, and would have synced them later
 
     def load(self) -> Opening[LoadedLog]:
-        found, self._sums = yield from listed(self._directory)
+        found, self._sums = yield from first_listing(self._directory)
         self._gone_unsynced = check_segments(self._directory, found, self._synced_offset())
-        self._epochs = LeaderEpochs(self._directory)
+        self._epochs = LeaderEpochCache(self._directory)
         if (first := check_first(self._directory, found, self._epochs, self._checkpoint)) is not None:
             yield from self._begin_epochs_instead(first, found)
         found = yield from Interrupted(self._directory, self._config, self._now_ms, self._report).finish(found)
@@ -306,7 +306,7 @@ class _Loader:
         is_synced = damage is not None and (
             self._checkpoint.was_clean or damage.lowest_offset < self._checkpoint.recovery_point
         )
-        case = judge_tail(Tail.WHOLE if damage is None else damage.tail, is_synced=is_synced)
+        case = decide_tail(Tail.WHOLE if damage is None else damage.tail, is_synced=is_synced)
         self._report.add(case.letter)
         if damage is None:
             return False

@@ -20,7 +20,7 @@ from barnabas.storage.disk.checkpoints import LogCheckpoint
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import CorruptFile
 from barnabas.storage.recovery.listing import Listing
-from barnabas.storage.segment.leader_epoch_cache import LeaderEpochs
+from barnabas.storage.segment.leader_epoch_cache import LeaderEpochCache
 
 _BESIDE = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX)
 
@@ -61,7 +61,9 @@ def check_segments(directory: Directory, found: Listing, synced: int) -> list[in
     return sorted(never_synced)
 
 
-def check_first(directory: Directory, found: Listing, epochs: LeaderEpochs, checkpoint: LogCheckpoint) -> int | None:
+def check_first(
+    directory: Directory, found: Listing, epochs: LeaderEpochCache, checkpoint: LogCheckpoint
+) -> int | None:
     """Raise CorruptFile if the leader epochs begin below the first segment, and no deletion explains it (Y).
 
     Retention leaves `.deleted` files of the oldest segment until the leader epochs are written; earlier versions did

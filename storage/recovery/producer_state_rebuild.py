@@ -15,7 +15,7 @@ from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.config import LONG_MAX
 from barnabas.storage.errors import CorruptFile
-from barnabas.storage.producers.producer_state_manager import Producers
+from barnabas.storage.producers.producer_state_manager import ProducerStateManager
 from barnabas.storage.producers.snapshots import ProducerSnapshots
 from barnabas.storage.recovery.damaged_tail import SegmentWalk
 from barnabas.storage.recovery.opening import Opening, PauseCounter
@@ -32,7 +32,7 @@ class ProducerRebuild:
     def __init__(
         self, segments: Sequence[Segment], snapshots: ProducerSnapshots, now_ms: int, decided_below: int
     ) -> None:
-        self.producers = Producers()
+        self.producers = ProducerStateManager()
         self.offset: int | None = None  # None: nothing is known yet
         self.headers_replayed = 0
         self.letters = ""  # cases R to T of storage/recovery/recovery_decisions.py

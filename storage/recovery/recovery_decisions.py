@@ -96,7 +96,7 @@ def trust_segment(*, was_clean: bool, is_synced: bool, has_indexes: bool) -> Seg
     return case
 
 
-def judge_tail(tail: Tail, *, is_synced: bool) -> TailCase:
+def decide_tail(tail: Tail, *, is_synced: bool) -> TailCase:
     """Return the action for a segment's end, with the reason."""
     (case,) = (case for case in TAIL_CASES if _fits(case[1:3], (tail, is_synced)))
     return case

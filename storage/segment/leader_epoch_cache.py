@@ -30,7 +30,7 @@ NO_EPOCH = -1
 NO_OFFSET = -1
 
 
-class LeaderEpochs:
+class LeaderEpochCache:
     """The epoch cache of one partition and its file."""
 
     def __init__(self, directory: Directory) -> None:

@@ -24,7 +24,7 @@ from barnabas.storage.errors import CorruptFile
 from barnabas.storage.segment.segment import Segment
 
 
-class SegmentSums:
+class SegmentChecksums:
     """The rows of one partition and their file."""
 
     def __init__(self, directory: Directory) -> None:

@@ -35,7 +35,9 @@ async def test_what_a_client_left_behind_is_not_appended_to_a_stopped_broker(
     world.append("t", b"v")
     walked: asyncio.Future[bytearray] = asyncio.get_running_loop().create_future()
     monkeypatch.setattr(
-        world.services.walks, "walk", lambda _, log, *rest: PendingValidation(walked, log, log.config, parked_bytes=0)
+        world.services.batch_validations,
+        "walk",
+        lambda _, log, *rest: PendingValidation(walked, log, log.config, parked_bytes=0),
     )
     client = world.connect()
     client.ask(produce(world))

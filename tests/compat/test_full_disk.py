@@ -47,7 +47,7 @@ class SmallDisk:
 
     @property
     def is_full(self) -> bool:
-        return bool(self.broker.services.room.full_reasons)
+        return bool(self.broker.services.disk_space.full_reasons)
 
     def close(self) -> None:
         asyncio.run_coroutine_threadsafe(self.broker.stop(), self._loop).result(PATIENCE_S)

@@ -34,7 +34,7 @@ class SecuredBySasl(Secured):
     """A listener that speaks SASL_SSL."""
 
     def _make(self, principal: Principal) -> Connection:
-        dispatcher = Dispatcher(self.world.services, doors={LISTENER: door(self.world, 0)})
+        dispatcher = Dispatcher(self.world.services, sasl_listeners={LISTENER: door(self.world, 0)})
         connection = Connection(self.world.listener, dispatcher, session=dispatcher.session(LISTENER))
         self.connections.append(connection)
         return connection

@@ -5,7 +5,7 @@ from typing import Any
 
 from barnabas.broker.insight.why.rules.answer import WhyAnswer
 from barnabas.broker.insight.why.sources.held_requests_source import NOTHING_HELD_UP, HeldUpSource
-from barnabas.broker.insight.why.sources.history_source import NO_RING, Happened, Ring
+from barnabas.broker.insight.why.sources.history_source import NO_RING, Happened, HistorySource
 from barnabas.broker.insight.why.why import Why
 from barnabas.broker.runtime.events import EventKind
 from barnabas.broker.services import Services
@@ -16,7 +16,9 @@ from tests.support.worlds.broker import BrokerWorld
 class Asked:
     """The questions, answered."""
 
-    def __init__(self, services: Services, ring: Ring = NO_RING, held_up: HeldUpSource = NOTHING_HELD_UP) -> None:
+    def __init__(
+        self, services: Services, ring: HistorySource = NO_RING, held_up: HeldUpSource = NOTHING_HELD_UP
+    ) -> None:
         self._why = Why(services, ring, held_up)
 
     async def consumer(self, group: str, topic: str | None = None) -> WhyAnswer:
@@ -60,7 +62,7 @@ def check_plain(value: Any) -> None:
 
 
 class RememberedEvents:
-    """A `Ring` over all that a broker tells."""
+    """A `HistorySource` over all that a broker tells."""
 
     is_kept = True
 

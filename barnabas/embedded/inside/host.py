@@ -158,9 +158,9 @@ class Host:
         ]
 
     def _nodes(self) -> ClusterTopology:
-        if self.broker.together is None:
+        if self.broker.shared_storage is None:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "there is one node: Barnabas(brokers=3) has more")
-        return self.broker.together.nodes
+        return self.broker.shared_storage.nodes
 
     def _check(self, topic: str, partition: int) -> None:
         if not self.broker.services.partitions.exists(topic, partition):

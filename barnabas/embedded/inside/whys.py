@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 async def _asked(broker: Broker, name: str, *about: Any) -> Any:
     from barnabas.broker.insight.why.sources.armed_faults import ArmedFaults
-    from barnabas.broker.insight.why.sources.trace_history import TraceRing
+    from barnabas.broker.insight.why.sources.trace_history import TraceHistory
     from barnabas.broker.insight.why.why import Why
 
-    found = getattr(Why(broker.services, TraceRing(broker.history.get()), ArmedFaults(broker.faults)), name)(*about)
+    found = getattr(Why(broker.services, TraceHistory(broker.history.get()), ArmedFaults(broker.faults)), name)(*about)
     return await found if isawaitable(found) else found
 
 

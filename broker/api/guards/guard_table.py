@@ -12,7 +12,7 @@ from typing import Final
 from barnabas.broker.api.api_table import ApiRow
 from barnabas.broker.api.guards import config_guards, group_guards, produce_guard, topic_guards, transaction_guards
 from barnabas.broker.api.guards.guard import Guard, both, cluster, group, groups, topics, transactional_id
-from barnabas.broker.api.guards.guarded_handler import Handle, asked_through
+from barnabas.broker.api.guards.guarded_handler import Handle, guarded_handler
 from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.protocol.registry import ApiKey
 
@@ -83,4 +83,4 @@ def guard_of(row: ApiRow) -> Guard | None:
 def guarded(row: ApiRow, handle: Handle) -> Handle:
     """Return the handler of an API behind its guard."""
     guard = guard_of(row)
-    return handle if guard is None else partial(asked_through, guard, handle)
+    return handle if guard is None else partial(guarded_handler, guard, handle)

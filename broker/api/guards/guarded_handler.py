@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from barnabas.broker.api.current_request import keep_in_hand
+from barnabas.broker.api.current_request import keep_current_request
 from barnabas.broker.api.guards.guard import Guard, Guarding
 from barnabas.broker.runtime.replies import Reply, reply_to
 from barnabas.broker.runtime.scheduler import WorkClass
@@ -29,14 +29,14 @@ AT_ONCE_STEPS: Final = 300
 GUARDING: Final = WorkClass(may_begin_again=False)
 
 
-def asked_through(guard: Guard, handle: Handle, request: Any, context: RequestContext) -> Reply[Any]:
+def guarded_handler(guard: Guard, handle: Handle, request: Any, context: RequestContext) -> Reply[Any]:
     """Return the answer of the handler behind the guard."""
     rights = context.rights
     assert rights is not None
-    in_hand = keep_in_hand(context.services)
+    as_current_request = keep_current_request(context.services)
 
     def ask(wanted: Any) -> Reply[Any]:
-        return in_hand(partial(handle, wanted, context))
+        return as_current_request(partial(handle, wanted, context))
 
     return _go_on(guard(request, context, rights), ask, context, None)
 
@@ -53,7 +53,7 @@ def _until_it_asks(guarding: Guarding, context: RequestContext, response: Any) -
         except StopIteration as over:
             outcome: _Outcome = over.value
             return outcome
-    return context.services.slices.in_slices(lambda: steps, GUARDING)
+    return context.services.request_scheduler.in_slices(lambda: steps, GUARDING)
 
 
 def _outcome(guarding: Guarding, response: Any) -> Steps[_Outcome]:

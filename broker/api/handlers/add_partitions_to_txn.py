@@ -15,7 +15,7 @@ from asyncio import Future
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from barnabas.broker.api.current_request import keep_in_hand
+from barnabas.broker.api.current_request import keep_current_request
 from barnabas.broker.coordinator.transaction.decisions.error_codes import code_in_version
 from barnabas.broker.coordinator.transaction.decisions.model import EPOCH_BUMP_VERSION, AddRequest, TopicPartition
 from barnabas.broker.coordinator.transaction.partition_additions import add_for_client
@@ -47,7 +47,7 @@ Said = Answered | Future[ErrorCode]
 def handle(
     request: AddPartitionsToTxnRequest, context: RequestContext
 ) -> AddPartitionsToTxnResponse | Future[AddPartitionsToTxnResponse]:
-    slices = context.services.slices
+    slices = context.services.request_scheduler
     transactions = _transactions(request, context.api_version)
 
     def respond(answered: Sequence[Answered]) -> Reply[AddPartitionsToTxnResponse]:
@@ -79,7 +79,7 @@ def _transactions(request: AddPartitionsToTxnRequest, version: int) -> Sequence[
 def _answer_all(transactions: Sequence[AddPartitionsToTxnTransaction], context: RequestContext) -> Steps[list[Said]]:
     """Return the answer for each transaction, or a future of it. Each is added to at once, or not at all."""
     replies: list[Said] = []
-    in_hand, between = keep_in_hand(context.services), Pauses()
+    as_current_request, between = keep_current_request(context.services), Pauses()
     for txn in transactions:
         pauses = Pauses()
         partitions: list[TopicPartition] = []
@@ -95,7 +95,7 @@ def _answer_all(transactions: Sequence[AddPartitionsToTxnTransaction], context: 
         if refused:
             replies.append({where: refused.get(where, ErrorCode.OPERATION_NOT_ATTEMPTED) for where in partitions})
         else:
-            replies.append(in_hand(partial(_answer, txn, partitions, context)))
+            replies.append(as_current_request(partial(_answer, txn, partitions, context)))
         if between.is_due(1 + len(partitions)):
             yield
     return replies

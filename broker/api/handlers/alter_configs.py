@@ -6,7 +6,7 @@ INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEP
 
 from asyncio import Future
 
-from barnabas.broker.api.current_request import keep_in_hand
+from barnabas.broker.api.current_request import keep_current_request
 from barnabas.broker.metadata.catalogue.config_alterations import SettingsWish, check_broker_name
 from barnabas.broker.metadata.config_resources.altering import AlterContext, alter_each
 from barnabas.broker.metadata.image.image import BROKER_RESOURCE, RESOURCES
@@ -31,7 +31,7 @@ def handle(
             request.resources,
             lambda resource: _wish(resource, services.node.node_id),
             AlterConfigsResourceResponse,
-            AlterContext(services.catalogue, services.upkeep, keep_in_hand(services), request.validate_only),
+            AlterContext(services.catalogue, services.upkeep, keep_current_request(services), request.validate_only),
         ),
         lambda answers: AlterConfigsResponse(responses=answers),
     )

@@ -37,7 +37,7 @@ def handle(
 ) -> AlterPartitionReassignmentsResponse | Future[AlterPartitionReassignmentsResponse]:
     if not request.topics:  # an empty message, as in Kafka, where otherwise there is none
         return AlterPartitionReassignmentsResponse(error_code=ErrorCode.NONE, error_message="", responses=[])
-    return context.services.slices.in_slices(lambda: _alter(request, context.services), _PARTITIONS)
+    return context.services.request_scheduler.in_slices(lambda: _alter(request, context.services), _PARTITIONS)
 
 
 def _alter(

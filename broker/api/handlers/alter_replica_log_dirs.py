@@ -33,7 +33,7 @@ _PARTITIONS = WorkClass(steps_max=1_000, slice_ms=5)
 def handle(
     request: AlterReplicaLogDirsRequest, context: RequestContext
 ) -> AlterReplicaLogDirsResponse | Future[AlterReplicaLogDirsResponse]:
-    return context.services.slices.in_slices(lambda: _alter(request, context.services), _PARTITIONS)
+    return context.services.request_scheduler.in_slices(lambda: _alter(request, context.services), _PARTITIONS)
 
 
 def _alter(request: AlterReplicaLogDirsRequest, services: Services) -> Steps[AlterReplicaLogDirsResponse]:

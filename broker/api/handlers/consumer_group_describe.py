@@ -40,7 +40,7 @@ def handle(
     request: ConsumerGroupDescribeRequest, context: RequestContext
 ) -> ConsumerGroupDescribeResponse | Future[ConsumerGroupDescribeResponse]:
     return reply_to(
-        lambda: context.services.slices.in_slices(lambda: _all_described(request, context), _GROUPS),
+        lambda: context.services.request_scheduler.in_slices(lambda: _all_described(request, context), _GROUPS),
         lambda response: once_synced(response, context.services.groups.unsynced()),
     )
 

@@ -12,7 +12,7 @@ from asyncio import Future
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from barnabas.broker.api.current_request import keep_in_hand
+from barnabas.broker.api.current_request import keep_current_request
 from barnabas.broker.metadata.catalogue import Catalogue, NewPartitions, TopicImage
 from barnabas.broker.metadata.image.topic_changes import Admit, check_request_size, duplicates
 from barnabas.broker.metadata.split_changes import CHANGES, in_changes
@@ -41,7 +41,7 @@ def handle(
         return CreatePartitionsResponse(results=[_answer(topic.name, late) for topic in request.topics])
     there, refusal = services.catalogue.topics, None
     try:
-        services.room.check_may_grow()
+        services.disk_space.check_may_grow()
         check_request_size((_added(topic, there) for topic in topics), "additional partitions")
     except KafkaError as error:
         refusal = error.as_value()
@@ -57,12 +57,14 @@ def _create_all(
     validate_only: bool,
     context: RequestContext,
 ) -> Steps[CreatePartitionsResponse]:
-    catalogue, in_hand = context.services.catalogue, keep_in_hand(context.services)
+    catalogue, as_current_request = context.services.catalogue, keep_current_request(context.services)
     answers: list[CreatePartitionsTopicResult] = []
     for some in in_changes(topics, lambda topic: _added(topic, catalogue.topics)):
         if answers:
             yield
-        results = in_hand(partial(_create, [wish(topic) for topic in some], refusal, validate_only, catalogue))
+        results = as_current_request(
+            partial(_create, [wish(topic) for topic in some], refusal, validate_only, catalogue)
+        )
         answers += [_answer(topic.name, result) for topic, result in zip(some, results, strict=True)]
     duplicate = KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
     answers += [_answer(name, duplicate) for name in sorted(twice)]

@@ -14,7 +14,7 @@ from asyncio import Future
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from barnabas.broker.api.current_request import keep_in_hand
+from barnabas.broker.api.current_request import keep_current_request
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.definitions.values import text_of
 from barnabas.broker.config.resources.topic_configs import TOPIC_KEYS, effective, source
@@ -47,7 +47,7 @@ def handle(
         return CreateTopicsResponse(topics=[_refused(topic.name, late) for topic in request.topics])
     refusal = None
     try:
-        services.room.check_may_grow()
+        services.disk_space.check_may_grow()
         check_request_size(max(topic.num_partitions, 1) for topic in topics)
     except KafkaError as error:
         refusal = error.as_value()
@@ -64,13 +64,17 @@ def _create_all(
     context: RequestContext,
 ) -> Steps[CreateTopicsResponse]:
     services = context.services
-    catalogue, in_hand, settings = services.catalogue, keep_in_hand(services), _Settings(services.config)
+    catalogue, as_current_request, settings = (
+        services.catalogue,
+        keep_current_request(services),
+        _Settings(services.config),
+    )
     answers: list[CreatableTopicResult] = []
     for some in in_changes(topics, lambda topic: topic.num_partitions):
         if answers:
             yield
         wishes = [wish(topic) for topic in some]
-        results = in_hand(partial(_create, wishes, refusal, validate_only, catalogue))
+        results = as_current_request(partial(_create, wishes, refusal, validate_only, catalogue))
         answers += [_answer(topic.name, result, settings) for topic, result in zip(some, results, strict=True)]
     duplicate = KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
     answers += [_answer(name, duplicate, settings) for name in sorted(twice)]

@@ -11,7 +11,7 @@ from asyncio import Future
 from collections.abc import Iterable
 from functools import partial
 
-from barnabas.broker.api.current_request import keep_in_hand
+from barnabas.broker.api.current_request import keep_current_request
 from barnabas.broker.runtime.replies import Reply, reply_to, reply_to_all
 from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
@@ -28,14 +28,14 @@ def handle(
 ) -> DeleteGroupsResponse | Future[DeleteGroupsResponse]:
     services = context.services
     names = list(dict.fromkeys(request.groups_names))
-    in_hand = keep_in_hand(services)
+    as_current_request = keep_current_request(services)
 
     def delete(group_id: str) -> Reply[ErrorCode]:
-        return in_hand(partial(_delete, group_id, context))
+        return as_current_request(partial(_delete, group_id, context))
 
     def told(codes: Iterable[ErrorCode]) -> Reply[DeleteGroupsResponse]:
         rows = list(zip(names, codes, strict=True))
-        return services.slices.in_slices(lambda: _response(rows))
+        return services.request_scheduler.in_slices(lambda: _response(rows))
 
     return reply_to(
         lambda: services.upkeep.to_the_end(lambda: mapped(delete, names, _DELETED_AT_ONCE), _DELETING),

@@ -35,7 +35,7 @@ _PARTITIONS = WorkClass(steps_max=SLICE, may_begin_again=False)  # by then -1 wo
 def handle(
     request: DeleteRecordsRequest, context: RequestContext
 ) -> DeleteRecordsResponse | Future[DeleteRecordsResponse]:
-    return context.services.slices.to_the_end(lambda: _delete_all(request, context), _PARTITIONS)
+    return context.services.request_scheduler.to_the_end(lambda: _delete_all(request, context), _PARTITIONS)
 
 
 def _delete_all(request: DeleteRecordsRequest, context: RequestContext) -> Steps[DeleteRecordsResponse]:
@@ -56,7 +56,7 @@ def _delete(topic: str, asked: DeleteRecordsPartition, context: RequestContext) 
         if context.services.catalogue.topics[topic].is_internal:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic} is the broker's own")
         low_watermark = context.services.partitions.delete_records_before(topic, partition, asked.offset)
-        context.services.room.records_deleted(topic, partition)
+        context.services.disk_space.records_deleted(topic, partition)
     except REFUSALS as error:
         return DeleteRecordsPartitionResult(
             partition_index=partition, low_watermark=NO_LOW_WATERMARK, error_code=refusal_code(error)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Container, Iterable
 from functools import partial
 from typing import NamedTuple
 
-from barnabas.broker.api.current_request import keep_in_hand
+from barnabas.broker.api.current_request import keep_current_request
 from barnabas.broker.metadata.catalogue import Catalogue, TopicImage
 from barnabas.broker.metadata.image.topic_changes import Admit, duplicates
 from barnabas.broker.metadata.split_changes import CHANGES, in_changes
@@ -47,7 +47,7 @@ def handle(
 def _delete_all(
     request: DeleteTopicsRequest, admit: Admit | None, context: RequestContext
 ) -> Steps[DeleteTopicsResponse]:
-    catalogue, in_hand = context.services.catalogue, keep_in_hand(context.services)
+    catalogue, as_current_request = context.services.catalogue, keep_current_request(context.services)
     targets = yield from mapped(lambda topic: _Target(topic.name, topic.topic_id), request.topics)
     targets += yield from mapped(_Target, request.topic_names)
     twice = duplicates(targets)
@@ -61,7 +61,7 @@ def _delete_all(
             yield
         there = [(target, topic) for target, topic in some if topic.topic_id in catalogue.topics_by_id]
         answers += [_refused(target, _unknown(target)) for target, topic in some if (target, topic) not in there]
-        answers += in_hand(partial(_delete, there, catalogue))
+        answers += as_current_request(partial(_delete, there, catalogue))
     return DeleteTopicsResponse(responses=answers)
 
 

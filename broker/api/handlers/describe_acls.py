@@ -47,4 +47,4 @@ def handle(
             yield
         return DescribeAclsResponse(error_code=ErrorCode.NONE, error_message=None, resources=list(resources.values()))
 
-    return context.services.slices.in_slices(described, _LOOK_UP)
+    return context.services.request_scheduler.in_slices(described, _LOOK_UP)

@@ -61,7 +61,7 @@ class Described(Protocol):
 def handle(
     request: DescribeConfigsRequest, context: RequestContext
 ) -> DescribeConfigsResponse | Future[DescribeConfigsResponse]:
-    return context.services.slices.in_slices(lambda: _described_all(request, context.services), _SETTINGS)
+    return context.services.request_scheduler.in_slices(lambda: _described_all(request, context.services), _SETTINGS)
 
 
 def _described_all(request: DescribeConfigsRequest, services: Services) -> Steps[DescribeConfigsResponse]:

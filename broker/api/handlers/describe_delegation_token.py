@@ -55,7 +55,7 @@ def handle(
             yield
         return response
 
-    return context.services.slices.in_slices(described, _LOOK_UP)
+    return context.services.request_scheduler.in_slices(described, _LOOK_UP)
 
 
 def _may_see(token: DelegationToken, principal: Principal, rights: Rights | None) -> bool:

@@ -42,7 +42,7 @@ _PARTITIONS = WorkClass(steps_max=100, slice_ms=5)  # some 20 us each
 def handle(
     request: DescribeLogDirsRequest, context: RequestContext
 ) -> DescribeLogDirsResponse | Future[DescribeLogDirsResponse]:
-    return context.services.slices.in_slices(lambda: _describe(request, context), _PARTITIONS)
+    return context.services.request_scheduler.in_slices(lambda: _describe(request, context), _PARTITIONS)
 
 
 def _describe(request: DescribeLogDirsRequest, context: RequestContext) -> Steps[DescribeLogDirsResponse]:
@@ -57,7 +57,7 @@ def _describe(request: DescribeLogDirsRequest, context: RequestContext) -> Steps
         try:
             result.topics = yield from _sizes(by_directory.get(directory, {}), directory, failed)
             result.topics += coming.get(directory, [])
-            volume = context.services.room.volume_for_producers(directory)
+            volume = context.services.disk_space.volume_for_producers(directory)
             result.total_bytes, result.usable_bytes = volume.total_bytes, volume.usable_bytes
         except StorageError:
             result = _failed(directory.path)

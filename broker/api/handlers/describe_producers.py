@@ -28,7 +28,7 @@ _PARTITIONS = WorkClass(steps_max=10, slice_ms=5)  # one that is not open yet ha
 def handle(
     request: DescribeProducersRequest, context: RequestContext
 ) -> DescribeProducersResponse | Future[DescribeProducersResponse]:
-    return context.services.slices.in_slices(lambda: _describe_all(request, context), _PARTITIONS)
+    return context.services.request_scheduler.in_slices(lambda: _describe_all(request, context), _PARTITIONS)
 
 
 def _describe_all(request: DescribeProducersRequest, context: RequestContext) -> Steps[DescribeProducersResponse]:

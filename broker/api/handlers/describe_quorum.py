@@ -33,7 +33,7 @@ def handle(
     request: DescribeQuorumRequest, context: RequestContext
 ) -> DescribeQuorumResponse | Future[DescribeQuorumResponse]:
     if not _asks_for_the_log(request.topics):
-        return context.services.slices.in_slices(lambda: _all_unknown(request.topics))
+        return context.services.request_scheduler.in_slices(lambda: _all_unknown(request.topics))
     has_directories = context.api_version >= _DIRECTORIES_SINCE
     described = _describe(context.services, has_directories)
     response = DescribeQuorumResponse(

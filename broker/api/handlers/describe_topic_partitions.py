@@ -35,7 +35,7 @@ _TOPICS = WorkClass()
 def handle(
     request: DescribeTopicPartitionsRequest, context: RequestContext
 ) -> DescribeTopicPartitionsResponse | Future[DescribeTopicPartitionsResponse]:
-    return context.services.slices.in_slices(lambda: _answer(request, context), _TOPICS)
+    return context.services.request_scheduler.in_slices(lambda: _answer(request, context), _TOPICS)
 
 
 def _answer(request: DescribeTopicPartitionsRequest, context: RequestContext) -> Steps[DescribeTopicPartitionsResponse]:

@@ -28,7 +28,7 @@ def handle(
     request: DescribeTransactionsRequest, context: RequestContext
 ) -> DescribeTransactionsResponse | Future[DescribeTransactionsResponse]:
     return reply_to(
-        lambda: context.services.slices.in_slices(lambda: _describe_all(request, context), _TRANSACTIONS),
+        lambda: context.services.request_scheduler.in_slices(lambda: _describe_all(request, context), _TRANSACTIONS),
         lambda response: once_synced(response, context.services.transactions.unsynced()),
     )
 

@@ -24,7 +24,7 @@ _UNKNOWN = "Attempt to describe a user credential that does not exist: "
 def handle(
     request: DescribeUserScramCredentialsRequest, context: RequestContext
 ) -> DescribeUserScramCredentialsResponse | Future[DescribeUserScramCredentialsResponse]:
-    return context.services.slices.in_slices(lambda: _described(request, context))
+    return context.services.request_scheduler.in_slices(lambda: _described(request, context))
 
 
 def _described(

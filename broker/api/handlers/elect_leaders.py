@@ -43,7 +43,7 @@ _NOT_NEEDED = KafkaError(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not nee
 def handle(
     request: ElectLeadersRequest, context: RequestContext
 ) -> ElectLeadersResponse | Future[ElectLeadersResponse]:
-    return context.services.slices.in_slices(lambda: _elect(request, context), _TOPICS_OR_PARTITIONS)
+    return context.services.request_scheduler.in_slices(lambda: _elect(request, context), _TOPICS_OR_PARTITIONS)
 
 
 def _elect(request: ElectLeadersRequest, context: RequestContext) -> Steps[ElectLeadersResponse]:

@@ -25,7 +25,7 @@ def handle(
     request: FindCoordinatorRequest, context: RequestContext
 ) -> FindCoordinatorResponse | Future[FindCoordinatorResponse]:
     if context.api_version >= _BATCHED_SINCE:
-        return context.services.slices.in_slices(lambda: _find_all(request, context))
+        return context.services.request_scheduler.in_slices(lambda: _find_all(request, context))
     only = _find(request.key, request.key_type, context)
     return FindCoordinatorResponse(
         error_code=only.error_code,

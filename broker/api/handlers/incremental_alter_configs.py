@@ -7,7 +7,7 @@ resource: INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, INVALID_T
 
 from asyncio import Future
 
-from barnabas.broker.api.current_request import keep_in_hand
+from barnabas.broker.api.current_request import keep_current_request
 from barnabas.broker.metadata.catalogue import Alteration
 from barnabas.broker.metadata.catalogue.config_alterations import SettingsWish, check_broker_name
 from barnabas.broker.metadata.cluster.stopped_nodes import STOPPED_NODES, alter_stopped_nodes
@@ -34,7 +34,7 @@ def handle(
             request.resources,
             lambda resource: _wish(resource, services, validate_only),
             AlterConfigsResourceResponse,
-            AlterContext(services.catalogue, services.upkeep, keep_in_hand(services), validate_only),
+            AlterContext(services.catalogue, services.upkeep, keep_current_request(services), validate_only),
         ),
         lambda answers: IncrementalAlterConfigsResponse(responses=answers),
     )

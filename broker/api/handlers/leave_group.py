@@ -10,7 +10,7 @@ from __future__ import annotations
 from asyncio import Future
 from functools import partial
 
-from barnabas.broker.api.current_request import keep_in_hand
+from barnabas.broker.api.current_request import keep_current_request
 from barnabas.broker.coordinator.group.decisions.classic.model import LeavingMember
 from barnabas.broker.runtime.replies import Reply, reply_to
 from barnabas.broker.services import RequestContext
@@ -22,19 +22,21 @@ _BATCHED_SINCE = 3
 
 
 def handle(request: LeaveGroupRequest, context: RequestContext) -> LeaveGroupResponse | Future[LeaveGroupResponse]:
-    in_hand = keep_in_hand(context.services)
+    as_current_request = keep_current_request(context.services)
     if context.api_version < _BATCHED_SINCE:
         return _left([LeavingMember(request.member_id, None)], request.group_id, context)
     return reply_to(
-        lambda: context.services.slices.in_slices(lambda: mapped(_leaving, request.members)),
-        lambda leaving: in_hand(partial(_left, leaving, request.group_id, context)),
+        lambda: context.services.request_scheduler.in_slices(lambda: mapped(_leaving, request.members)),
+        lambda leaving: as_current_request(partial(_left, leaving, request.group_id, context)),
     )
 
 
 def _left(leaving: list[LeavingMember], group_id: str, context: RequestContext) -> Reply[LeaveGroupResponse]:
     return reply_to(
         lambda: context.services.groups.leave(group_id, leaving),
-        lambda codes: context.services.slices.in_slices(lambda: _response(codes, leaving, context.api_version)),
+        lambda codes: context.services.request_scheduler.in_slices(
+            lambda: _response(codes, leaving, context.api_version)
+        ),
         lambda refusal: LeaveGroupResponse(error_code=refusal.code),  # for the whole group: at the top, always
     )
 

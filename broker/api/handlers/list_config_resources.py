@@ -41,7 +41,7 @@ def handle(
     if not asked.issubset(known):
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, config_resources=[])
     kinds = [kind for kind in _ALL if kind in asked]
-    return context.services.slices.in_slices(lambda: _list(kinds, context), _RESOURCES)
+    return context.services.request_scheduler.in_slices(lambda: _list(kinds, context), _RESOURCES)
 
 
 def _list(kinds: list[int], context: RequestContext) -> Steps[ListConfigResourcesResponse]:

@@ -24,7 +24,7 @@ _ALL_GROUPS = WorkClass(steps_max=SLICE, slice_ms=5)
 
 def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse | Future[ListGroupsResponse]:
     return reply_to(
-        lambda: context.services.slices.in_slices(lambda: _list_all(request, context), _ALL_GROUPS),
+        lambda: context.services.request_scheduler.in_slices(lambda: _list_all(request, context), _ALL_GROUPS),
         lambda response: once_synced(response, context.services.groups.unsynced()),
     )
 

@@ -54,7 +54,7 @@ READ_COMMITTED = 1
 
 
 def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse | Future[ListOffsetsResponse]:
-    return context.services.slices.in_slices(lambda: _look_up_all(request, context))
+    return context.services.request_scheduler.in_slices(lambda: _look_up_all(request, context))
 
 
 def _look_up_all(request: ListOffsetsRequest, context: RequestContext) -> Steps[ListOffsetsResponse]:

@@ -31,7 +31,7 @@ def handle(
     request: ListTransactionsRequest, context: RequestContext
 ) -> ListTransactionsResponse | Future[ListTransactionsResponse]:
     return reply_to(
-        lambda: context.services.slices.in_slices(lambda: _list_all(request, context), _ALL_IDS),
+        lambda: context.services.request_scheduler.in_slices(lambda: _list_all(request, context), _ALL_IDS),
         lambda response: once_synced(response, context.services.transactions.unsynced()),
     )
 

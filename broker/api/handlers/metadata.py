@@ -13,7 +13,7 @@ from asyncio import Future
 from collections.abc import Iterable
 from functools import partial
 
-from barnabas.broker.api.current_request import keep_in_hand
+from barnabas.broker.api.current_request import keep_current_request
 from barnabas.broker.api.guards.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from barnabas.broker.metadata.catalogue import NewTopic, TopicImage
 from barnabas.broker.metadata.cluster.node_view import NodeView
@@ -50,11 +50,11 @@ def handle(request: MetadataRequest, context: RequestContext) -> MetadataRespons
         return _refuse(asked)
     operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
     if asked is None or (not asked and context.api_version == 0):
-        return services.slices.in_slices(lambda: _describe_all(operations, request, context), _ALL_TOPICS)
+        return services.request_scheduler.in_slices(lambda: _describe_all(operations, request, context), _ALL_TOPICS)
     distinct = list({(wanted.topic_id, wanted.name): wanted for wanted in asked}.values())
     return reply_to(
         lambda: _created(_missing(distinct, services), request.allow_auto_topic_creation, context),
-        lambda refusals: services.slices.in_slices(
+        lambda refusals: services.request_scheduler.in_slices(
             lambda: _describe_these(distinct, refusals, operations, request, context), _ALL_TOPICS
         ),
     )
@@ -150,7 +150,7 @@ def _created(names: list[str], may_create: bool, context: RequestContext) -> Rep
     services = context.services
     if may_create and services.config.boolean("auto.create.topics.enable"):
         return services.upkeep.to_the_end(lambda: _create_all(names, context), CHANGES)
-    return services.slices.in_slices(lambda: _refuse_all(names))
+    return services.request_scheduler.in_slices(lambda: _refuse_all(names))
 
 
 def _refuse_all(names: Iterable[str]) -> Steps[Refusals]:
@@ -167,12 +167,12 @@ def _refused(name: str) -> tuple[str, ErrorCode]:
 
 def _create_all(names: Iterable[str], context: RequestContext) -> Steps[Refusals]:
     services = context.services
-    in_hand, partitions = keep_in_hand(services), services.config.integer("num.partitions")
+    as_current_request, partitions = keep_current_request(services), services.config.integer("num.partitions")
     refusals: dict[str, ErrorCode] = {}
     for count, some in enumerate(in_changes(names, lambda _: partitions)):
         if count:
             yield
-        refusals |= in_hand(partial(_create, some, context))
+        refusals |= as_current_request(partial(_create, some, context))
     return refusals
 
 
@@ -190,7 +190,7 @@ def _create(names: Iterable[str], context: RequestContext) -> Refusals:
             elif name in INTERNAL_TOPICS:
                 refusals[name] = _UNKNOWN
             elif name not in catalogue.topics:
-                services.room.check_may_grow()
+                services.disk_space.check_may_grow()
                 wanted.append(name)
         except KafkaError as refusal:
             refusals[name] = refusal.code

@@ -47,7 +47,7 @@ def handle(
     request: OffsetCommitRequest, context: RequestContext
 ) -> OffsetCommitResponse | Future[OffsetCommitResponse]:
     return reply_to(
-        lambda: context.services.slices.in_slices(lambda: _validate(request, context)),
+        lambda: context.services.request_scheduler.in_slices(lambda: _validate(request, context)),
         lambda validated: _committed(request, validated, context),
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from asyncio import Future
 
-from barnabas.broker.api.current_request import keep_in_hand
+from barnabas.broker.api.current_request import keep_current_request
 from barnabas.broker.runtime.replies import Reply, reply_to
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode
@@ -29,17 +29,17 @@ Validated = tuple[OffsetDeleteResponse, list[tuple[str, int]], list[OffsetDelete
 def handle(
     request: OffsetDeleteRequest, context: RequestContext
 ) -> OffsetDeleteResponse | Future[OffsetDeleteResponse]:
-    in_hand = keep_in_hand(context.services)
+    as_current_request = keep_current_request(context.services)
 
     def delete(validated: Validated) -> Reply[OffsetDeleteResponse]:
         response, wanted, awaited = validated
         return reply_to(
-            lambda: in_hand(lambda: context.services.groups.delete_offsets(request.group_id, wanted)),
+            lambda: as_current_request(lambda: context.services.groups.delete_offsets(request.group_id, wanted)),
             lambda codes: _filled(response, awaited, codes),
             lambda refusal: OffsetDeleteResponse(error_code=refusal.code, topics=[]),
         )
 
-    return reply_to(lambda: context.services.slices.in_slices(lambda: _validate(request, context)), delete)
+    return reply_to(lambda: context.services.request_scheduler.in_slices(lambda: _validate(request, context)), delete)
 
 
 def _validate(request: OffsetDeleteRequest, context: RequestContext) -> Steps[Validated]:

@@ -49,7 +49,7 @@ _NOTHING = CommittedOffset(NO_OFFSET, NO_LEADER_EPOCH, "", 0)
 
 def handle(request: OffsetFetchRequest, context: RequestContext) -> Reply[OffsetFetchResponse]:
     return reply_to(
-        lambda: context.services.slices.in_slices(lambda: _answer(request, context), _GROUPS),
+        lambda: context.services.request_scheduler.in_slices(lambda: _answer(request, context), _GROUPS),
         lambda answer: once_synced(*answer),
     )
 

@@ -30,7 +30,7 @@ _PARTITIONS = WorkClass(steps_max=SLICE)
 def handle(
     request: OffsetForLeaderEpochRequest, context: RequestContext
 ) -> OffsetForLeaderEpochResponse | Future[OffsetForLeaderEpochResponse]:
-    return context.services.slices.in_slices(lambda: _look_up_all(request, context), _PARTITIONS)
+    return context.services.request_scheduler.in_slices(lambda: _look_up_all(request, context), _PARTITIONS)
 
 
 def _look_up_all(request: OffsetForLeaderEpochRequest, context: RequestContext) -> Steps[OffsetForLeaderEpochResponse]:

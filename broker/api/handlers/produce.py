@@ -35,7 +35,7 @@ from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from barnabas.broker.api.current_request import keep_in_hand
+from barnabas.broker.api.current_request import keep_current_request
 from barnabas.broker.coordinator.transaction.decisions.model import TopicPartition
 from barnabas.broker.coordinator.transaction.verification import (
     PRODUCE_ADDS_SINCE,
@@ -45,7 +45,7 @@ from barnabas.broker.coordinator.transaction.verification import (
     produce_error,
 )
 from barnabas.broker.metadata.image.image import INTERNAL_TOPICS
-from barnabas.broker.partitions.disk_space.disk_space_check import check_room
+from barnabas.broker.partitions.disk_space.disk_space_check import check_disk_space
 from barnabas.broker.partitions.opening.recoveries import StillRecovering
 from barnabas.broker.partitions.produce.batch_validations import PendingValidation
 from barnabas.broker.partitions.produce.deferred_appends import (
@@ -105,14 +105,14 @@ def handle(request: ProduceRequest, context: RequestContext) -> Reply[Produced]:
     unled: list[TopicPartition] = []
     if len(topics) > 1 or (topics and len(topics[0][1]) > 1):
         if isinstance(context, OwnedRequestContext):
-            in_hand, part = keep_in_hand(context.services), context.of_a_part()
-            pieces = partial(in_pieces, request, lambda piece: in_hand(partial(handle, piece, part)))
-            return context.services.slices.in_slices(pieces, PIECES)
+            as_current_request, part = keep_current_request(context.services), context.of_a_part()
+            pieces = partial(in_pieces, request, lambda piece: as_current_request(partial(handle, piece, part)))
+            return context.services.request_scheduler.in_slices(pieces, PIECES)
         unled = partitions.lead(_writable(request, context))
     elif is_late:
         unled = [key for key in _writable(request, context) if key not in partitions.led]
     if (is_late or len(unled) > 1) and unled and may_wait(request, partitions.recoveries):
-        opened = context.services.slices.in_slices(partial(_open_all, unled, context))
+        opened = context.services.request_scheduler.in_slices(partial(_open_all, unled, context))
         if isinstance(opened, asyncio.Future):
             return produce_after(opened, partial(_produce, context=context), request, partitions.recoveries)
     return _produce(request, context)
@@ -121,7 +121,7 @@ def handle(request: ProduceRequest, context: RequestContext) -> Reply[Produced]:
 def _open_all(unled: list[TopicPartition], context: RequestContext) -> Work[None]:
     """Open the logs that are not open, as far as possible: the append reports the errors of the others."""
     if context.services.partitions.recoveries.turn_is_over:
-        yield context.services.slices.next_turn()
+        yield context.services.request_scheduler.next_turn()
     for topic, index in unled:
         with suppress(KafkaError):
             context.services.partitions.get_led(topic, index)
@@ -287,7 +287,7 @@ def _transactional_batches(
             writers.add(writer)
             try:
                 log = services.partitions.get_led(topic, index)
-                check_room(log)
+                check_disk_space(log)
             except KafkaError as error:
                 unjudged[topic, index] = error.code
                 continue
@@ -345,7 +345,7 @@ def _append(
         if first_offset >= 0:
             appended = index, 0, first_offset, NO_TIMESTAMP, log.log_start_offset, (), None, None
             return _new_tuple(PartitionResult, appended)
-    check_room(log)
+    check_disk_space(log)
     if acks == _ALL:
         if not log.enough_replicas:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
@@ -356,7 +356,7 @@ def _append(
         size > _WALKED_IN_PLACE_BYTES_MAX or (size >= HEADER_SIZE and records[_ATTRIBUTES_LOW_BYTE] & _CODEC_MASK)
     ) and log.needs_walk(records, now_ms):
         # Small batches without compression are walked in place, if the topic requires it.
-        walked = context.services.walks.walk(records, log, now_ms, context.api_version)
+        walked = context.services.batch_validations.walk(records, log, now_ms, context.api_version)
         if isinstance(walked, PendingValidation):
             return walked
         result = partitions.append_to(log, walked, now_ms, produce_version=context.api_version, walked=True)
@@ -394,7 +394,7 @@ def _tell_refused(where: TopicPartition, records: Buffer | None, code: ErrorCode
 
 def _late_appends(acks: int, context: RequestContext, producer: _Producer | None) -> DeferredAppends:
     def check(log: PartitionLog, batch: bytearray) -> None:
-        check_room(log)
+        check_disk_space(log)
         if acks == _ALL and not log.enough_replicas:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
         if producer is not None:
@@ -406,7 +406,9 @@ def _late_appends(acks: int, context: RequestContext, producer: _Producer | None
     services = context.services
     confirm = services.partitions.check_replicated if acks == _ALL else None
     version = context.api_version
-    return DeferredAppends(services.partitions, services.walks, services.clock, version, check, note_refused, confirm)
+    return DeferredAppends(
+        services.partitions, services.batch_validations, services.clock, version, check, note_refused, confirm
+    )
 
 
 def _check_still_admitted(log: PartitionLog, records: bytearray, producer: _Producer, context: RequestContext) -> None:

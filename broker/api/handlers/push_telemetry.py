@@ -40,7 +40,7 @@ def handle(
         return PushTelemetryResponse(error_code=code)
     data = bytes(request.metrics)
     work = _kept(telemetry, instance, request.compression_type, data)
-    return context.services.slices.in_slices(lambda: work, _READING)
+    return context.services.request_scheduler.in_slices(lambda: work, _READING)
 
 
 def _kept(telemetry: Telemetry, instance: Instance, compression: int, data: bytes) -> Steps[PushTelemetryResponse]:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from barnabas.broker.api.current_request import keep_in_hand
+from barnabas.broker.api.current_request import keep_current_request
 from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.coordinator.runtime.outcome import TransactionProducer, as_coordinator_error
 from barnabas.broker.coordinator.transaction.decisions.model import TopicPartition
@@ -67,15 +67,16 @@ class _Asked(NamedTuple):
 
 def handle(request: TxnOffsetCommitRequest, context: RequestContext) -> Reply[TxnOffsetCommitResponse]:
     return reply_to(
-        partial(context.services.slices.in_slices, partial(_validate, request, context)),
-        partial(_validated, keep_in_hand(context.services)),
+        partial(context.services.request_scheduler.in_slices, partial(_validate, request, context)),
+        partial(_validated, keep_current_request(context.services)),
     )
 
 
 def _validated(
-    in_hand: Callable[[Callable[[], Reply[TxnOffsetCommitResponse]]], Reply[TxnOffsetCommitResponse]], asked: _Asked
+    as_current_request: Callable[[Callable[[], Reply[TxnOffsetCommitResponse]]], Reply[TxnOffsetCommitResponse]],
+    asked: _Asked,
 ) -> Reply[TxnOffsetCommitResponse]:
-    return in_hand(partial(_admit_and_commit, asked))
+    return as_current_request(partial(_admit_and_commit, asked))
 
 
 def _admit_and_commit(asked: _Asked) -> Reply[TxnOffsetCommitResponse]:

@@ -65,7 +65,9 @@ def handle(
         return response
 
     return reply_to(
-        lambda: context.services.slices.to_the_end(lambda: _write_all(request, response, waiting, context), _MARKERS),
+        lambda: context.services.request_scheduler.to_the_end(
+            lambda: _write_all(request, response, waiting, context), _MARKERS
+        ),
         lambda _: reply_to_all([synced for _, synced in waiting], respond, lambda refusal: refusal.code),
     )
 

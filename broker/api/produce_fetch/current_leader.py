@@ -25,7 +25,7 @@ _ASKS_ELSEWHERE: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEA
 Result = TypeVar("Result", PartitionResult, FetchedPartition)
 
 
-def with_leaders(
+def with_current_leaders(
     topics: Sequence[tuple[Topic, Sequence[Result]]], services: Services, client: RequestConnection
 ) -> tuple[list[tuple[Topic, list[Result]]], list[NodeEndpoint]]:
     """Return the results, with leader and epoch where the client must use another node; and the endpoints."""

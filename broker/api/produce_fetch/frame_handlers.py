@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from barnabas.broker.api.current_request import keep_in_hand
+from barnabas.broker.api.current_request import keep_current_request
 from barnabas.broker.api.deferred_response import (
     Answer,
     CloseConnection,
@@ -26,7 +26,7 @@ from barnabas.broker.api.produce_fetch import many_partitions
 from barnabas.broker.api.produce_fetch.current_leader import (
     FETCH_NAMES_LEADERS_SINCE,
     PRODUCE_NAMES_LEADERS_SINCE,
-    with_leaders,
+    with_current_leaders,
 )
 from barnabas.broker.api.stages.large_requests import DECODING
 from barnabas.broker.partitions.produce.delayed_produce import may_hold
@@ -88,7 +88,7 @@ def produce_entry(services: Services, handle: HandleProduce, version: int, meter
                 _close_if_failed(produced)
                 return None
             if names_leaders:
-                return encode(version, correlation_id, *with_leaders(produced, services, client))
+                return encode(version, correlation_id, *with_current_leaders(produced, services, client))
             return encode(version, correlation_id, produced)
         # The decoded request refers to the frame, which is gone when the answer comes.
         asked: list[tuple[Topic, list[produce.ProducePartition]]] = [
@@ -113,9 +113,9 @@ def _produce_many(
     recoveries.parked_bytes += len(body)
     requests: list[produce.ProduceRequest] = []
     steps = partial(many_partitions.produce_request, memoryview(bytearray(body)), context.api_version)
-    decode = partial(services.slices.in_slices, steps, DECODING)
-    go_on = partial(_handle_many, requests, keep_in_hand(services), handle, context)
-    produced = reply_to(services.slices.next_turn, partial(_decode_many, decode, go_on))
+    decode = partial(services.request_scheduler.in_slices, steps, DECODING)
+    go_on = partial(_handle_many, requests, keep_current_request(services), handle, context)
+    produced = reply_to(services.request_scheduler.next_turn, partial(_decode_many, decode, go_on))
     assert isinstance(produced, asyncio.Future)
     produced.add_done_callback(partial(_let_go, recoveries, len(body)))
     respond = partial(_produced_many, requests, context, meter, asker)
@@ -133,13 +133,13 @@ def _decode_many(
 
 def _handle_many(
     requests: list[produce.ProduceRequest],
-    in_hand: Callable[[Callable[[], Reply[Produced]]], Reply[Produced]],
+    as_current_request: Callable[[Callable[[], Reply[Produced]]], Reply[Produced]],
     handle: HandleProduce,
     context: RequestContext,
     request: produce.ProduceRequest,
 ) -> Reply[Produced]:
     requests.append(request)
-    return in_hand(partial(handle, request, context))
+    return as_current_request(partial(handle, request, context))
 
 
 def _let_go(recoveries: Recoveries, size: int, _: asyncio.Future[Produced]) -> None:
@@ -189,7 +189,7 @@ def _produced_late(
         return None
     if asker is not None:
         return produce.encode_response(
-            context.api_version, context.correlation_id, *with_leaders(results, context.services, asker)
+            context.api_version, context.correlation_id, *with_current_leaders(results, context.services, asker)
         )
     return produce.encode_response(context.api_version, context.correlation_id, results)
 
@@ -249,7 +249,7 @@ def _fetch_many(
     body: memoryview, context: RequestContext, handle: HandleFetch, meter: Meter | None, asker: RequestConnection | None
 ) -> Answer:
     """Serve a large request, decoded from a copy, in slices."""
-    slices = context.services.slices
+    slices = context.services.request_scheduler
     steps = partial(many_partitions.fetch_request, memoryview(bytes(body)), context.api_version)
     reply = slices.in_slices(steps, DECODING)
     if isinstance(reply, asyncio.Future):
@@ -257,7 +257,7 @@ def _fetch_many(
     else:
         decoded = slices.loop.create_future()
         decoded.set_result(reply)
-    go_on = partial(_handle_fetch, decoded, keep_in_hand(context.services))
+    go_on = partial(_handle_fetch, decoded, keep_current_request(context.services))
     answer = answer_after(decoded, partial(go_on, handle, context))
     assert isinstance(answer, asyncio.Future)
     respond = partial(_fetched_many, decoded, context, meter, asker)
@@ -266,11 +266,11 @@ def _fetch_many(
 
 def _handle_fetch(
     decoded: asyncio.Future[fetch.FetchRequest],
-    in_hand: Callable[[Callable[[], Any]], Any],
+    as_current_request: Callable[[Callable[[], Any]], Any],
     handle: HandleFetch,
     context: RequestContext,
 ) -> fetch.FetchAnswer | FetchedLater:
-    answer: fetch.FetchAnswer | FetchedLater = in_hand(partial(handle, decoded.result(), context))
+    answer: fetch.FetchAnswer | FetchedLater = as_current_request(partial(handle, decoded.result(), context))
     return answer
 
 
@@ -324,7 +324,9 @@ def _fetched(
     """Encode the answer. `asker`: the client, if its answer names the leaders of partitions with other leaders."""
     if meter is not None:
         _note_fetched(meter, answer)
-    topics, endpoints = (answer.topics, ()) if asker is None else with_leaders(answer.topics, context.services, asker)
+    topics, endpoints = (
+        (answer.topics, ()) if asker is None else with_current_leaders(answer.topics, context.services, asker)
+    )
     parts = fetch.encode_response(
         context.api_version,
         context.correlation_id,

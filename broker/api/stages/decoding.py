@@ -17,7 +17,7 @@ from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from barnabas.broker.api.current_request import keep_in_hand
+from barnabas.broker.api.current_request import keep_current_request
 from barnabas.broker.api.deferred_response import Answer, CloseConnection, answer_to, code_and_message, raise_closing
 from barnabas.broker.api.error_responses import error_response_in_steps
 from barnabas.broker.api.frame_handler import MessageHandler, RequestConnection
@@ -89,18 +89,18 @@ class MessageDecoder:
     def _serve_large(self, data: bytes, correlation_id: int, client: RequestConnection) -> Answer:
         """Decode a large request in slices. `data`: a copy of the body, since the frame is valid in this turn only."""
         steps = partial(large_requests.decoded, data, self._codec, self._is_flexible, self._spec.name)
-        decoded: Request | Future[Request] = self._services.slices.in_slices(steps, large_requests.DECODING)
-        respond = partial(self._answer_decoded, keep_in_hand(self._services), correlation_id, client)
+        decoded: Request | Future[Request] = self._services.request_scheduler.in_slices(steps, large_requests.DECODING)
+        respond = partial(self._answer_decoded, keep_current_request(self._services), correlation_id, client)
         return answer_to(decoded, respond, partial(raise_closing, self._spec.name))
 
     def _answer_decoded(
         self,
-        in_hand: Callable[[Callable[[], Answer]], Answer],
+        as_current_request: Callable[[Callable[[], Answer]], Answer],
         correlation_id: int,
         client: RequestConnection,
         request: Request,
     ) -> Answer:
-        return in_hand(partial(self._answer, request, correlation_id, client))
+        return as_current_request(partial(self._answer, request, correlation_id, client))
 
     def _answer(self, request: Request, correlation_id: int, client: RequestConnection) -> Answer:
         context = RequestContext(
@@ -155,7 +155,7 @@ class MessageDecoder:
             None if meter is None else partial(meter.noting_errors, key, response),
         )
         try:
-            answer = self._services.slices.in_slices(begin, large_responses.ENCODING)
+            answer = self._services.request_scheduler.in_slices(begin, large_responses.ENCODING)
         except Exception as error:
             return self._refusal(request, context, error)
         return answer_to(answer, _itself, partial(self._refusal, request, context))
@@ -166,7 +166,9 @@ class MessageDecoder:
             raise CloseConnection(str(error), self._spec.name) from error
         code, message = code_and_message(error, self._spec.name, context)
         begin = partial(error_response_in_steps, self._spec, self._version, request, code, message)
-        return answer_to(self._services.slices.in_slices(begin), partial(self._refused, request, context, code), _raise)
+        return answer_to(
+            self._services.request_scheduler.in_slices(begin), partial(self._refused, request, context, code), _raise
+        )
 
     def _refused(self, request: Request, context: RequestContext, code: ErrorCode, response: Response | None) -> Answer:
         if response is None:

@@ -6,8 +6,9 @@ that.
 
 Theory of operation: as in Kafka since 2.0, a client that exceeds its quota gets its throttle time in the answer
 (`throttle_time_ms`). The answer leaves at once, and the connection is muted: no later request is served until the time
-is over. For a connection that is a request whose answer comes later, and is none (`deferred_response.DeferredResponse`). The
-answer to a Fetch is checked before it is sent, and one that would exceed the quota is empty.
+is over. For a connection that is a request whose answer comes later, and is none
+(`deferred_response.DeferredResponse`). The answer to a Fetch is checked before it is sent, and one that would exceed
+the quota is empty.
 
 Not measured: requests before authentication, and WriteTxnMarkers, which brokers send each other.
 """
@@ -21,7 +22,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from barnabas.broker.api.deferred_response import Answer, DeferredResponse, changed
-from barnabas.broker.clients.quotas.quota_managers import InForce, MeasuredRequest
+from barnabas.broker.clients.quotas.quota_managers import MeasuredRequest, QuotaManagers
 from barnabas.broker.partitions.fetch.measured_sessions import MeasuredSessions
 from barnabas.broker.runtime.events.kinds import CLIENT_THROTTLED
 from barnabas.protocol.headers import encode_response_header, parse_response_header
@@ -43,7 +44,7 @@ _THROTTLE_TIME: Final = "throttle_time_ms"
 class Throttling:
     """The measuring of the requests of one node."""
 
-    def __init__(self, services: Services, in_force: InForce) -> None:
+    def __init__(self, services: Services, in_force: QuotaManagers) -> None:
         self._in_force, self._events = in_force, services.events
         self._sessions = MeasuredSessions(services.fetch_sessions)
         self.fetching = replace(services, fetch_sessions=self._sessions)
@@ -98,7 +99,7 @@ def _may_fetch(measured: MeasuredRequest, version: int, topics: Answers) -> bool
 class _Answers:
     """The answers of one version of an API, as they leave under quotas."""
 
-    def __init__(self, in_force: InForce, events: Events, api_key: ApiKey, version: int) -> None:
+    def __init__(self, in_force: QuotaManagers, events: Events, api_key: ApiKey, version: int) -> None:
         self._in_force, self._events = in_force, events
         self._api_key, self._version = api_key, version
         self._fields = [each.name for each in spec(api_key).response.__schema__.fields if each.in_version(version)]
@@ -133,7 +134,7 @@ class _Answers:
         return DeferredResponse(over, lambda _: None, may_be_given_up=True, is_pause=True)
 
     def _tell_throttled(self, measured: MeasuredRequest, client: RequestConnection) -> None:
-        held = self._in_force.held_by(measured)
+        held = self._in_force.throttling_quota(measured)
         which = {"user": measured.client.user, "client_id": measured.client.client_id, "quota": held.quota}
         self._events.tell_repeated(
             CLIENT_THROTTLED,

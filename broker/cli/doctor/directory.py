@@ -11,7 +11,7 @@ from barnabas.broker.cli.doctor import partitions
 from barnabas.broker.cli.doctor.finding import CheckResult, note, ok, problem, warning
 from barnabas.broker.cli.doctor.machine import examine_volume
 from barnabas.broker.cli.doctor.processes import named
-from barnabas.broker.cli.doctor.read_only_files import LookOnlyFiles
+from barnabas.broker.cli.doctor.read_only_files import ReadOnlyFiles
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.control.time_control import clock_offset_file
 from barnabas.broker.metadata.image.image import Image, TopicImage
@@ -39,7 +39,7 @@ def examine(config: BrokerConfig) -> list[CheckResult]:
 
 
 def _examine(path: Path, config: BrokerConfig) -> list[CheckResult]:
-    root = Directory(Disk(LookOnlyFiles(), str(path)), str(path))
+    root = Directory(Disk(ReadOnlyFiles(), str(path)), str(path))
     try:
         if not path.exists():
             return [_examine_missing(path), _room(path)]
@@ -63,7 +63,7 @@ def topics_of(root: Directory, meta: MetaProperties) -> dict[str, TopicImage]:
 
 def catalogue_of(path: str) -> Image | None:
     """Return the catalogue in the directory; None if it is missing or unreadable."""
-    root = Directory(Disk(LookOnlyFiles(), path), path)
+    root = Directory(Disk(ReadOnlyFiles(), path), path)
     try:
         data = root.read(names.META_PROPERTIES)
         return None if data is None else _catalogue_in(root, meta_properties.decode(data))
@@ -73,7 +73,7 @@ def catalogue_of(path: str) -> Image | None:
 
 def _catalogue_in(root: Directory, meta: MetaProperties) -> Image | None:
     path = names.partition_directory(names.CLUSTER_METADATA_TOPIC, 0)
-    catalogue = Directory(Disk(LookOnlyFiles(), root.path), root.path_of(path))
+    catalogue = Directory(Disk(ReadOnlyFiles(), root.path), root.path_of(path))
     image = Image(meta.node_id)
     try:
         Replaying(image, Quorum(NodeIdentity(meta.node_id, meta.directory_id or bytes(16)))).run(MetadataLog(catalogue))
@@ -100,7 +100,7 @@ def _examine_missing(path: Path) -> CheckResult:
 def _room(path: Path) -> CheckResult:
     existing = next(each for each in (path.absolute(), *path.absolute().parents) if each.exists())
     try:
-        return examine_volume(str(path), LookOnlyFiles().volume(str(existing)))
+        return examine_volume(str(path), ReadOnlyFiles().volume(str(existing)))
     except OSError as error:
         return problem("disk", f"the free space at {path} cannot be determined: {error.strerror or error}")
 

@@ -10,7 +10,7 @@ import errno
 from collections.abc import Iterable, Iterator, Mapping
 
 from barnabas.broker.cli.doctor.finding import CheckResult, problem
-from barnabas.broker.cli.doctor.read_only_files import LookOnlyFiles
+from barnabas.broker.cli.doctor.read_only_files import ReadOnlyFiles
 from barnabas.broker.metadata.image.image import Image, TopicImage
 from barnabas.protocol.files import names
 from barnabas.protocol.files.meta_properties import MetaProperties
@@ -30,7 +30,7 @@ from barnabas.storage.recovery.opening import open_at_once
 _CHECK = "partitions"
 
 
-class _ReadableFiles(LookOnlyFiles):
+class _ReadableFiles(ReadOnlyFiles):
     """A variant of LookOnlyFiles for code that opens files for writing and then only reads them."""
 
     def open(self, path: str, *, create: bool = False, read_only: bool = False) -> File:

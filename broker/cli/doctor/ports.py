@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from barnabas.broker.cli.doctor.finding import CheckResult, note, ok, problem, warning
 from barnabas.broker.cli.doctor.processes import listening_processes, named
-from barnabas.broker.cli.doctor.server_probe import Met, meet
+from barnabas.broker.cli.doctor.server_probe import ProbedBroker, probe
 from barnabas.broker.config import BrokerConfig, Listener
 from barnabas.broker.network.bound_sockets import BoundAddress, bind
 from barnabas.client.addresses import Address
@@ -83,8 +83,8 @@ def _cannot_bind(check: str, host: str, port: int, error: OSError) -> CheckResul
 def _with_broker(found: CheckResult, listener: Listener, clock: ClientClock, timeout_ms: int) -> CheckResult:
     """Return the finding with the cluster of the broker that already holds the port, if it is a broker."""
     host = "localhost" if listener.is_every_interface else listener.host
-    met = meet(Address(host, listener.port), clock, timeout_ms) if "in use" in found.says else None
-    if not isinstance(met, Met):
+    met = probe(Address(host, listener.port), clock, timeout_ms) if "in use" in found.says else None
+    if not isinstance(met, ProbedBroker):
         return found
     return found._replace(says=f"{found.says}: a broker of cluster {met.cluster.cluster_id}")
 

@@ -8,7 +8,7 @@ import os
 from barnabas.storage.disk.files import File, Lock, RealFiles
 
 
-class LookOnlyFiles(RealFiles):
+class ReadOnlyFiles(RealFiles):
     """Files that can be listed, and opened with `read_only`."""
 
     def open(self, path: str, *, create: bool = False, read_only: bool = False) -> File:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.cli.doctor.finding import CheckResult, note, ok, problem, warning
 from barnabas.broker.cli.doctor.machine import examine_volume
 from barnabas.broker.cli.doctor.processes import descriptors_of, listening_processes, named
-from barnabas.broker.cli.doctor.server_probe import Met, NotMet, meet
+from barnabas.broker.cli.doctor.server_probe import ProbedBroker, ProbeFailure, probe
 from barnabas.client.addresses import Address
 from barnabas.client.client import Client
 from barnabas.client.clock import ClientClock
@@ -32,15 +32,15 @@ def examine(
 ) -> list[CheckResult]:
     """Return what a client finds with these addresses and these security settings of its connections."""
 
-    def met_at(place: Address) -> Met | NotMet:
-        return meet(place, clock, timeout_ms, security)
+    def met_at(place: Address) -> ProbedBroker | ProbeFailure:
+        return probe(place, clock, timeout_ms, security)
 
     findings: list[CheckResult] = []
-    reached: list[tuple[Address, Met]] = []
+    reached: list[tuple[Address, ProbedBroker]] = []
     for address in bootstrap:
         met = met_at(address)
         findings.append(_reached(address, met))
-        if isinstance(met, Met):
+        if isinstance(met, ProbedBroker):
             reached.append((address, met))
     if not reached:
         return findings
@@ -62,8 +62,8 @@ def _hanging(address: Address) -> CheckResult:
     return note("hanging", "the doctor does not check what clients wait for", advice)
 
 
-def _reached(address: Address, met: Met | NotMet) -> CheckResult:
-    if isinstance(met, Met):
+def _reached(address: Address, met: ProbedBroker | ProbeFailure) -> CheckResult:
+    if isinstance(met, ProbedBroker):
         cluster = met.cluster.cluster_id or "without an id"
         return ok("bootstrap", f"{address} answers in {met.took_ms:.0f} ms: cluster {cluster}")
     if met.connects:
@@ -77,13 +77,17 @@ def _reached(address: Address, met: Met | NotMet) -> CheckResult:
 
 
 def _advertised(
-    address: Address, node_id: int, advertised: Address, met: Met, met_at: Callable[[Address], Met | NotMet]
+    address: Address,
+    node_id: int,
+    advertised: Address,
+    met: ProbedBroker,
+    met_at: Callable[[Address], ProbedBroker | ProbeFailure],
 ) -> CheckResult:
     check = f"node {node_id}"
     if advertised == address:
         return ok(check, f"advertises {advertised}, the address that was used")
     there = met_at(advertised)
-    if isinstance(there, NotMet):
+    if isinstance(there, ProbeFailure):
         says = f"advertises {advertised}, which does not lead to it: {there.reason}"
         return problem(check, says, _remedy(address, advertised))
     if there.cluster.cluster_id != met.cluster.cluster_id:

@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from barnabas.client.security.settings import SecuritySettings
 
 
-class Met(NamedTuple):
+class ProbedBroker(NamedTuple):
     """A broker that answered: its description of its cluster, and the response time."""
 
     cluster: ClusterInfo
     took_ms: float
 
 
-class NotMet(NamedTuple):
+class ProbeFailure(NamedTuple):
     """No answer, or not one of Kafka's protocol. `connects`: the connection was accepted."""
 
     reason: str
     connects: bool
 
 
-def meet(
+def probe(
     address: Address, clock: ClientClock, timeout_ms: int, security: SecuritySettings | None = None
-) -> Met | NotMet:
+) -> ProbedBroker | ProbeFailure:
     """Request the metadata of the server at an address."""
     started = clock.monotonic()
     try:
@@ -41,5 +41,5 @@ def meet(
             cluster = client.connect()
     except KafkaError as failed:
         connects = not isinstance(failed, ConnectionFailed) or not failed.message.startswith("cannot connect")
-        return NotMet(failed.message, connects)
-    return Met(cluster, (clock.monotonic() - started) * 1000)
+        return ProbeFailure(failed.message, connects)
+    return ProbedBroker(cluster, (clock.monotonic() - started) * 1000)

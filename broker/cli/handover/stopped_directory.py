@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from barnabas.broker.cli.doctor.finding import CheckResult, note, problem
 from barnabas.broker.cli.doctor.processes import named
-from barnabas.broker.cli.doctor.read_only_files import LookOnlyFiles
+from barnabas.broker.cli.doctor.read_only_files import ReadOnlyFiles
 from barnabas.broker.metadata.image.image import Image
 from barnabas.broker.metadata.image.node_identity import NodeIdentity
 from barnabas.broker.metadata.log.metadata_log import CatalogueError, MetadataLog
 from barnabas.broker.metadata.log.quorum import Quorum, read_quorum_state
 from barnabas.broker.metadata.log.replaying import Replaying
-from barnabas.broker.metadata.log.unchanged_records import Carried
+from barnabas.broker.metadata.log.unchanged_records import UnchangedRecords
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import meta_properties, names
 from barnabas.protocol.files.meta_properties import MetaProperties
@@ -47,7 +47,7 @@ class Stopped(NamedTuple):
 
     roots: list[Root]
     image: Image
-    carried: Carried
+    carried: UnchangedRecords
     has_voters: bool
     """Whether the voters are in the log: else Kafka needs a setting for them."""
 
@@ -82,7 +82,7 @@ def open_stopped(paths: Sequence[str], metadata_dir: str) -> tuple[Stopped | Non
 
 
 def _open_root(path: str) -> tuple[Root | None, list[CheckResult]]:
-    root = Directory(Disk(LookOnlyFiles(), path), path)
+    root = Directory(Disk(ReadOnlyFiles(), path), path)
     try:
         data = root.read(names.META_PROPERTIES)
     except (StorageError, OSError) as failed:
@@ -110,7 +110,7 @@ def _belong_together(first: Root, other: Root) -> list[CheckResult]:
     return []
 
 
-def _read_catalogue(root: Root) -> tuple[tuple[Image, Carried, bool] | None, list[CheckResult]]:
+def _read_catalogue(root: Root) -> tuple[tuple[Image, UnchangedRecords, bool] | None, list[CheckResult]]:
     if not root.directory.exists(_METADATA):
         says = f"{root.directory.path} has no {_METADATA}: no broker has finished its first start there"
         return None, [problem(CATALOGUE_CHECK, says, "start and stop the broker once, or give the metadata.log.dir")]

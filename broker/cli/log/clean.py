@@ -116,11 +116,13 @@ async def _clean(config: Any, choices: Sequence[TopicChoice], told: Told) -> Non
 
 
 async def events(broker: Any, choices: Sequence[TopicChoice]) -> AsyncIterator[dict[str, Any]]:
-    """Yield the events of `ByHand`. KafkaError for an unknown topic or partition."""
-    from barnabas.broker.partitions.cleaning.manual_compaction import ByHand
+    """Yield the events of `ManualCompaction`. KafkaError for an unknown topic or partition."""
+    from barnabas.broker.partitions.cleaning.manual_compaction import ManualCompaction
 
     services = broker.services
-    by_hand = ByHand(services.cleaner, services.partitions, services.catalogue, services.config, services.upkeep)
+    by_hand = ManualCompaction(
+        services.cleaner, services.partitions, services.catalogue, services.config, services.upkeep
+    )
     async for event in by_hand.clean(by_hand.keys([(choice.topic, choice.numbers) for choice in choices])):
         yield event._asdict()
 

@@ -37,7 +37,7 @@ from barnabas.storage.disk.disk import Disk
 from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.errors import CorruptFile, NotADataDirectory
 from barnabas.storage.recovery.report import Recovered
-from barnabas.storage.segment.segment_checksums import SegmentSums
+from barnabas.storage.segment.segment_checksums import SegmentChecksums
 
 _CHECKPOINTS = {
     names.RECOVERY_POINT_CHECKPOINT: "after a kill, the logs are read from their beginning",
@@ -195,7 +195,7 @@ def _gone(files: PartitionFiles, directory: Directory, known: _Known) -> list[in
     if "compact" in policy or known.checkpoint((files.topic, files.partition)).was_cleaned:
         return []
     there = {segment.base_offset for segment in files.segments}
-    return [base_offset for base_offset in SegmentSums(directory).base_offsets if base_offset not in there]
+    return [base_offset for base_offset in SegmentChecksums(directory).base_offsets if base_offset not in there]
 
 
 def _plan_epochs(plan: RepairPlan, directory: Directory, planner: Planner, checkpoint: LogCheckpoint) -> None:

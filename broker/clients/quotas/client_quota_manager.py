@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from math import inf
 from typing import NamedTuple
 
-from barnabas.broker.clients.quotas.quota_limits import Limits, Sharing
-from barnabas.broker.clients.quotas.sampled_rate import THROTTLE_MS_MAX, Average, Windows, WindowSettings
+from barnabas.broker.clients.quotas.quota_limits import QuotaLimits, Sharing
+from barnabas.broker.clients.quotas.sampled_rate import THROTTLE_MS_MAX, Average, SampledRate, WindowSettings
 from barnabas.broker.clients.quotas.sensors import Sensors
 
 
@@ -34,15 +34,15 @@ class _Sensor:
     __slots__ = ("throttle", "windows")
 
     def __init__(self, settings: WindowSettings) -> None:
-        self.windows = Windows(settings)
+        self.windows = SampledRate(settings)
         self.throttle = Average()
 
 
-class RateQuotas:
+class ClientQuotaManager:
     """The quotas of one kind that are set, and their usage."""
 
     def __init__(self, settings: WindowSettings, throttle_ms_max: int = THROTTLE_MS_MAX) -> None:
-        self.limits = Limits()
+        self.limits = QuotaLimits()
         self._settings = settings
         self._throttle_ms_max = throttle_ms_max
         self._sensors: Sensors[Sharing, _Sensor] = Sensors(lambda: _Sensor(settings))

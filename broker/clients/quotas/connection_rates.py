@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from barnabas.broker.clients.quotas.sampled_rate import Windows, WindowSettings
+from barnabas.broker.clients.quotas.sampled_rate import SampledRate, WindowSettings
 from barnabas.broker.clients.quotas.sensors import Sensors
 
 NO_LIMIT: Final = 0x7FFF_FFFF
@@ -19,9 +19,9 @@ class ConnectionRates:
 
     def __init__(self, settings: WindowSettings) -> None:
         self._wait_ms_max = settings.size_ms
-        self._broker = Windows(settings)
-        self._listeners: Sensors[str, Windows] = Sensors(lambda: Windows(settings))
-        self._addresses: Sensors[str, Windows] = Sensors(lambda: Windows(settings))
+        self._broker = SampledRate(settings)
+        self._listeners: Sensors[str, SampledRate] = Sensors(lambda: SampledRate(settings))
+        self._addresses: Sensors[str, SampledRate] = Sensors(lambda: SampledRate(settings))
 
     def wait_ms(self, listener: str, broker_max: int | None, listener_max: int, now_ms: int) -> int:
         """Record a connection by a listener; return its delay in ms. broker_max: None if it does not count for that."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from barnabas.broker.clients.quotas.client_quota_manager import QuotaClient, Usage
-from barnabas.broker.clients.quotas.quota_limits import Limits, Sharing
-from barnabas.broker.clients.quotas.sampled_rate import Average, Windows, WindowSettings
+from barnabas.broker.clients.quotas.quota_limits import QuotaLimits, Sharing
+from barnabas.broker.clients.quotas.sampled_rate import Average, SampledRate, WindowSettings
 from barnabas.broker.clients.quotas.sensors import Sensors
 from barnabas.broker.clients.quotas.token_bucket import TokenBucket
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -23,15 +23,15 @@ class _Sensor:
 
     def __init__(self, settings: WindowSettings) -> None:
         self.bucket = TokenBucket(settings)
-        self.windows = Windows(settings)
+        self.windows = SampledRate(settings)
         self.throttle = Average()
 
 
-class MutationQuotas:
+class ControllerMutationQuotaManager:
     """The mutation quotas that are set, and their usage."""
 
     def __init__(self, settings: WindowSettings) -> None:
-        self.limits = Limits()
+        self.limits = QuotaLimits()
         self._sensors: Sensors[Sharing, _Sensor] = Sensors(lambda: _Sensor(settings))
 
     def record(self, client: QuotaClient, count: int, now_ms: int, *, is_strict: bool) -> int:
@@ -66,11 +66,11 @@ class MutationQuotas:
             yield Usage(sharing, sensor.windows.rate(now_ms), sensor.throttle.value(now_ms))
 
 
-class Mutations:
+class ControllerMutationQuota:
     """The partitions that one request creates and deletes."""
 
     def __init__(
-        self, quotas: MutationQuotas, client: QuotaClient, now_ms: Callable[[], int], *, is_strict: bool
+        self, quotas: ControllerMutationQuotaManager, client: QuotaClient, now_ms: Callable[[], int], *, is_strict: bool
     ) -> None:
         self._quotas, self._client, self._now_ms, self._is_strict = quotas, client, now_ms, is_strict
         self._throttled_until_ms = 0

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from barnabas.broker.runtime.clock import Clock, Timer
 
 
-class Muting:
+class MutedConnections:
     """The muted connections of one node."""
 
     def __init__(self, clock: Clock) -> None:

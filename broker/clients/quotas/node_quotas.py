@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from barnabas.broker.clients.quotas.quota_managers import InForce, MeasuredRequest
+    from barnabas.broker.clients.quotas.quota_managers import MeasuredRequest, QuotaManagers
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.metadata.image.client_quotas import ClientQuotas
     from barnabas.broker.runtime.clock import Clock, Stopwatch
@@ -24,8 +24,8 @@ class NodeQuotas:
     def __init__(self, stored: ClientQuotas, config: BrokerConfig, clock: Clock, stopwatch: Stopwatch) -> None:
         """Create the quotas. clock: for throttle times, seen by clients. stopwatch: measures a request's cost."""
         self._stored, self._config, self._clock, self._stopwatch = stored, config, clock, stopwatch
-        self._made: InForce | None = None
-        self.in_force: InForce | None = None
+        self._made: QuotaManagers | None = None
+        self.in_force: QuotaManagers | None = None
         """None while no client quota is set."""
         self.when_switched: list[Callable[[], None]] = []
         """Called when quotas come into force, and when the last is removed. Must not raise."""
@@ -59,9 +59,9 @@ class NodeQuotas:
         before = self.in_force
         if any(kind != "ip" for entity in self._stored.entities for kind, _ in entity):
             if self._made is None:
-                from barnabas.broker.clients.quotas.quota_managers import InForce  # most brokers have no quotas
+                from barnabas.broker.clients.quotas.quota_managers import QuotaManagers  # most brokers have no quotas
 
-                self._made = InForce(self._config, self._clock, self._stopwatch)
+                self._made = QuotaManagers(self._config, self._clock, self._stopwatch)
             self._made.follow(self._stored.entities)
             self.in_force = self._made
         elif self._made is not None:

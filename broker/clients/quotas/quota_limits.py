@@ -53,7 +53,7 @@ _USERS: Final = 2
 _BOTH: Final = 4
 
 
-class Limits:
+class QuotaLimits:
     """The quotas of one kind."""
 
     __slots__ = ("_kinds", "_limits")

@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from math import isfinite
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from barnabas.broker.clients.quotas.client_quota_manager import QuotaClient, RateQuotas, Usage
-from barnabas.broker.clients.quotas.controller_mutation_quota import MutationQuotas, Mutations
-from barnabas.broker.clients.quotas.muted_connections import Muting
+from barnabas.broker.clients.quotas.client_quota_manager import ClientQuotaManager, QuotaClient, Usage
+from barnabas.broker.clients.quotas.controller_mutation_quota import (
+    ControllerMutationQuota,
+    ControllerMutationQuotaManager,
+)
+from barnabas.broker.clients.quotas.muted_connections import MutedConnections
 from barnabas.broker.clients.quotas.quota_limits import Entity, EntityPart
 from barnabas.broker.clients.quotas.sampled_rate import WindowSettings
 
@@ -43,23 +46,23 @@ class ThrottlingQuota(NamedTuple):
     limit: float | None
 
 
-class InForce:
+class QuotaManagers:
     """The quotas of one node."""
 
     def __init__(self, config: BrokerConfig, clock: Clock, stopwatch: Stopwatch) -> None:
         settings = WindowSettings(config.integer("quota.window.num"), config.integer("quota.window.size.seconds") * _MS)
-        self.produce, self.fetch = RateQuotas(settings), RateQuotas(settings)
-        self.request = RateQuotas(settings, throttle_ms_max=settings.size_ms)
-        self.mutations = MutationQuotas(
+        self.produce, self.fetch = ClientQuotaManager(settings), ClientQuotaManager(settings)
+        self.request = ClientQuotaManager(settings, throttle_ms_max=settings.size_ms)
+        self.mutations = ControllerMutationQuotaManager(
             WindowSettings(
                 config.integer("controller.quota.window.num"),
                 config.integer("controller.quota.window.size.seconds") * _MS,
             )
         )
-        self.muting = Muting(clock)
+        self.muting = MutedConnections(clock)
         self.stopwatch = stopwatch
         self._clock = clock
-        self._keys: dict[str, RateQuotas | MutationQuotas] = {
+        self._keys: dict[str, ClientQuotaManager | ControllerMutationQuotaManager] = {
             "producer_byte_rate": self.produce,
             "consumer_byte_rate": self.fetch,
             "request_percentage": self.request,
@@ -89,14 +92,14 @@ class InForce:
         """Return the admission as in NodeQuotas. waits: whether the client is throttled if it used too much."""
         if not self.mutations.limits:
             return None
-        mutations = Mutations(self.mutations, measured.client, self.now_ms, is_strict=is_strict)
+        mutations = ControllerMutationQuota(self.mutations, measured.client, self.now_ms, is_strict=is_strict)
         if waits:
             measured.mutations = mutations
         return mutations.admit
 
-    def held_by(self, measured: MeasuredRequest) -> ThrottlingQuota:
+    def throttling_quota(self, measured: MeasuredRequest) -> ThrottlingQuota:
         """Return the quota that throttles the client of a request."""
-        kept = measured.held_by or self.request
+        kept = measured.throttling_quota or self.request
         key = next(key for key, quotas in self._keys.items() if quotas is kept)
         sharing = kept.limits.sharing(*measured.client)
         entity = kept.limits.entity(sharing)
@@ -114,20 +117,29 @@ class InForce:
 class MeasuredRequest:
     """One request, from its frame to its answer: its client, and its usage."""
 
-    __slots__ = ("_began_s", "_in_force", "busy_s", "client", "held_by", "is_judged", "mutations", "throttle_ms")
+    __slots__ = (
+        "_began_s",
+        "_in_force",
+        "busy_s",
+        "client",
+        "is_judged",
+        "mutations",
+        "throttle_ms",
+        "throttling_quota",
+    )
 
-    def __init__(self, in_force: InForce, user: str, client_id: str) -> None:
+    def __init__(self, in_force: QuotaManagers, user: str, client_id: str) -> None:
         self._in_force = in_force
         self.client = QuotaClient(user, client_id)
         self._began_s = in_force.stopwatch()
         self.busy_s = 0.0
         """How long the event loop was busy with it before it was answered or had to wait; 0 until then."""
-        self.mutations: Mutations | None = None
+        self.mutations: ControllerMutationQuota | None = None
         self.is_judged = False
         """Whether its answer has been checked already, and its usage is recorded."""
         self.throttle_ms = 0
         """The throttle time of the client."""
-        self.held_by: RateQuotas | MutationQuotas | None = None
+        self.throttling_quota: ClientQuotaManager | ControllerMutationQuotaManager | None = None
         """The quota that causes the throttle time."""
 
     def note_busy(self) -> None:
@@ -169,9 +181,9 @@ class MeasuredRequest:
         quotas = self._in_force.request
         return quotas.record(self.client, busy_s * _PERCENT, now_ms) if quotas.limits else 0
 
-    def _note(self, quotas: RateQuotas | MutationQuotas, now_ms: int) -> None:
+    def _note(self, quotas: ClientQuotaManager | ControllerMutationQuotaManager, now_ms: int) -> None:
         if self.throttle_ms:
-            self.held_by = quotas
+            self.throttling_quota = quotas
             quotas.note_throttled(self.client, self.throttle_ms, now_ms)
 
 

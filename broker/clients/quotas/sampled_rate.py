@@ -36,7 +36,7 @@ class _Window:
         self.value = 0.0
 
 
-class Windows:
+class SampledRate:
     """The usage by one sharing, in windows."""
 
     __slots__ = ("_current", "_settings", "_windows")
@@ -102,7 +102,7 @@ class Average:
 
     def __init__(self) -> None:
         settings = WindowSettings(_METRIC_WINDOWS, _METRIC_WINDOW_MS)
-        self._sum, self._count = Windows(settings), Windows(settings)
+        self._sum, self._count = SampledRate(settings), SampledRate(settings)
 
     def record(self, value: float, now_ms: int) -> None:
         """Record one more value."""

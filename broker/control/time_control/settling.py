@@ -80,7 +80,7 @@ class Settling:
 
     def answer_parked(self) -> None:
         """Wake the parked requests of an aborted move: they may have a deadline that is far away now."""
-        self._services.waiters.wake_all()
+        self._services.purgatory.wake_all()
 
     def _waits(self) -> dict[Future[Any], str]:
         """Return a future for each part with work in progress, and a description of that work."""

@@ -23,7 +23,7 @@ _FORMED = (ClassicGroupState.COMPLETING_REBALANCE, ClassicGroupState.STABLE)
 _SETTLED = (ClassicGroupState.EMPTY, ClassicGroupState.STABLE, ClassicGroupState.DEAD)
 
 
-class GroupTeller:
+class GroupEvents:
     """The events of one partition of `__consumer_offsets`. A `Teller`."""
 
     def __init__(self, machine: GroupMachine, events: Events) -> None:

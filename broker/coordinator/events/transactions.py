@@ -33,7 +33,7 @@ from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 _COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 
 
-class TransactionTeller:
+class TransactionEvents:
     """The events of one partition of `__transaction_state`. A `Teller`."""
 
     def __init__(self, machine: TransactionMachine, events: Events) -> None:

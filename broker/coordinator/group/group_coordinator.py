@@ -37,7 +37,7 @@ from barnabas.broker.coordinator.group.decisions.migration import staying
 from barnabas.broker.coordinator.group.decisions.offsets import admission, offsets
 from barnabas.broker.coordinator.group.group_partition import GroupPartition
 from barnabas.broker.coordinator.group.offset_cleanup import OffsetCleanup
-from barnabas.broker.coordinator.group.offset_expiration import OffsetExpiries
+from barnabas.broker.coordinator.group.offset_expiration import OffsetExpiration
 from barnabas.broker.coordinator.runtime.coordinator_partitions import CoordinatorPartitions, OwnedTopic
 from barnabas.broker.coordinator.runtime.decision_listener import Telling
 from barnabas.broker.coordinator.runtime.outcome import Effect, ResolveTopics, TransactionProducer
@@ -99,7 +99,7 @@ class GroupCoordinator:
         self.consumer = ConsumerGroups(consumer, config, self._partitions, clock, upkeep, self._fresh_id)
         """Groups of the consumer protocol (KIP-848)."""
         self._removals = OffsetCleanup(machine_clock, upkeep, topic_ids, self._execute_unasked)
-        self._expiries = OffsetExpiries(config, clock, upkeep, self._partitions.loaded, self._execute)
+        self._expiries = OffsetExpiration(config, clock, upkeep, self._partitions.loaded, self._execute)
 
     @classmethod
     def open(

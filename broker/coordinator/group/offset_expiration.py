@@ -24,7 +24,7 @@ EXPIRED_IN_A_TURN = 300
 _EXPIRY = WorkClass(steps_max=EXPIRED_IN_A_TURN, slice_ms=5, may_begin_again=False)
 
 
-class OffsetExpiries:
+class OffsetExpiration:
     """The expiration of the offsets of all groups of one broker."""
 
     def __init__(

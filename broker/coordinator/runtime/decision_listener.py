@@ -9,7 +9,7 @@ from barnabas.broker.coordinator.runtime.outcome import Outcome
 from barnabas.broker.runtime.events.events import Events
 
 
-class Teller(Protocol):
+class DecisionListener(Protocol):
     """Notifies listeners of decisions and their results (`broker/coordinator/events/`)."""
 
     def seen(self, entity_id: str, outcome: Outcome[Any, Any]) -> Any:
@@ -29,4 +29,4 @@ class Telling(NamedTuple):
     """The events to notify, and the factory of the machine's teller: called once there is a listener."""
 
     events: Events
-    teller: Callable[[Any, Events], Teller]
+    teller: Callable[[Any, Events], DecisionListener]

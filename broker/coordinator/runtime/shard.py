@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from barnabas.broker.coordinator.runtime.decision_listener import Teller, Telling
+from barnabas.broker.coordinator.runtime.decision_listener import DecisionListener, Telling
 from barnabas.broker.coordinator.runtime.outcome import (
     CancelTimer,
     CancelTimers,
@@ -131,7 +131,7 @@ class Shard(Generic[R, V]):
         self._is_deciding = is_deciding
         self._fire = fire
         self._telling = telling
-        self._teller: Teller | None = None
+        self._teller: DecisionListener | None = None
         self._parked: dict[tuple[str, Waiter], Future[Any]] = {}
         self._timers: dict[tuple[str, str], dict[str, Timer]] = {}  # (entity, kind) -> member -> timer
         self._is_closed = False
@@ -203,7 +203,7 @@ class Shard(Generic[R, V]):
             for effect in effects:
                 self._perform(entity_id, effect)
 
-    def _listened_to(self) -> Teller | None:
+    def _listened_to(self) -> DecisionListener | None:
         """Return the teller for the listeners; None if there are none."""
         telling = self._telling
         if telling is None or not telling.events.is_on:
@@ -217,7 +217,7 @@ class Shard(Generic[R, V]):
         entity_id: str,
         records: Sequence[R],
         producer: TransactionProducer | None,
-        teller: Teller | None,
+        teller: DecisionListener | None,
         prepared: PreparedRecords | None,
     ) -> Future[None] | None:
         if self._is_closed:

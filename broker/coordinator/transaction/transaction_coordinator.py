@@ -46,7 +46,7 @@ from barnabas.broker.coordinator.transaction.decisions.states import Transaction
 from barnabas.broker.coordinator.transaction.decisions.transaction_machine import TransactionMachine
 from barnabas.broker.coordinator.transaction.offset_markers import OffsetMarkers
 from barnabas.broker.coordinator.transaction.transaction_config import transaction_config
-from barnabas.broker.coordinator.transaction.transaction_marker_writer import MarkerWriter
+from barnabas.broker.coordinator.transaction.transaction_marker_writer import TransactionMarkerWriter
 from barnabas.broker.runtime.clock import Clock, Timer
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.runtime.replies import Reply
@@ -87,7 +87,7 @@ class TransactionCoordinator:
         self,
         *,
         topic: TransactionTopic,
-        markers: MarkerWriter,
+        markers: TransactionMarkerWriter,
         config: TransactionConfig,
         clock: Clock,
         machine_clock: Clock,
@@ -139,7 +139,9 @@ class TransactionCoordinator:
         events = None if telling is None else telling.events
         coordinator = cls(
             topic=CoordinatorTopic(TRANSACTION_STATE_TOPIC, catalogue, partitions),
-            markers=MarkerWriter(marked or partitions, offsets, clock=machine_clock, upkeep=upkeep, events=events),
+            markers=TransactionMarkerWriter(
+                marked or partitions, offsets, clock=machine_clock, upkeep=upkeep, events=events
+            ),
             config=transaction_config(config),
             clock=clock,
             machine_clock=machine_clock,

@@ -74,7 +74,7 @@ _FENCED = {ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_F
 _LOADING = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
 
 
-class MarkerWriter:
+class TransactionMarkerWriter:
     """The component that finishes the transactions of one broker."""
 
     def __init__(

@@ -30,7 +30,7 @@ from barnabas.broker.http.console.params import (
     RequestParams,
     words_of,
 )
-from barnabas.broker.http.console.sign_in import Door
+from barnabas.broker.http.console.sign_in import ConsoleSignIn
 from barnabas.broker.http.control.admission import UNAUTHORIZED, Admission, Refusal
 from barnabas.protocol.errors import KafkaError
 from barnabas.storage.errors import StorageError
@@ -56,7 +56,7 @@ def application(observed: ConsoleContext, admission: Admission) -> ASGIApp:
     routes += [Route(page.path, console.shown(page)) for page in PAGES]
     routes += [Route(action.path, console.done(action), methods=["POST"]) for action in ACTIONS]
     app = Starlette(routes=routes, exception_handlers={HTTPException: console.http_error})
-    return _Entered(app, Door(admission), console)
+    return _Entered(app, ConsoleSignIn(admission), console)
 
 
 class _Console:
@@ -160,7 +160,7 @@ class _Console:
 class _Entered:
     """The application behind the access control, with the headers that every answer has."""
 
-    def __init__(self, app: Starlette, door: Door, console: _Console) -> None:
+    def __init__(self, app: Starlette, door: ConsoleSignIn, console: _Console) -> None:
         self._app = app
         self._door = door
         self._console = console

@@ -50,5 +50,5 @@ class ConsoleContext(NamedTuple):
 
     async def in_turns(self, begin: Callable[[], Work[T]]) -> T:
         """Return the result of the steps. Other tasks run in between."""
-        found = self.services.slices.in_slices(begin, LOOK)
+        found = self.services.request_scheduler.in_slices(begin, LOOK)
         return await found if isinstance(found, Future) else found

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from barnabas.broker.http.control.admission import UNAUTHORIZED, Admission, Refusal
 
 
-class Door:
+class ConsoleSignIn:
     """The access control of one run. `admission`: as for /control; without --control one without a token."""
 
     def __init__(self, admission: Admission) -> None:

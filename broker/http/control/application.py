@@ -16,13 +16,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from barnabas.broker.http.control.admission import Admission
 from barnabas.broker.http.control.openapi import OPENAPI, PATH, document
-from barnabas.broker.http.control.route_group import Room, refused
+from barnabas.broker.http.control.route_group import RouteGroup, refused
 
 
-def application(rooms: Sequence[Room], admission: Admission) -> ASGIApp:
+def application(route_groups: Sequence[RouteGroup], admission: Admission) -> ASGIApp:
     """Create the application below /control."""
-    every_room = [*rooms, Room([Route(PATH, _describe, methods=["GET"])], OPENAPI)]
-    routes = [route for room in every_room for route in room.routes]
+    every_group = [*route_groups, RouteGroup([Route(PATH, _describe, methods=["GET"])], OPENAPI)]
+    routes = [route for group in every_group for route in group.routes]
     *others, last = dict.fromkeys(route.path for route in routes)
     there_are = f"there are {', '.join(others)} and {last}" if others else f"there is {last}"
 

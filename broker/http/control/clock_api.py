@@ -14,13 +14,13 @@ from barnabas.broker.control.time_control.movable_clock import ClockRefused
 from barnabas.broker.control.time_control.time_control import ClockState, GaveUp, TimeControl
 from barnabas.broker.http.control.changes import ClockChange, read_change
 from barnabas.broker.http.control.clock_openapi import CLOCK, PATH
-from barnabas.broker.http.control.route_group import SERVICE_UNAVAILABLE, Room, refused
+from barnabas.broker.http.control.route_group import SERVICE_UNAVAILABLE, RouteGroup, refused
 from barnabas.storage.errors import StorageError
 
 
-def clock_room(clock: TimeControl) -> Room:
+def clock_routes(clock: TimeControl) -> RouteGroup:
     """Create the routes for the clock of one broker."""
-    return Room([Route(PATH, _Pages(clock).clock, methods=["GET", "POST"])], CLOCK)
+    return RouteGroup([Route(PATH, _Pages(clock).clock, methods=["GET", "POST"])], CLOCK)
 
 
 class _Pages:

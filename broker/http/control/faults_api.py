@@ -16,7 +16,7 @@ from barnabas.broker.control.faults.registry import NoSuchFault, NotInTime
 from barnabas.broker.control.time_control.movable_clock import ClockRefused
 from barnabas.broker.control.time_control.time_text import duration_ms
 from barnabas.broker.http.control.faults_openapi import FAULTS, PATH, PATH_OF_ONE, PATH_OF_RELEASE, WAIT_MS_MAX
-from barnabas.broker.http.control.route_group import GATEWAY_TIMEOUT, NOT_FOUND, Room, refused
+from barnabas.broker.http.control.route_group import GATEWAY_TIMEOUT, NOT_FOUND, RouteGroup, refused
 
 _WAITS = ("wait_fired", "wait_standing")
 _TIMEOUT = "timeout"
@@ -25,7 +25,7 @@ _DEFAULT_TIMEOUT = "10s"
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def faults_room(faults: Faults) -> Room:
+def faults_routes(faults: Faults) -> RouteGroup:
     """Create the routes for the faults of one broker."""
     pages = _Pages(faults)
     routes = [
@@ -33,7 +33,7 @@ def faults_room(faults: Faults) -> Room:
         Route(PATH_OF_ONE, _answering(pages.one), methods=["GET", "DELETE"]),
         Route(PATH_OF_RELEASE, _answering(pages.release), methods=["POST"]),
     ]
-    return Room(routes, FAULTS)
+    return RouteGroup(routes, FAULTS)
 
 
 def _answering(page: Endpoint) -> Endpoint:

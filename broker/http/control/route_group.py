@@ -18,7 +18,7 @@ class Description(NamedTuple):
     schemas: Mapping[str, Any]
 
 
-class Room(NamedTuple):
+class RouteGroup(NamedTuple):
     """The routes of one subject. routes: their paths are exactly those of `description`."""
 
     routes: Sequence[Route]

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from barnabas.broker.http.control.route_group import SERVICE_UNAVAILABLE, Room, refused
+from barnabas.broker.http.control.route_group import SERVICE_UNAVAILABLE, RouteGroup, refused
 from barnabas.broker.http.control.trace_openapi import FILTERS, LIMIT, LIMIT_MAX, PATH, TRACE
 from barnabas.broker.insight.history.history import Follower, History, TooManyFollowers
 from barnabas.broker.insight.history.trace_event import TraceEvent
@@ -24,9 +24,9 @@ KEEP_ALIVE_S = 5.0
 """Maximum interval between writes to a follower, so that the loss of its connection is noticed."""
 
 
-def trace_room(history: Callable[[], History]) -> Room:
+def trace_routes(history: Callable[[], History]) -> RouteGroup:
     """Create the routes for the history of one broker."""
-    return Room([Route(PATH, _Pages(history).trace, methods=["GET"])], TRACE)
+    return RouteGroup([Route(PATH, _Pages(history).trace, methods=["GET"])], TRACE)
 
 
 class _Pages:

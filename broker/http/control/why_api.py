@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from barnabas.broker.http.control.route_group import SERVICE_UNAVAILABLE, Room, refused
+from barnabas.broker.http.control.route_group import SERVICE_UNAVAILABLE, RouteGroup, refused
 from barnabas.broker.http.control.why_openapi import PARAMETERS, PATH, WHY
 from barnabas.broker.insight.why.rules.answer import WhyAnswer
 from barnabas.broker.insight.why.why import Why
@@ -24,7 +24,7 @@ class _Unclear(Exception):
     """A query is invalid; the sentence says why."""
 
 
-def why_room(why: Why) -> Room:
+def why_routes(why: Why) -> RouteGroup:
     """Create the routes for the queries of one broker."""
     pages = _Pages(why)
     questions: dict[str, Callable[[Mapping[str, Any]], WhyAnswer | Future[WhyAnswer]]] = {
@@ -34,7 +34,7 @@ def why_room(why: Why) -> Room:
         "group": lambda asked: why.group(asked["group"]),
     }
     routes = [Route(f"{PATH}/{name}", pages.page(name, ask), methods=["GET"]) for name, ask in questions.items()]
-    return Room([Route(PATH, pages.hanging, methods=["GET"]), *routes], WHY)
+    return RouteGroup([Route(PATH, pages.hanging, methods=["GET"]), *routes], WHY)
 
 
 class _Pages:

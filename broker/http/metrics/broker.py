@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from barnabas.broker.http.metrics.sources import Readings, Sources
 from barnabas.broker.insight.inspection.logs import (
     below_min_insync_replicas,
+    disk_space_readings,
     offline_directories,
     offline_reason,
     refused,
-    rooms,
     still_recovering,
 )
 from barnabas.broker.insight.inspection.nodes import running, spread
@@ -55,14 +55,14 @@ def read_broker(sources: Sources, readings: Readings) -> Steps[None]:
     pids = services.workers.pids
     readings.add("barnabas_helper_processes", len(pids))
     readings.add("barnabas_helper_processes_resident_memory_bytes", sum(map(resident_bytes, pids)))
-    for room in rooms(services):
+    for room in disk_space_readings(services):
         readings.add("barnabas_data_directory_full", int(room.is_full), room.path)
         if room.volume is not None:
             readings.add("barnabas_data_directory_usable_bytes", room.volume.usable_bytes, room.path)
             readings.add("barnabas_data_directory_total_bytes", room.volume.total_bytes, room.path)
     connections = sources.connections()
     readings.add("kafka_server_socket_server_metrics_connection_count", sum(connections.values()))
-    _read_outcomes(sources.doors, readings)
+    _read_outcomes(sources.sasl_listeners, readings)
     for node_id, is_running in sorted(running(services).items()):
         readings.add("barnabas_node_running", int(is_running), node_id)
         readings.add("barnabas_node_leaders", found_on.leads[node_id], node_id)
@@ -70,10 +70,10 @@ def read_broker(sources: Sources, readings: Readings) -> Steps[None]:
         readings.add("barnabas_node_connections", connections.get(node_id, 0), node_id)
 
 
-def _read_outcomes(doors: Sequence[SaslListener], readings: Readings) -> None:
+def _read_outcomes(sasl_listeners: Sequence[SaslListener], readings: Readings) -> None:
     """Add the outcomes of authentications, by listener, summed over the nodes."""
-    for listener in dict.fromkeys(door.listener for door in doors):
-        outcomes = [door.outcomes for door in doors if door.listener == listener]
+    for listener in dict.fromkeys(door.listener for door in sasl_listeners):
+        outcomes = [door.outcomes for door in sasl_listeners if door.listener == listener]
         for name, counts in (
             ("successful_authentication", [each.let_in for each in outcomes]),
             ("failed_authentication", [each.refused for each in outcomes]),

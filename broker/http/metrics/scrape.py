@@ -35,7 +35,7 @@ _UNKNOWN = "unknown"
 async def scrape(sources: Sources) -> bytes:
     """Return the metrics as text."""
     client: Any = await asyncio.get_running_loop().run_in_executor(None, import_module, "prometheus_client")
-    text = sources.services.slices.in_slices(lambda: _written(client, sources), _SCRAPE)
+    text = sources.services.request_scheduler.in_slices(lambda: _written(client, sources), _SCRAPE)
     return await text if isinstance(text, asyncio.Future) else text
 
 

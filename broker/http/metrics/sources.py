@@ -26,7 +26,7 @@ class Sources(NamedTuple):
     """Returns the number of connections of Kafka's protocol, by node id."""
     state: Callable[[], int]
     """Returns STARTING, RUNNING or STOPPING."""
-    doors: Sequence[SaslListener] = ()
+    sasl_listeners: Sequence[SaslListener] = ()
     """The listeners with authentication, of all nodes."""
 
 

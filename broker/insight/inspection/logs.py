@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from barnabas.broker.partitions.disk_space.disk_space_watch import RoomReading
+    from barnabas.broker.partitions.disk_space.disk_space_watch import DiskSpaceReading
     from barnabas.broker.services import Services
 
 
@@ -96,9 +96,9 @@ def refused(services: Services) -> int:
     return len(services.partitions.failed.reasons)
 
 
-def rooms(services: Services) -> Iterator[RoomReading]:
+def disk_space_readings(services: Services) -> Iterator[DiskSpaceReading]:
     """Return the present free space of each data directory."""
-    return services.room.readings()
+    return services.disk_space.readings()
 
 
 def below_min_insync_replicas(services: Services) -> int:

@@ -18,7 +18,7 @@ from barnabas.broker.insight.why.positions import Budget, contents
 from barnabas.broker.insight.why.reading import GroupTopics, Where
 from barnabas.broker.insight.why.reading import reading as reading_of
 from barnabas.broker.insight.why.rules.consumer import SHOWN_MAX, ConsumerFacts, PartitionFacts
-from barnabas.broker.insight.why.sources.refused_clients import Client, kept_out, of_group
+from barnabas.broker.insight.why.sources.refused_clients import Client, of_group, refused_clients
 from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.broker.insight.why.transactions import Holders, open_facts
 from barnabas.client.near_names import nearest
@@ -45,7 +45,7 @@ def consumer_facts(known: WhySources, group_id: str, topic: str | None) -> Steps
     group, found = yield from group_facts(known, group_id)
     clients = yield from clients_of(found)
     held = yield from _held(known, group_id, topic, clients)
-    refused = kept_out(services, of_group(group_id, clients, topic))
+    refused = refused_clients(services, of_group(group_id, clients, topic))
     facts = ConsumerFacts(group._replace(held=None, kept_out=None), topic, held=held, kept_out=refused)
     if topic is not None and missing(services, topic, 0) is not None:
         return facts._replace(is_there=False, near_topics=_near([topic], services.catalogue.topics))
@@ -68,7 +68,7 @@ def consumer_facts(known: WhySources, group_id: str, topic: str | None) -> Steps
         partitions.append((yield from _partition(known, found, reading, where, holders, budget)))
         yield
     return facts._replace(
-        partitions=tuple(partitions), partitions_left_out=left_out, full=tuple(services.room.full_reasons)
+        partitions=tuple(partitions), partitions_left_out=left_out, full=tuple(services.disk_space.full_reasons)
     )
 
 

@@ -18,7 +18,7 @@ from barnabas.broker.insight.why.held_requests import held_requests
 from barnabas.broker.insight.why.reading import held_back
 from barnabas.broker.insight.why.rules.formatting import named
 from barnabas.broker.insight.why.rules.group import HOLDS_UP, GroupFacts, MemberFacts, Stands
-from barnabas.broker.insight.why.sources.refused_clients import Client, kept_out, of_group
+from barnabas.broker.insight.why.sources.refused_clients import Client, of_group, refused_clients
 from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.client.near_names import nearest
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -39,7 +39,7 @@ def group_facts(known: WhySources, group_id: str) -> Steps[tuple[GroupFacts, Fou
     """Return the facts of a group, member by member, and the group as found."""
     facts, found = yield from _group_facts(known, group_id)
     clients = yield from clients_of(found)
-    return facts._replace(kept_out=kept_out(known.services, of_group(group_id, clients))), found
+    return facts._replace(kept_out=refused_clients(known.services, of_group(group_id, clients))), found
 
 
 def waiting_facts(known: WhySources, group_id: str) -> Steps[GroupFacts]:

@@ -22,7 +22,7 @@ from barnabas.broker.insight.why.rules import consumer, group, held_requests, pr
 from barnabas.broker.insight.why.rules.answer import STANDS, WhyAnswer
 from barnabas.broker.insight.why.rules.formatting import counted
 from barnabas.broker.insight.why.sources.refused_clients import EVERYBODY
-from barnabas.broker.insight.why.sources.refused_clients import kept_out as kept_out_lately
+from barnabas.broker.insight.why.sources.refused_clients import refused_clients as kept_out_lately
 from barnabas.broker.insight.why.transactions import Holders
 from barnabas.storage.steps import Steps
 
@@ -109,7 +109,7 @@ def _folded(transactions: int, rebalancing: int, held_up: int) -> dict[str, WhyA
 
 def _disk(services: Services) -> dict[str, WhyAnswer]:
     """Return why producers wait or are refused for every partition."""
-    full = services.room.full_reasons
+    full = services.disk_space.full_reasons
     directories = services.partitions.directory.every
     offline = {each.path: each.offline_reason for each in directories if each.offline_reason is not None}
     told = [f"{each[:1].upper()}{each[1:]}. Producers wait until there is room again." for each in full]

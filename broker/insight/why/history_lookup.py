@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from barnabas.broker.insight.why.rules.producer import Told
-from barnabas.broker.insight.why.sources.history_source import Happened, Ring
+from barnabas.broker.insight.why.sources.history_source import Happened, HistorySource
 from barnabas.broker.runtime.events import kinds
 
 # Several events may report one request; the first kind has the most detail.
@@ -35,7 +35,7 @@ BY_ANOTHER = "another producer begins"
 class TransactionPast:
     """The recorded history of one transactional id."""
 
-    def __init__(self, ring: Ring, transactional_id: str, now_ms: int) -> None:
+    def __init__(self, ring: HistorySource, transactional_id: str, now_ms: int) -> None:
         self._events: Sequence[Happened] = ring.of(transactional_id, _KINDS)
         self._now_ms = now_ms
 

@@ -7,7 +7,7 @@ from barnabas.broker.insight.why.held_requests import held_requests
 from barnabas.broker.insight.why.history_lookup import TransactionPast
 from barnabas.broker.insight.why.rules.formatting import named
 from barnabas.broker.insight.why.rules.producer import ProducerFacts
-from barnabas.broker.insight.why.sources.refused_clients import Client, host_of, kept_out, of_transactional_id
+from barnabas.broker.insight.why.sources.refused_clients import Client, host_of, of_transactional_id, refused_clients
 from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.broker.insight.why.transactions import open_facts
 from barnabas.client.near_names import nearest
@@ -23,7 +23,7 @@ def producer_facts(known: WhySources, transactional_id: str) -> Steps[ProducerFa
     past = TransactionPast(known.ring, transactional_id, known.services.clock.now_ms())
     facts = yield from _producer_facts(known, transactional_id, past)
     meant = of_transactional_id(transactional_id, _clients(facts, past))
-    return facts._replace(kept_out=kept_out(known.services, meant))
+    return facts._replace(kept_out=refused_clients(known.services, meant))
 
 
 def _clients(facts: ProducerFacts, past: TransactionPast) -> set[Client]:

@@ -21,7 +21,7 @@ from barnabas.storage.errors import StorageError
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
-    from barnabas.broker.insight.why.sources.history_source import Ring
+    from barnabas.broker.insight.why.sources.history_source import HistorySource
     from barnabas.storage.log.batches import LogBatch
     from barnabas.storage.log.log import PartitionLog
 
@@ -126,7 +126,9 @@ def _marker(batch: LogBatch) -> MarkerFacts:
     return MarkerFacts(found.offset, found.timestamp, found.commit, found.producer_epoch, found.coordinator_epoch)
 
 
-def _with_transaction(log: PartitionLog, facts: RecordFacts, holders: Holders, ring: Ring) -> Steps[RecordFacts]:
+def _with_transaction(
+    log: PartitionLog, facts: RecordFacts, holders: Holders, ring: HistorySource
+) -> Steps[RecordFacts]:
     """Return the facts extended by the transactional id, the writing client, and the transaction that holds it back."""
     where = facts.topic, facts.partition
     producer_id = facts.producer_id

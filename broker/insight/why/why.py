@@ -18,7 +18,7 @@ from barnabas.broker.insight.why.records import record_facts
 from barnabas.broker.insight.why.rules import consumer, group, producer, record
 from barnabas.broker.insight.why.rules.answer import STANDS, WhyAnswer
 from barnabas.broker.insight.why.sources.held_requests_source import NOTHING_HELD_UP, HeldUpSource
-from barnabas.broker.insight.why.sources.history_source import NO_RING, Ring
+from barnabas.broker.insight.why.sources.history_source import NO_RING, HistorySource
 from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.broker.runtime.scheduler import Work, WorkClass
 
@@ -31,7 +31,9 @@ ASKING = WorkClass(under_way_max=2)
 class Why:
     """The queries of one broker. An answer is returned at once, or as a future."""
 
-    def __init__(self, services: Services, ring: Ring = NO_RING, held_up: HeldUpSource = NOTHING_HELD_UP) -> None:
+    def __init__(
+        self, services: Services, ring: HistorySource = NO_RING, held_up: HeldUpSource = NOTHING_HELD_UP
+    ) -> None:
         """Create it. services: of all nodes. ring: the history, if stored. held_up: requests stopped by faults."""
         self._known = WhySources(services, ring, held_up)
 
@@ -63,7 +65,7 @@ class Why:
 
     def hanging(self, longer_than_ms: int = LONGER_THAN_MS) -> dict[str, WhyAnswer] | Future[dict[str, WhyAnswer]]:
         """Explain all that hangs, by subject. Of transactions only those that are open for longer than this."""
-        return self._known.services.slices.in_slices(lambda: hanging(self._known, longer_than_ms), ASKING)
+        return self._known.services.request_scheduler.in_slices(lambda: hanging(self._known, longer_than_ms), ASKING)
 
     def _in_time(self, answer: WhyAnswer) -> WhyAnswer:
         """Return the answer, extended while the clock is frozen by a sentence that its times do not come."""
@@ -78,4 +80,4 @@ class Why:
             facts = yield from collect()
             return explain(facts)
 
-        return self._known.services.slices.in_slices(answer, ASKING)
+        return self._known.services.request_scheduler.in_slices(answer, ASKING)

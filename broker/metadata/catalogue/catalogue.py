@@ -1,7 +1,7 @@
 """The catalogue: the metadata of this cluster, stored in `__cluster_metadata-0` in Kafka's own records.
 
-Every change is decided (`topic_changes.py`, `config_alterations.py`: pure), appended as one batch and synced, replayed into
-the image (`journal.py`), reported to the listeners, and only then answered. So after any crash a change is either
+Every change is decided (`topic_changes.py`, `config_alterations.py`: pure), appended as one batch and synced, replayed
+into the image (`journal.py`), reported to the listeners, and only then answered. So after any crash a change is either
 complete or absent, and every change that was answered is present.
 
 Leader epochs: a run raises the epoch of a partition when it first uses it, not of every partition at start. The epoch
@@ -21,7 +21,7 @@ from barnabas.broker.metadata.catalogue.listener import CatalogueListener, Placi
 from barnabas.broker.metadata.catalogue.topic_events import tell_creating
 from barnabas.broker.metadata.image.broker_registration import fenced, registered_with
 from barnabas.broker.metadata.image.client_quotas import ClientQuotas
-from barnabas.broker.metadata.image.directory_choice import Places
+from barnabas.broker.metadata.image.directory_choice import DirectoryChoice
 from barnabas.broker.metadata.image.features import FeatureUpdate, update_features, updates_to
 from barnabas.broker.metadata.image.framing import Change, Versioned
 from barnabas.broker.metadata.image.image import BROKER_RESOURCE, RESOURCES, Partition, TopicImage
@@ -49,7 +49,7 @@ from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
-    from barnabas.broker.metadata.image.scram_users import Users
+    from barnabas.broker.metadata.image.scram_users import ScramUsers
 
 _log = logger("catalogue")
 
@@ -69,7 +69,7 @@ class Catalogue:
         self.journal, self._image = journal, journal.image
         self._identity, self._config, self._random_bytes = identity, config, random_bytes
         self._writer = Writer(identity, self._image, (identity.node_id,))
-        self.places = Places(self._image, lambda: (identity.directory_id,))
+        self.places = DirectoryChoice(self._image, lambda: (identity.directory_id,))
         self.client_quotas = ClientQuotas(self._image, self.commit)
         self._placing: Placing | None = None
         self._listeners: list[CatalogueListener] = []
@@ -174,11 +174,11 @@ class Catalogue:
         return found.partitions[partition]
 
     @property
-    def users(self) -> "Users":
+    def users(self) -> "ScramUsers":
         """The users of SCRAM."""
-        from barnabas.broker.metadata.image.scram_users import Users  # mechanisms that few brokers need
+        from barnabas.broker.metadata.image.scram_users import ScramUsers  # mechanisms that few brokers need
 
-        return Users(self._image, self.commit)
+        return ScramUsers(self._image, self.commit)
 
     # --- changes ---
 
@@ -303,7 +303,7 @@ class Catalogue:
 
         every: the ids of all data directories, which the broker is registered with.
         """
-        self.places = Places(self._image, usable)
+        self.places = DirectoryChoice(self._image, usable)
         self._writer = self._writer._replace(place=self.places.next)
         if self._writer.names_directories:
             self.commit(registered_with(self._image, every))

@@ -20,7 +20,7 @@ def tell_creating(events: Events, results: Sequence[CreatedTopic | KafkaError]) 
         events.tell(TOPIC_CREATING, {"topics": some(names), "topics_count": len(names)})
 
 
-class TopicTelling:
+class TopicEvents:
     """Emits events for topics that are created and deleted. A `CatalogueListener`."""
 
     def __init__(self, events: Events) -> None:

@@ -44,7 +44,7 @@ class _Some(NamedTuple):
     are_last: bool
 
 
-class Switching:
+class NodeSwitching:
     """Stops and starts the nodes of one process. Registers itself with them."""
 
     def __init__(self, nodes: ClusterTopology, upkeep: CooperativeScheduler) -> None:

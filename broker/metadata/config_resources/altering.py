@@ -67,7 +67,7 @@ class AlterContext(NamedTuple):
 
     catalogue: Catalogue
     upkeep: CooperativeScheduler
-    in_hand: Callable[[Callable[[], Altered]], Altered]
+    as_current_request: Callable[[Callable[[], Altered]], Altered]
     """Calls a function as a part of the current request, like `current_request.keep_current_request`."""
     validate_only: bool
 
@@ -95,7 +95,7 @@ def _alter_all(resources: Sequence[R], wish: Wish[R], answer: AnswerFactory[A], 
     for some in in_changes(resources, partial(_size, change.catalogue), SLICE_SETTINGS):
         if answers:
             yield None
-        refusals, to_wait_for = change.in_hand(partial(_alter, some, wanted, change))
+        refusals, to_wait_for = change.as_current_request(partial(_alter, some, wanted, change))
         for number, awaited in to_wait_for.items():
             yield awaited
             refusals[number] = _refusal(awaited)

@@ -11,7 +11,7 @@ from barnabas.broker.metadata.image.image import Image
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 
-class Places:
+class DirectoryChoice:
     """The partition counts of one catalogue. `usable`: the ids of the directories that can be used now, in order."""
 
     def __init__(self, image: Image, usable: Callable[[], Sequence[bytes]]) -> None:

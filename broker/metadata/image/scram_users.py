@@ -67,7 +67,7 @@ def check_count(alterations: int) -> None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, sentence)
 
 
-class Users:
+class ScramUsers:
     """The users of one catalogue."""
 
     def __init__(self, image: Image, commit: Callable[[Encoded], None]) -> None:

@@ -12,7 +12,7 @@ from barnabas.broker.metadata.image.framing import decode_record
 from barnabas.broker.metadata.image.image import Image, ReplayError
 from barnabas.broker.metadata.log.metadata_log import CatalogueError, MetadataLog, StoredBatch
 from barnabas.broker.metadata.log.quorum import Quorum
-from barnabas.broker.metadata.log.unchanged_records import Carried
+from barnabas.broker.metadata.log.unchanged_records import UnchangedRecords
 from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.log_records.catalogue import (
@@ -42,7 +42,7 @@ class Replaying:
         self.bootstrap: list[Stored] = []
         """The first records of a new catalogue, if Kafka formatted the directory. They count once they are in
         the log."""
-        self.carried = Carried()
+        self.carried = UnchangedRecords()
         self._held: list[_Found] | None = None
 
     @property

@@ -16,7 +16,7 @@ from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.log_records import catalogue as records
 
 
-class Carried:
+class UnchangedRecords:
     """The existing items, each with its record's bytes, in the order in which they were first added."""
 
     def __init__(self) -> None:

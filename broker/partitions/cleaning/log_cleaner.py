@@ -24,7 +24,7 @@ from barnabas.broker.partitions.cleaning.backoff import PutOff
 from barnabas.broker.partitions.cleaning.cleaning_candidates import Candidate, filthiest_first
 from barnabas.broker.partitions.cleaning.cleaning_round import CleanerContext, CleaningRound, Discarded
 from barnabas.broker.partitions.cleaning.stats import Cleaned, CleanerFigures, SetAside
-from barnabas.broker.partitions.cleaning.unopened_logs import Sleeping
+from barnabas.broker.partitions.cleaning.unopened_logs import UnopenedCompactedLogs
 from barnabas.broker.runtime.events.kinds import LOG_CLEANED
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.runtime.scheduler import WorkClass
@@ -51,7 +51,7 @@ Outcome = Cleaned | Exception
 """The outcome of a cleaning."""
 
 
-class Cleaner:
+class LogCleaner:
     """The cleanings of one broker."""
 
     def __init__(self, around: CleanerContext) -> None:
@@ -59,7 +59,7 @@ class Cleaner:
         self.rounds: dict[PartitionKey, CleaningRound] = {}
         """The cleanings that are in progress. Not to be changed from outside."""
         self._around = around
-        self._sleeping = Sleeping(around)
+        self._sleeping = UnopenedCompactedLogs(around)
         self._put_off = PutOff()
         self._under_way: dict[PartitionKey, Future[Outcome]] = {}
         self._ended_callbacks: dict[PartitionKey, list[Callable[[Outcome], None]]] = {}

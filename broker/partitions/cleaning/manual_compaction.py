@@ -21,7 +21,7 @@ from barnabas.storage.errors import StorageError
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.metadata.catalogue import Catalogue
-    from barnabas.broker.partitions.cleaning.log_cleaner import Cleaner
+    from barnabas.broker.partitions.cleaning.log_cleaner import LogCleaner
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.runtime.scheduler import CooperativeScheduler
     from barnabas.storage.log.cleaning.cleanable import Cleanable
@@ -52,12 +52,12 @@ class CompactionProgress(NamedTuple):
     """The reason of the failure."""
 
 
-class ByHand:
+class ManualCompaction:
     """The cleanings that are requested of one broker."""
 
     def __init__(
         self,
-        cleaner: Cleaner,
+        cleaner: LogCleaner,
         partitions: Partitions,
         catalogue: Catalogue,
         config: BrokerConfig,

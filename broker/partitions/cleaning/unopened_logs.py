@@ -24,7 +24,7 @@ LOOKED_AT_MAX: Final = 100
 """The number of unopened partitions that are checked before the open logs are checked again."""
 
 
-class Sleeping:
+class UnopenedCompactedLogs:
     """Opens unopened partitions for the cleaner, and closes them again."""
 
     def __init__(self, around: CleanerContext) -> None:

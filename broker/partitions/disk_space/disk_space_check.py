@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from barnabas.storage.log.log import PartitionLog
 
 
-def check_room(log: PartitionLog) -> None:
+def check_disk_space(log: PartitionLog) -> None:
     """Raise KafkaError KAFKA_STORAGE_ERROR, which clients retry, if there is no space for a client's batch."""
     reason = log.directory.disk.full_reason
     if reason is not None:

@@ -44,7 +44,7 @@ TRIAL_NAME = "barnabas-room.tmp"
 _TRIAL_BYTES = 64 << 10
 
 
-class MakesRoom(Protocol):
+class FreesDiskSpace(Protocol):
     """The part of the housekeeping that frees space."""
 
     def retain_now(self) -> None:
@@ -57,7 +57,7 @@ class MakesRoom(Protocol):
         """Remove from the disk the files that are due."""
 
 
-class RoomReading(NamedTuple):
+class DiskSpaceReading(NamedTuple):
     """The state of a directory for display. `volume` is None where the file system could not report it."""
 
     path: str
@@ -92,7 +92,7 @@ class DiskSpaceWatch:
         self,
         directories: LogDirectories,
         open_logs: Callable[[], Iterable[PartitionLog]],
-        housekeeping: MakesRoom,
+        housekeeping: FreesDiskSpace,
         reserved_bytes: int,
         clock: Clock,
         machine_clock: Clock,
@@ -141,10 +141,11 @@ class DiskSpaceWatch:
         reserve = disk_space_decisions.reserve_of(volume, self._reserved_bytes)
         return disk_space_decisions.for_producers(volume, reserve, is_full=directory.root.disk.full_reason is not None)
 
-    def readings(self) -> Iterator[RoomReading]:
+    def readings(self) -> Iterator[DiskSpaceReading]:
         """Return the current state of every directory."""
         return (
-            RoomReading(each.directory.path, _volume(each.directory), each.is_full) for each in self._rooms.values()
+            DiskSpaceReading(each.directory.path, _volume(each.directory), each.is_full)
+            for each in self._rooms.values()
         )
 
     @property

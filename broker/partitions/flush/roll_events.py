@@ -6,7 +6,7 @@ from barnabas.broker.runtime.events.events import Events
 from barnabas.broker.runtime.events.kinds import SEGMENT_ROLLED, SEGMENT_ROLLING
 
 
-class RollTelling:
+class RollEvents:
     """Emits events when a log rolls a segment."""
 
     def __init__(self, events: Events) -> None:

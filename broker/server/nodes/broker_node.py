@@ -39,13 +39,13 @@ class BrokerNode:
         bound: Sequence[BoundAddress],
         make_listener: Callable[[], SocketServer],
         tls: Mapping[str, TlsContextSource],
-        doors: Mapping[str, SaslListener] | None = None,
+        sasl_listeners: Mapping[str, SaslListener] | None = None,
     ) -> None:
         """Create a node with its `services` and `bound`, its listeners' sockets.
 
         tls: the TLS endpoints of listeners that use TLS, by name. doors: the SASL settings of listeners, by name.
         """
-        self.doors = doors or {}
+        self.sasl_listeners = sasl_listeners or {}
         self.services = services
         self.bound = bound
         self.listener = make_listener()
@@ -64,7 +64,7 @@ class BrokerNode:
         Uses the listener and the sockets at the time of the call: a node that is stopped before this has begun gets
         others when it is started again.
         """
-        self._dispatcher = dispatcher = Dispatcher(self.services, meter=meter, doors=self.doors)
+        self._dispatcher = dispatcher = Dispatcher(self.services, meter=meter, sasl_listeners=self.sasl_listeners)
         dispatcher.intercept(self._wrap)
         node = self.services.node
         gateways = network.default_gateways if self.services.config.is_container else None
@@ -72,7 +72,7 @@ class BrokerNode:
             (bound, AdvertisedAddress(node, bound.listener, bound.advertised, bound.port, gateways))
             for bound in self.bound
         ]
-        return _listen(self.listener, places, dispatcher, self._tls, self.doors)
+        return _listen(self.listener, places, dispatcher, self._tls, self.sasl_listeners)
 
     def intercept(self, wrap: Wrap | None) -> None:
         """Set the wrapper of its requests from now on (`Dispatcher.intercept`), also after a stop and a start."""
@@ -85,9 +85,9 @@ class BrokerNode:
         self.bound = bound
         self.listener = self._make_listener()
 
-    def close_doors(self) -> None:
+    def close_sasl_listeners(self) -> None:
         """Stop refreshing the keys of SASL tokens, because the process stops."""
-        for door in self.doors.values():
+        for door in self.sasl_listeners.values():
             if door.keys is not None:
                 door.keys.close()
 
@@ -103,9 +103,9 @@ async def _listen(
     places: Sequence[tuple[BoundAddress, AdvertisedAddress]],
     dispatcher: Dispatcher,
     tls: Mapping[str, TlsContextSource],
-    doors: Mapping[str, SaslListener],
+    sasl_listeners: Mapping[str, SaslListener],
 ) -> Dispatcher:
-    for door in doors.values():
+    for door in sasl_listeners.values():
         if door.keys is not None:
             await door.keys.begin()
     for bound, advertised in places:

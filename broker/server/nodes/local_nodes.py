@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.coordinator.transaction.prepared_transactions import finish_transactions, recover_transactions
 from barnabas.broker.server.nodes.broker_node import BrokerNode, open_fetch_sessions, open_listener
-from barnabas.broker.server.sasl_listeners import open_doors
+from barnabas.broker.server.sasl_listeners import open_sasl_listeners
 
 if TYPE_CHECKING:
     from barnabas.broker.api.dispatch import Dispatcher
@@ -51,16 +51,16 @@ class LocalNodes:
         self._network = environment.network
         self.meter: Meter | None = None
         """Counts requests, if metrics are enabled."""
-        self.together = _joined(services, bound, parts, flush, root) if len(bound) > 1 else None
-        of_node = {services.node.node_id: services} if self.together is None else self.together.of_node
-        self.services = services if self.together is None else self.together.everything
+        self.shared_storage = _joined(services, bound, parts, flush, root) if len(bound) > 1 else None
+        of_node = {services.node.node_id: services} if self.shared_storage is None else self.shared_storage.of_node
+        self.services = services if self.shared_storage is None else self.shared_storage.everything
         """The services of the only node, or those of all nodes together."""
         quotas, clock, network = parts.catalogue.client_quotas, parts.machine_clock, environment.network
         listening = partial(open_listener, parts.config, quotas, clock, network, sockets_max, parts.events)
-        doors = [open_doors(each, clock, environment.random) for each in of_node.values()]
-        nodes = zip(of_node.values(), bound, doors, strict=True)
+        sasl_listeners = [open_sasl_listeners(each, clock, environment.random) for each in of_node.values()]
+        nodes = zip(of_node.values(), bound, sasl_listeners, strict=True)
         self.each = [BrokerNode(node, at, listening, tls, asking) for node, at, asking in nodes]
-        self.lifecycle = None if self.together is None else self._open_lifecycle(self.together)
+        self.lifecycle = None if self.shared_storage is None else self._open_lifecycle(self.shared_storage)
         """Stops and starts single nodes, if there are several."""
 
     def _open_lifecycle(self, together: SharedStorageNodes) -> NodeLifecycle:
@@ -70,7 +70,7 @@ class LocalNodes:
 
     def running(self) -> Sequence[BrokerNode]:
         """Return the nodes that are not stopped."""
-        stopped = self.together.nodes.stopped if self.together is not None else ()
+        stopped = self.shared_storage.nodes.stopped if self.shared_storage is not None else ()
         return [member for member in self.each if member.node_id not in stopped]
 
     # --- a start ---------------------------------------------------------------------------------------------------
@@ -97,10 +97,10 @@ class LocalNodes:
         for member in self.each:
             member.listener.stop_accepting()
 
-    def close_doors(self) -> None:
+    def close_sasl_listeners(self) -> None:
         """Stop refreshing the keys of SASL tokens."""
         for member in self.each:
-            member.close_doors()
+            member.close_sasl_listeners()
 
     async def finish_transactions(self) -> bool:
         """Complete the prepared transactions; return whether all are complete."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.clients.quotas.node_quotas import NodeQuotas
 from barnabas.broker.coordinator.runtime.partition_for import partition_for
 from barnabas.broker.metadata.cluster.leader_balance import LeaderBalance
-from barnabas.broker.metadata.cluster.node_switching import Switching
+from barnabas.broker.metadata.cluster.node_switching import NodeSwitching
 from barnabas.broker.metadata.cluster.peer_node_view import AllNodesView, PeerNodeView
 from barnabas.broker.metadata.cluster.topology import ClusterTopology
 from barnabas.broker.metadata.image.image import NO_LEADER, TOPIC_RESOURCE
@@ -100,7 +100,7 @@ class SharedStorageNodes:
         )
 
     def _partitions(self, cluster: NodeView) -> NodePartitions:
-        parts, waiters = self._parts, self._alone.waiters
+        parts, waiters = self._parts, self._alone.purgatory
         clocks = parts.clock, parts.machine_clock
         return NodePartitions(
             self._shared, cluster, parts.catalogue, parts.config, *clocks, parts.upkeep, waiters, self._flush
@@ -157,7 +157,7 @@ class SharedStorageNodes:
                 if topic == TRANSACTION_STATE_TOPIC and leader != NO_LEADER:
                     loads.add(leader)
             self._count_replicas(topic, number)
-            self._alone.waiters.wake(topic, number)
+            self._alone.purgatory.wake(topic, number)
         for leader in loads:  # the new leader handles the prepared and expired transactions there
             self.of_node[leader].transactions.load_in_background()
 
@@ -214,6 +214,6 @@ def join(
     ids = range(alone.node.node_id, alone.node.node_id + len(bound))
     ports = [dict(zip(ids, (each.client_port for each in same), strict=True)) for same in zip(*bound, strict=True)]
     nodes = ClusterTopology(ids, parts.catalogue, parts.config, root, parts.upkeep.loop.call_soon, parts.events)
-    Switching(nodes, parts.upkeep)
+    NodeSwitching(nodes, parts.upkeep)
     LeaderBalance(nodes, parts.config, parts.clock, parts.upkeep)
     return SharedStorageNodes(alone, nodes, parts, flush, fetch_sessions, ports)

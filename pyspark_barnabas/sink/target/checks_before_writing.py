@@ -15,7 +15,7 @@ from barnabas.client.admin.configs import ResourceType, describe_configs
 from barnabas.client.client import Client
 from barnabas.protocol.errors import KafkaError
 from pyspark_barnabas.cluster.clients import client_for
-from pyspark_barnabas.cluster.first_contact import reach
+from pyspark_barnabas.cluster.first_contact import wait_for_first_contact
 from pyspark_barnabas.reporting.own_log import own_log
 from pyspark_barnabas.sink.error_explanations import explain
 from pyspark_barnabas.sink.failure import SinkFailed
@@ -39,7 +39,7 @@ def look_before_writing(settings: SinkSettings, columns: Collection[str], *, is_
     else:
         timeout_ms, option = connection.request_timeout_ms, "kafka.request.timeout.ms"
     try:
-        reach(client, connection, timeout_ms=timeout_ms, option=option)
+        wait_for_first_contact(client, connection, timeout_ms=timeout_ms, option=option)
         client.refresh([], client.deadline(timeout_ms))  # a broker that answered an earlier query may be away by now
         if settings.topic is not None:
             TargetTopics(client, settings).find(settings.topic)

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from pyspark_barnabas.cluster.clients import new_client
-from pyspark_barnabas.cluster.first_contact import reach
+from pyspark_barnabas.cluster.first_contact import wait_for_first_contact
 from pyspark_barnabas.reporting.user_errors import sentence_alone, sentence_alone_in_rows
 from pyspark_barnabas.source.errors import explaining
 from pyspark_barnabas.source.options import batch_settings
@@ -31,7 +31,9 @@ class BatchReader(SentToWorkers, DataSourceReader):  # type: ignore[misc]  # bec
         """Return one partition for each task. Spark adds one if there are none."""
         connection = self._settings.connection
         with new_client(connection) as client, explaining("planning what to read", connection):
-            reach(client, connection, timeout_ms=connection.request_timeout_ms, option="kafka.request.timeout.ms")
+            wait_for_first_contact(
+                client, connection, timeout_ms=connection.request_timeout_ms, option="kafka.request.timeout.ms"
+            )
             return [RangePartition(each) for each in plan_batch(client, self._settings)]
 
     @sentence_alone

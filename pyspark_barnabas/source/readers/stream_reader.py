@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from pyspark_barnabas.cluster.clients import client_for
-from pyspark_barnabas.cluster.first_contact import reach
+from pyspark_barnabas.cluster.first_contact import wait_for_first_contact
 from pyspark_barnabas.options import OptionError
 from pyspark_barnabas.reporting.user_errors import UserError, sentence_alone, sentence_alone_in_rows
 from pyspark_barnabas.source.errors import explaining
@@ -75,7 +75,9 @@ class StreamReader(SentToWorkers, DataSourceStreamReader):  # type: ignore[misc]
         with explaining("planning what to read", connection):
             if self._made is None:
                 client = client_for(connection)
-                reach(client, connection, timeout_ms=connection.request_timeout_ms, option="kafka.request.timeout.ms")
+                wait_for_first_contact(
+                    client, connection, timeout_ms=connection.request_timeout_ms, option="kafka.request.timeout.ms"
+                )
                 self._made = StreamPlan(client, self._settings)
             yield self._made
 

@@ -28,7 +28,7 @@ from barnabas.storage.disk.sync_job import RemovalJob, SyncJob
 from barnabas.storage.log.segments import Segments
 from barnabas.storage.producers.snapshots import ProducerSnapshots
 from barnabas.storage.segment.segment import Segment
-from barnabas.storage.segment.segment_checksums import SegmentSums
+from barnabas.storage.segment.segment_checksums import SegmentChecksums
 
 
 class Replaced(NamedTuple):
@@ -70,7 +70,7 @@ class Replacer:
         directory: Directory,
         segments: Segments,
         snapshots: ProducerSnapshots,
-        sums: SegmentSums,
+        sums: SegmentChecksums,
         deletions: Deletions,
         config: LogConfig,
     ) -> None:

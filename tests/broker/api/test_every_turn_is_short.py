@@ -89,7 +89,9 @@ class Driver:
     async def longest_turn_ms(self, frame: bytes) -> float:
         """What the longest turn takes of the processor until it is answered, or the connection closed."""
         peer, services = self._world.connect(), self._world.services
-        await until(lambda: services.slices.are_over and services.upkeep.are_over)  # with what was asked for before
+        await until(
+            lambda: services.request_scheduler.are_over and services.upkeep.are_over
+        )  # with what was asked for before
         begun = thread_time()
         peer.transport.send(frame)
         longest = thread_time() - begun
@@ -98,7 +100,7 @@ class Driver:
             begun = thread_time()
             await asyncio.wait({written}, timeout=BREATH_S)
             longest = max(longest, thread_time() - begun)
-            idle = idle + 1 if services.slices.are_over and services.upkeep.are_over else 0
+            idle = idle + 1 if services.request_scheduler.are_over and services.upkeep.are_over else 0
             if idle == PATIENCE_BREATHS:  # it waits for something
                 idle = 0
                 self._world.clock.advance(1000)

@@ -131,11 +131,11 @@ async def test_a_connection_with_a_parked_request_receives_no_more_than_one_read
 
 async def test_a_consumer_that_hangs_up_leaves_nothing_parked(world: BrokerWorld) -> None:
     consumer = world.asking(fetch(), VERSION)
-    assert len(world.services.waiters) == 1
+    assert len(world.services.purgatory) == 1
     consumer.transport.hang_up()
     await settle()
     assert consumer.is_closed
-    assert len(world.services.waiters) == 0
+    assert len(world.services.purgatory) == 0
 
 
 async def test_a_peer_that_does_not_read_stops_being_served(world: BrokerWorld) -> None:

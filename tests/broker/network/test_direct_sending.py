@@ -174,7 +174,7 @@ async def test_half_an_answer_is_not_followed_by_another(world: BrokerWorld, end
     transport.send(b"".join([*metadata(2), request_frame(fetch(), 12, 2)]))
     assert connection.is_parked
     assert world.listener.send_memory.unread_bytes > 0
-    world.services.waiters.wake_all()  # it is answered in the next turn
+    world.services.purgatory.wake_all()  # it is answered in the next turn
     end(connection)
     peer_has = transport.read()
     await settle()

@@ -40,7 +40,7 @@ def endless() -> Steps[None]:
 async def test_retention_does_not_stand_in_line_behind_clients_look_ups() -> None:
     world = await with_ages_unknown()
     for _ in range(UNDER_WAY_MAX):
-        world.services.slices.in_slices(endless)
+        world.services.request_scheduler.in_slices(endless)
     await world.advance(RETENTION_MS)
     assert world.services.partitions.get("t", 0).log_start_offset == MORE_THAN_A_SLICE
 

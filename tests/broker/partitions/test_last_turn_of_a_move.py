@@ -18,14 +18,14 @@ async def last_turn_of_a_move(segments: int, monkeypatch: pytest.MonkeyPatch) ->
     world = await filled(segments, b"x" * 600_000)
     assert len(world.services.partitions.get("t", 0).sizes) == segments
     calls: list[Call] = []
-    swap = log_dir_moves.Moves._swap
+    swap = log_dir_moves.LogDirMoves._swap
 
-    def watched(moves: log_dir_moves.Moves, *rest: Any) -> None:
+    def watched(moves: log_dir_moves.LogDirMoves, *rest: Any) -> None:
         before = len(world.files.calls)
         swap(moves, *rest)
         calls.extend(world.files.calls[before:])
 
-    monkeypatch.setattr(log_dir_moves.Moves, "_swap", watched)
+    monkeypatch.setattr(log_dir_moves.LogDirMoves, "_swap", watched)
     assert await ask(world, "/two") is E.NONE
     await done(world)
     monkeypatch.undo()

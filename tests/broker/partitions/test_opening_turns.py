@@ -130,9 +130,9 @@ async def test_what_many_partitions_are_sent_is_appended_though_their_producer_i
 
 async def test_a_fetch_that_finds_nothing_once_all_are_open_waits_for_records() -> None:
     world, peer = await fetching(0)
-    await until(lambda: len(world.services.waiters))
+    await until(lambda: len(world.services.purgatory))
     assert not peer.frames()
-    assert len(world.services.waiters) == 1
+    assert len(world.services.purgatory) == 1
     world.append("t", b"v", partition=3)
     await settle()
     assert [each.high_watermark for each in fetched(peer)] == [1 if index == 3 else 0 for index in range(MANY)]
@@ -144,15 +144,15 @@ async def test_nothing_stays_of_a_connection_that_is_gone_while_partitions_are_o
     peer.transport.hang_up()
     await settle()
     assert opened(world) < MANY
-    assert world.services.slices.are_over
+    assert world.services.request_scheduler.are_over
 
 
 async def test_nothing_stays_of_a_connection_that_is_gone_while_it_waits_for_records() -> None:
     world, peer = await fetching(0)
-    await until(lambda: len(world.services.waiters))
+    await until(lambda: len(world.services.purgatory))
     peer.transport.hang_up()
     await settle()
-    assert len(world.services.waiters) == 0
+    assert len(world.services.purgatory) == 0
 
 
 async def test_several_nodes_open_in_turns_too() -> None:

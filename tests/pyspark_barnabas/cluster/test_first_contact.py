@@ -8,7 +8,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from pyspark_barnabas.cli import command_line
 from pyspark_barnabas.cluster.clients import client_for
 from pyspark_barnabas.cluster.connection import ConnectionSettings
-from pyspark_barnabas.cluster.first_contact import advice, reach
+from pyspark_barnabas.cluster.first_contact import advice, wait_for_first_contact
 from pyspark_barnabas.reporting.user_errors import UserError
 from pyspark_barnabas.source.errors import SourceError, explaining
 from tests.support.client_clock import StandingClock
@@ -23,7 +23,7 @@ def test_where_nobody_answers_a_warning_comes_at_once_and_an_error_in_the_end(ca
         Client(NOWHERE.bootstrap_servers, clock=clock) as client,
         pytest.raises(KafkaError, match="connection refused"),
     ):
-        reach(client, NOWHERE, timeout_ms=30_000, option="kafka.request.timeout.ms")
+        wait_for_first_contact(client, NOWHERE, timeout_ms=30_000, option="kafka.request.timeout.ms")
     assert 28 < clock.slept_s <= 30
     (line,) = caplog.records
     assert line.levelname == "WARNING"
@@ -36,7 +36,9 @@ def test_where_nobody_answers_a_warning_comes_at_once_and_an_error_in_the_end(ca
 def test_a_cluster_that_answers_is_asked_once_and_nothing_is_said(caplog: pytest.LogCaptureFixture) -> None:
     with ScriptedBroker() as broker, Client(broker.address) as client:
         for _ in range(2):
-            reach(client, ConnectionSettings(broker.address), timeout_ms=30_000, option="kafka.request.timeout.ms")
+            wait_for_first_contact(
+                client, ConnectionSettings(broker.address), timeout_ms=30_000, option="kafka.request.timeout.ms"
+            )
     assert broker.connections == 1
     assert not caplog.records
 

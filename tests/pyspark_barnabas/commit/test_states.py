@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from pyspark_barnabas.commit.messages import PreparedTransaction
-from pyspark_barnabas.commit.prepared_state import Standing, View, standing
+from pyspark_barnabas.commit.prepared_state import PreparedState, View, prepared_state
 from pyspark_barnabas.commit.states import TABLE, Act, Call, CommitState, Do, on
 
 DECIDED = (CommitState.DECIDED, CommitState.VISIBLE, CommitState.LOST)
@@ -33,29 +33,29 @@ def test_in_doubt_abort_leaves_everything() -> None:
 @pytest.mark.parametrize(
     ("view", "became"),
     [
-        (View("Ongoing", 9, 3), Standing.OPEN),
-        (View("Ongoing", 9, 4), Standing.UNKNOWN),
-        (View("Ongoing", 8, 3), Standing.UNKNOWN),
-        (View("PrepareCommit", 9, 3), Standing.COMMITTED),
-        (View("CompleteCommit", 9, 3), Standing.COMMITTED),
-        (View("CompleteCommit", 9, 4), Standing.COMMITTED),  # the newer protocol's end
-        (View("CompleteCommit", 9, 5), Standing.UNKNOWN),
-        (View("CompleteCommit", 10, 0), Standing.UNKNOWN),
-        (View("PrepareAbort", 9, 3), Standing.ABORTED),
-        (View("CompleteAbort", 9, 4), Standing.ABORTED),
-        (View("PrepareEpochFence", 9, 4), Standing.ABORTED),
-        (View("Empty", 9, 3), Standing.UNKNOWN),
-        (View("Empty", 9, 4), Standing.UNKNOWN),
-        (View("a state of the future", 9, 3), Standing.UNKNOWN),
-        (None, Standing.UNKNOWN),
+        (View("Ongoing", 9, 3), PreparedState.OPEN),
+        (View("Ongoing", 9, 4), PreparedState.UNKNOWN),
+        (View("Ongoing", 8, 3), PreparedState.UNKNOWN),
+        (View("PrepareCommit", 9, 3), PreparedState.COMMITTED),
+        (View("CompleteCommit", 9, 3), PreparedState.COMMITTED),
+        (View("CompleteCommit", 9, 4), PreparedState.COMMITTED),  # the newer protocol's end
+        (View("CompleteCommit", 9, 5), PreparedState.UNKNOWN),
+        (View("CompleteCommit", 10, 0), PreparedState.UNKNOWN),
+        (View("PrepareAbort", 9, 3), PreparedState.ABORTED),
+        (View("CompleteAbort", 9, 4), PreparedState.ABORTED),
+        (View("PrepareEpochFence", 9, 4), PreparedState.ABORTED),
+        (View("Empty", 9, 3), PreparedState.UNKNOWN),
+        (View("Empty", 9, 4), PreparedState.UNKNOWN),
+        (View("a state of the future", 9, 3), PreparedState.UNKNOWN),
+        (None, PreparedState.UNKNOWN),
     ],
 )
-def test_what_became_of_a_transaction(view: View | None, became: Standing) -> None:
-    assert standing(OURS, view) is became
+def test_what_became_of_a_transaction(view: View | None, became: PreparedState) -> None:
+    assert prepared_state(OURS, view) is became
 
 
 def test_the_end_that_uses_up_the_epochs_is_told_as_another_producers() -> None:
     last = PreparedTransaction("p.1-0.0.0", 9, 32766)
-    assert standing(last, View("CompleteCommit", 12, 0)) is Standing.COMMITTED
-    assert standing(last, View("CompleteAbort", 12, 0)) is Standing.ABORTED
-    assert standing(last, View("Empty", 12, 0)) is Standing.UNKNOWN
+    assert prepared_state(last, View("CompleteCommit", 12, 0)) is PreparedState.COMMITTED
+    assert prepared_state(last, View("CompleteAbort", 12, 0)) is PreparedState.ABORTED
+    assert prepared_state(last, View("Empty", 12, 0)) is PreparedState.UNKNOWN

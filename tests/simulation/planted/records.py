@@ -53,12 +53,12 @@ BUGS = (
         "snapshots.write(active.base_offset, self._producers.snapshot())",
     ),
     Bug("a marker that leaves the transaction open", "The producer of a marker is still in its transaction.").at(
-        "Producers.add_marker",
+        "ProducerStateManager.add_marker",
         "producer.current_txn_first_offset = None",
         "producer.current_txn_first_offset = producer.current_txn_first_offset",
     ),
     Bug("a marker that does not fence", "The producer's epoch stays when a marker with the next one is written.").at(
-        "Producers.add_marker", "producer.adopt_epoch(marker.producer_epoch)"
+        "ProducerStateManager.add_marker", "producer.adopt_epoch(marker.producer_epoch)"
     ),
     Bug("another epoch keeps the window", "The sequences of a new epoch go on where the old one's ended.").at(
         "ProducerStateEntry.adopt_epoch", "self.window = []\nself.next_sequence = 0"

@@ -40,14 +40,14 @@ BUGS = (
     ),
     bug(
         "a throttle that is only told", "The answer says for how long a client has to wait, and it is served at once."
-    ).at("Muting.mute", "self._is_closed", "throttle_ms"),
+    ).at("MutedConnections.mute", "self._is_closed", "throttle_ms"),
     bug("a throttle without an end", "A client that is throttled once is served a minute late.").at(
-        "Muting.mute",
+        "MutedConnections.mute",
         "self._clock.call_later(throttle_ms, partial(_end, future))",
         "self._clock.call_later(throttle_ms + 60_000, partial(_end, future))",
     ),
     bug("a throttle of nobody", "A client that left while it was throttled is remembered.").at(
-        "Muting._forget", "self._timers.pop(future, None)", "self._timers.get(future)"
+        "MutedConnections._forget", "self._timers.pop(future, None)", "self._timers.get(future)"
     ),
     bug("a refusal of nobody", "The delay of a refusal goes on when the client is gone.").at(
         "SaslAuthenticator._refuse", "timer.cancel()", "timer"

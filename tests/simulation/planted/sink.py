@@ -12,7 +12,7 @@ BUGS = (
         seeds=200,
     ).at(
         "_look_closer",
-        "next((each for each in transactions if _standing(each, view) is not Standing.OPEN), None)",
+        "next((each for each in transactions if _standing(each, view) is not PreparedState.OPEN), None)",
         "None",
     ),
     bug("prepared before it is written", "A task says that it is prepared while its rows are on their way.").at(

@@ -19,12 +19,12 @@ BUGS = (
         "a transaction shown partition by partition",
         "Readers see a part of a transaction while its other markers are written.",
     ).at(
-        "MarkerWriter._mark",
+        "TransactionMarkerWriter._mark",
         "self.write_marker(*where, job.marker, transaction_version=job.version, hold=job.is_holding)",
         "self.write_marker(*where, job.marker, transaction_version=job.version, hold=False)",
     ),
     Bug("one partition without a marker", "The last partition of a transaction gets no marker.").at(
-        "MarkerWriter._write_all", "range(len(job.todo))", "range(max(1, len(job.todo) - 1))"
+        "TransactionMarkerWriter._write_all", "range(len(job.todo))", "range(max(1, len(job.todo) - 1))"
     ),
     Bug("timeouts forgotten", "A transaction that nobody ends stays open.").at(
         "TransactionCoordinator._abort_if_timed_out",
@@ -80,7 +80,7 @@ BUGS = (
         "Outcome(records=records, reply=reply)",
     ),
     Bug("offsets of an aborted transaction counted", "The marker of a group's offsets always commits.").at(
-        "MarkerWriter.write_marker",
+        "TransactionMarkerWriter.write_marker",
         "offsets = self._offsets()",
         "offsets, marker = self._offsets(), marker._replace(commit=True)",
     ),
@@ -94,7 +94,7 @@ BUGS = (
         "_end_with_bump", "(request.is_commit, is_retry)", "(request.is_commit, False)"
     ),
     Bug("completion before the markers", "A transaction is complete as soon as it is decided; its markers follow.").at(
-        "MarkerWriter.finish",
+        "TransactionMarkerWriter.finish",
         "job = self._jobs[key] = MarkerJob(name, marker, transaction_version, partitions, done)",
         "job = self._jobs[key] = MarkerJob(name, marker, transaction_version, partitions, lambda: True)\ndone()",
     ),

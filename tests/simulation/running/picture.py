@@ -63,7 +63,7 @@ def _of_broker(broker: Broker) -> Iterator[str]:
                 yield f"node {member.node_id}: {connection.client_id or '?'} at {connection.peer}: {state}"
     services = broker.services
     syncing = "" if broker.flush.is_busy else " not"
-    yield f"broker: {len(services.waiters)} requests are parked; files are{syncing} being synced"
+    yield f"broker: {len(services.purgatory)} requests are parked; files are{syncing} being synced"
     for about, answer in finish(hanging(WhySources(services))).items():
         for sentence in answer.sentences:
             yield f"broker: {about}: {sentence}"

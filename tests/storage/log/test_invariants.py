@@ -15,16 +15,16 @@ from barnabas.storage.log.segments import Segments
 from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.producers.open_transactions import OpenTransactions
 from barnabas.storage.producers.producer_state_entry import ProducerStateEntry, SeenBatch
-from barnabas.storage.producers.producer_state_manager import Producers
+from barnabas.storage.producers.producer_state_manager import ProducerStateManager
 from barnabas.storage.segment.segment import Segment
 from tests.support.worlds.log import START_MS, LogWorld, open_world
 
 
-def watermarks_of(producers: Producers | None = None, **settings: int) -> Watermarks:
+def watermarks_of(producers: ProducerStateManager | None = None, **settings: int) -> Watermarks:
     config = LogConfig(**settings)  # type: ignore[arg-type]  # only settings that are numbers
     return Watermarks(
         "t-0",
-        producers or Producers(),
+        producers or ProducerStateManager(),
         config,
         log_start_offset=5,
         log_end_offset=9,
@@ -67,7 +67,7 @@ def test_watermarks_out_of_order_are_found_with_the_next_append() -> None:
 def test_a_checkpoint_of_another_time_is_brought_within_the_log(checkpointed: int | None, high_watermark: int) -> None:
     marks = Watermarks(
         "t-0",
-        Producers(),
+        ProducerStateManager(),
         LogConfig(min_insync_replicas=2),
         log_start_offset=5,
         log_end_offset=9,

@@ -19,7 +19,7 @@ async def world() -> AsyncIterator[Inspected]:
 
 def strip_of(world: Inspected, first: int = 0, end: int | None = None, cells_max: int = 100) -> list[Cell]:
     log = world.services.partitions.get("t", 0)
-    return finish(log.strip(first, log.log_end_offset if end is None else end, cells_max))
+    return finish(log.log_cells(first, log.log_end_offset if end is None else end, cells_max))
 
 
 async def test_each_batch_is_what_became_of_its_transaction(world: Inspected) -> None:

@@ -8,14 +8,14 @@ from barnabas.protocol.files.producer_snapshot import ProducerEntry, decode, enc
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.producers import encoded_producers
 from barnabas.storage.producers.encoded_producers import CHANGED_MAX
-from barnabas.storage.producers.producer_state_manager import EXPIRY_GRACE_MS, Producers
+from barnabas.storage.producers.producer_state_manager import EXPIRY_GRACE_MS, ProducerStateManager
 from barnabas.storage.steps import AT_ONCE
 from tests.support.records.producer_batches import batch
 
 
 @pytest.mark.pure
 def test_a_snapshot_encodes_few_entries_however_many_producers_have_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    producers = Producers(encoded_from=CHANGED_MAX)
+    producers = ProducerStateManager(encoded_from=CHANGED_MAX)
     encodings: list[ProducerEntry] = []
 
     def encode(entry: ProducerEntry) -> bytes:
@@ -38,7 +38,7 @@ def test_a_snapshot_has_every_producer_as_it_is_after_any_life(
     seed: int, producers_max: int, encoded_from: int
 ) -> None:
     dice = Random(seed)
-    producers, sequences, now_ms = Producers(encoded_from=encoded_from), dict[int, int](), 0
+    producers, sequences, now_ms = ProducerStateManager(encoded_from=encoded_from), dict[int, int](), 0
     for offset in range(4 * producers_max):
         producer_id = dice.randrange(producers_max)
         what = dice.random()
@@ -55,7 +55,7 @@ def test_a_snapshot_has_every_producer_as_it_is_after_any_life(
         if dice.random() < 0.1:
             assert sorted(decode(producers.snapshot())) == sorted(producers.to_snapshot())
     assert producers.encoded is not None
-    after = Producers(encoded_from=encoded_from)
+    after = ProducerStateManager(encoded_from=encoded_from)
     steps = after.restore(decode(producers.snapshot()), 4 * producers_max, now_ms)
     assert sum(1 for _ in steps) >= len(producers) // AT_ONCE
     assert sorted(decode(after.snapshot())) == sorted(producers.to_snapshot())

@@ -9,7 +9,7 @@ from barnabas.protocol.files.txn_index import AbortedTxn
 from barnabas.protocol.records.batch import SEQUENCE_MAX
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.producers.producer_state_entry import SeenBatch
-from barnabas.storage.producers.producer_state_manager import EXPIRY_GRACE_MS, Producers
+from barnabas.storage.producers.producer_state_manager import EXPIRY_GRACE_MS, ProducerStateManager
 from barnabas.storage.refusals import AppendRefused
 from barnabas.storage.steps import finish
 from tests.support.records.producer_batches import PID, batch
@@ -25,7 +25,7 @@ class Partition:
     """Producers with a log end, so that tests say what is appended and not where."""
 
     def __init__(self) -> None:
-        self.producers = Producers()
+        self.producers = ProducerStateManager()
         self.end = 0
 
     def append(self, sequence: int, count: int = 1, *, from_client: bool = True, **fields: Any) -> SeenBatch | None:
@@ -52,7 +52,7 @@ class Partition:
 
     def restart(self) -> None:
         entries, end = self.producers.to_snapshot(), self.end
-        self.producers = Producers()
+        self.producers = ProducerStateManager()
         finish(self.producers.restore(entries, end, seen_ms=0))
 
 
@@ -184,7 +184,7 @@ def test_a_marker_of_an_older_producer_or_coordinator_epoch_is_refused(partition
 
 
 def test_producers_expire_by_the_age_of_their_records_unless_in_a_transaction_or_just_seen() -> None:
-    producers = Producers()
+    producers = ProducerStateManager()
     producers.add_batch(batch(0, producer_id=1, timestamp=0), seen_ms=0)
     producers.add_batch(batch(0, producer_id=2, timestamp=0, transactional=True), seen_ms=0)
     producers.add_batch(batch(0, producer_id=3, timestamp=0), seen_ms=DAY_MS)
@@ -196,7 +196,7 @@ def test_producers_expire_by_the_age_of_their_records_unless_in_a_transaction_or
 
 
 def test_a_producer_seen_lately_is_kept_no_longer_than_asked_for() -> None:
-    producers = Producers()
+    producers = ProducerStateManager()
     producers.add_batch(batch(0, producer_id=1, timestamp=0), seen_ms=DAY_MS)
     assert producers.expire(DAY_MS + 999, 1_000) == []
     assert producers.expire(DAY_MS + 1_000, 1_000) == [1]

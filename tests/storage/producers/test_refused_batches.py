@@ -6,7 +6,7 @@ from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.records.batch import SEQUENCE_MAX
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.producers import refused_batches
-from barnabas.storage.producers.producer_state_manager import Producers
+from barnabas.storage.producers.producer_state_manager import ProducerStateManager
 from barnabas.storage.producers.refused_batches import RefusedBatches
 from barnabas.storage.refusals import AppendRefused
 from tests.support.records.producer_batches import PID, batch
@@ -15,11 +15,11 @@ DAY_MS = 86_400_000
 
 
 @pytest.fixture
-def producers() -> Producers:
-    return Producers()
+def producers() -> ProducerStateManager:
+    return ProducerStateManager()
 
 
-def is_taken(producers: Producers, sequence: int, *, epoch: int = 0, transactional: bool = False) -> bool:
+def is_taken(producers: ProducerStateManager, sequence: int, *, epoch: int = 0, transactional: bool = False) -> bool:
     """Whether the partition would append the batch; it does not."""
     try:
         repeated = producers.check_batch(batch(sequence, epoch=epoch, transactional=transactional), from_client=True)
@@ -31,7 +31,7 @@ def is_taken(producers: Producers, sequence: int, *, epoch: int = 0, transaction
 
 
 @pytest.mark.parametrize("transactional", [False, True])
-def test_none_is_taken_above_the_lowest_that_was_refused(producers: Producers, transactional: bool) -> None:
+def test_none_is_taken_above_the_lowest_that_was_refused(producers: ProducerStateManager, transactional: bool) -> None:
     for sequence in (5, 3, 7):
         producers.add_refused(batch(sequence), DAY_MS)
     taken = [sequence for sequence in range(10) if is_taken(producers, sequence, transactional=transactional)]
@@ -39,7 +39,7 @@ def test_none_is_taken_above_the_lowest_that_was_refused(producers: Producers, t
     assert producers.check_batch(batch(9, producer_id=PID + 1), from_client=True) is None
 
 
-def test_sequences_wrap(producers: Producers) -> None:
+def test_sequences_wrap(producers: ProducerStateManager) -> None:
     producers.add_refused(batch(1), DAY_MS)
     producers.add_refused(batch(SEQUENCE_MAX - 1), DAY_MS)
     assert is_taken(producers, SEQUENCE_MAX - 1)
@@ -47,7 +47,7 @@ def test_sequences_wrap(producers: Producers) -> None:
     assert not is_taken(producers, 0)
 
 
-def test_the_latest_epoch_counts(producers: Producers) -> None:
+def test_the_latest_epoch_counts(producers: ProducerStateManager) -> None:
     producers.add_refused(batch(5, epoch=0), DAY_MS)
     producers.add_refused(batch(8, epoch=1), DAY_MS)
     producers.add_refused(batch(2, epoch=0), DAY_MS)
@@ -56,7 +56,7 @@ def test_the_latest_epoch_counts(producers: Producers) -> None:
     assert is_taken(producers, 9, epoch=0)
 
 
-def test_once_a_producer_is_known_its_window_alone_decides(producers: Producers) -> None:
+def test_once_a_producer_is_known_its_window_alone_decides(producers: ProducerStateManager) -> None:
     producers.add_refused(batch(5), 3 * DAY_MS)
     producers.add_batch(batch(5), 0)
     producers.add_refused(batch(6), 3 * DAY_MS)
@@ -64,14 +64,14 @@ def test_once_a_producer_is_known_its_window_alone_decides(producers: Producers)
     assert is_taken(producers, 9)
 
 
-def test_after_a_marker_a_producer_is_known(producers: Producers) -> None:
+def test_after_a_marker_a_producer_is_known(producers: ProducerStateManager) -> None:
     producers.add_refused(batch(5), 2 * DAY_MS)
     producers.add_marker(EndTxnMarker(True, PID, 0, 0, offset=0, timestamp=0), 0, seen_ms=0)
     assert producers.expire(2 * DAY_MS, DAY_MS) == [PID], "it is not known any more"
     assert is_taken(producers, 9)
 
 
-def test_a_refusal_is_forgotten_as_producers_are(producers: Producers) -> None:
+def test_a_refusal_is_forgotten_as_producers_are(producers: ProducerStateManager) -> None:
     producers.add_refused(batch(5), 0)
     producers.add_refused(batch(6), 1)
     producers.expire(DAY_MS, DAY_MS)

@@ -11,7 +11,7 @@ from barnabas.protocol.records.batch import SEQUENCE_MAX, BatchHeader, increment
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.producers.open_transactions import CompletedTxn
 from barnabas.storage.producers.producer_state_entry import WINDOW_BATCHES
-from barnabas.storage.producers.producer_state_manager import Producers
+from barnabas.storage.producers.producer_state_manager import ProducerStateManager
 from barnabas.storage.refusals import AppendRefused
 from barnabas.storage.steps import finish
 from tests.support.records.producer_batches import batch
@@ -92,11 +92,11 @@ def test_the_rules_agree_with_a_model_that_remembers_everything(
     script: list[tuple[str, int, int, str, int, bool]], first_sequence: int
 ) -> None:
     """Over restarts too: a snapshot, and the batch headers of the log when a retry asks for them."""
-    model, producers = Model(), Producers()
+    model, producers = Model(), ProducerStateManager()
     for step in script:
         if step[0] == "restart":
             entries = producers.to_snapshot()
-            producers = Producers()
+            producers = ProducerStateManager()
             finish(producers.restore(entries, model.end, seen_ms=0))
         elif step[0] == "marker":
             _mark(model, producers, EndTxnMarker(bool(step[3]), step[1], step[2], 0, model.end, 2000))
@@ -123,7 +123,7 @@ def _header(model: Model, step: tuple[str, int, int, str, int, bool], first_sequ
     return batch(sequence, count, offset=model.end, epoch=epoch, producer_id=producer_id, transactional=transactional)
 
 
-def _append(model: Model, producers: Producers, header: BatchHeader) -> None:
+def _append(model: Model, producers: ProducerStateManager, header: BatchHeader) -> None:
     if producers.seen_from and producers.wants_older(header):
         below = [
             event
@@ -145,7 +145,7 @@ def _append(model: Model, producers: Producers, header: BatchHeader) -> None:
         model.end += header.records_count
 
 
-def _mark(model: Model, producers: Producers, end: EndTxnMarker) -> None:
+def _mark(model: Model, producers: ProducerStateManager, end: EndTxnMarker) -> None:
     if end.producer_epoch < model.epoch(end.producer_id):
         with pytest.raises(AppendRefused, match="INVALID_PRODUCER_EPOCH"):
             producers.check_marker(end)

@@ -15,9 +15,9 @@ from barnabas.storage.recovery.recovery_decisions import (
     TAIL_CASES,
     Leftovers,
     Tail,
+    decide_tail,
     finished_swaps,
     half_deleted,
-    judge_tail,
     orphaned_indexes,
     stray_snapshots,
     trust_segment,
@@ -53,7 +53,7 @@ def test_every_observation_of_a_segment_has_exactly_one_case() -> None:
 
 
 def test_every_tail_has_exactly_one_case() -> None:
-    cases = {judge_tail(tail, is_synced=synced).letter for tail, synced in product(Tail, (True, False))}
+    cases = {decide_tail(tail, is_synced=synced).letter for tail, synced in product(Tail, (True, False))}
     assert cases == {case.letter for case in TAIL_CASES}
 
 

@@ -8,7 +8,7 @@ from barnabas.protocol.files.checkpoints import decode_leader_epochs
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import CorruptFile
-from barnabas.storage.segment.leader_epoch_cache import LeaderEpochs
+from barnabas.storage.segment.leader_epoch_cache import LeaderEpochCache
 from tests.support.files.memory_files import MemoryFiles
 
 LOG_END = 100
@@ -18,14 +18,14 @@ def open_root() -> Directory:
     return MemoryFiles().with_directory().directory()
 
 
-def write(epochs: LeaderEpochs) -> None:
+def write(epochs: LeaderEpochCache) -> None:
     """As a flush does."""
     replacement = epochs.replacement()
     SyncJob(replacement.file.directory.disk, replacements=[replacement]).run_here()
 
 
-def epochs_of(*entries: tuple[int, int]) -> LeaderEpochs:
-    epochs = LeaderEpochs(open_root())
+def epochs_of(*entries: tuple[int, int]) -> LeaderEpochCache:
+    epochs = LeaderEpochCache(open_root())
     for epoch, start_offset in entries:
         assert epochs.assign(epoch, start_offset)
     return epochs
@@ -122,7 +122,7 @@ def test_truncating_the_start_keeps_the_epoch_that_reaches_over_it(offset: int, 
 
 
 def test_the_file_follows_when_it_is_written(root: Directory) -> None:
-    epochs = LeaderEpochs(root)
+    epochs = LeaderEpochCache(root)
     assert not epochs.is_dirty
     assert root.names() == [], "nothing to say, no file"
     epochs.assign(3, 0)
@@ -131,14 +131,14 @@ def test_the_file_follows_when_it_is_written(root: Directory) -> None:
     write(epochs)
     assert not epochs.is_dirty
     assert root.read("leader-epoch-checkpoint") == b"0\n2\n3 0\n4 8\n"
-    assert LeaderEpochs(root).entries == epochs.entries
+    assert LeaderEpochCache(root).entries == epochs.entries
 
 
 @pytest.mark.parametrize("content", [b"1\n0\n", b"0\n2\n3 0\n", b"0\n1\nthree 0\n", b"0\n2\n3 0\n2 5\n", b"\xff"])
 def test_a_file_that_cannot_be_is_refused_with_its_path(root: Directory, content: bytes) -> None:
     root.write("leader-epoch-checkpoint", content, 0)
     with pytest.raises(CorruptFile, match=r"^/d/leader-epoch-checkpoint: "):
-        LeaderEpochs(root)
+        LeaderEpochCache(root)
 
 
 @given(
@@ -147,7 +147,7 @@ def test_a_file_that_cannot_be_is_refused_with_its_path(root: Directory, content
     )
 )
 def test_whatever_happens_epochs_and_offsets_increase(steps: list[tuple[str, int, int]]) -> None:
-    epochs = LeaderEpochs(open_root())
+    epochs = LeaderEpochCache(open_root())
     for step, epoch, offset in steps:
         if step == "assign":
             epochs.assign(epoch, offset)

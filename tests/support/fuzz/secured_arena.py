@@ -65,7 +65,7 @@ class SecuredArena(Arena):
     async def __aenter__(self) -> SecuredArena:
         await super().__aenter__()
         world = self.world
-        self._secured = Dispatcher(world.services, doors={LISTENER: door(world, self.reauth_ms)})
+        self._secured = Dispatcher(world.services, sasl_listeners={LISTENER: door(world, self.reauth_ms)})
         self._secured.intercept(self._watched)
         self._log.addHandler(self._overheard)
         self._level = self._log.level

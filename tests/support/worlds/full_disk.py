@@ -35,7 +35,7 @@ class FullDisk:
 
     @property
     def is_full(self) -> bool:
-        return bool(self.world.services.room.full_reasons)
+        return bool(self.world.services.disk_space.full_reasons)
 
     async def ask(self, request: Request, version: int | None = None) -> Any:
         self.peer.ask(request, version)

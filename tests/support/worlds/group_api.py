@@ -34,7 +34,7 @@ class GroupApi:
             catalogue.services,
             clock=self.world.clock,
             deferred_groups=Deferred(lambda: self.world.coordinator),
-            slices=CooperativeScheduler(self.world.loop, self.world.clock.monotonic, rests=False),
+            request_scheduler=CooperativeScheduler(self.world.loop, self.world.clock.monotonic, rests=False),
         )
 
     def close(self) -> None:
@@ -53,7 +53,7 @@ class GroupApi:
         """The answer to a request that need not wait."""
         task = self.begin(request, version, client_id)
         self.world.settle()
-        while not self.services.slices.are_over:
+        while not self.services.request_scheduler.are_over:
             self.world.settle()
         self.world.settle()  # what was looked at in slices is told a turn later
         return task.result()

@@ -50,7 +50,7 @@ class SecuredWorld(BrokerWorld):
             "SCRAM-SHA-256": lambda: ScramExchange(SCRAM_SHA_256, credentials.get, self.environment.random),
         }
         self.door = door_of(self, mechanisms, frame_bytes_max=1000, reauth_ms=reauth_ms)
-        self.secured = Dispatcher(self.services, doors={self.door.listener: self.door})
+        self.secured = Dispatcher(self.services, sasl_listeners={self.door.listener: self.door})
 
     def connect(self, kernel_bytes: int = 1 << 30) -> Peer:
         session = self.secured.session(self.door.listener)

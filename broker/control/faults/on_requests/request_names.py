@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from barnabas.broker.services import Services
 
 
-def asked_in(services: Services, api: ApiKey, version: int, frame: memoryview, position: int) -> RequestNames:
+def names_in_request(services: Services, api: ApiKey, version: int, frame: memoryview, position: int) -> RequestNames:
     """Return the names in the request of a frame; none if it cannot be decoded, which the entry reports."""
     try:
         request = decoded_request(api, version, frame, position)
@@ -30,7 +30,7 @@ def about_request(met: MatchedRequest, frame: memoryview, now_ms: int) -> Blocke
     """Describe this request as one that is held up."""
     asked = met.asked
     if asked is None:
-        asked = asked_in(met.services, met.api, met.version, frame, met.position)
+        asked = names_in_request(met.services, met.api, met.version, frame, met.position)
     client = met.client
     return BlockedRequest(
         now_ms,

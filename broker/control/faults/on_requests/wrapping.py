@@ -17,7 +17,7 @@ from barnabas.broker.control.faults.matching import NOTHING, fits, matches_body
 from barnabas.broker.control.faults.model import RequestMatch
 from barnabas.broker.control.faults.on_requests.actions import Actions
 from barnabas.broker.control.faults.on_requests.matched_request import MatchedRequest
-from barnabas.broker.control.faults.on_requests.request_names import asked_in
+from barnabas.broker.control.faults.on_requests.request_names import names_in_request
 from barnabas.protocol.registry import ApiKey
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class _Faulty:
         """Serve a request as a `FrameHandler` does."""
         asked = NOTHING
         if self._looks_inside:
-            asked = asked_in(self._services, self._api, self._version, frame, position)
+            asked = names_in_request(self._services, self._api, self._version, frame, position)
         firing: Armed | None = None
         for each in self._armed:
             if each.is_live and _matches_outside(_of(each), client) and matches_body(_of(each), asked):

@@ -13,7 +13,7 @@ from barnabas.broker.http.console.page import ConsolePage, Facts
 from barnabas.broker.http.console.params import RequestParams
 from barnabas.broker.http.console.queries import security as looking
 from barnabas.broker.insight.inspection.cleaning import uncleanable
-from barnabas.broker.insight.inspection.logs import offline_reason, rooms, still_recovering
+from barnabas.broker.insight.inspection.logs import disk_space_readings, offline_reason, still_recovering
 from barnabas.broker.insight.inspection.nodes import running
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ async def _health(observed: ConsoleContext, asked: RequestParams) -> Facts:
         "unready": observed.unready_reason(),
         "awaited": list(observed.awaited()),
         "offline": offline_reason(services),
-        "rooms": [(room, _share_used(room.volume)) for room in rooms(services)],
+        "disk_space_readings": [(room, _share_used(room.volume)) for room in disk_space_readings(services)],
         "recovering": {path: each for path, each in still_recovering(services).items() if each.logs or each.segments},
         "failed": failed[:_FAILED_MAX],
         "failed_count": len(failed),
@@ -89,7 +89,7 @@ async def _security(observed: ConsoleContext, asked: RequestParams) -> Facts:
     users, quotas = looking.users(services), looking.quotas(services)
     return {
         "refused": looking.refused_lately(services),
-        "doors": looking.doors(members),
+        "sasl_listeners": looking.sasl_listeners(members),
         "connected": looking.connected(members),
         "muted_count": looking.muted_count(services),
         "users": users[: looking.ROWS_MAX],

@@ -60,7 +60,7 @@ def _look(services: Services, log: PartitionLog, first: int | None, end: int | N
     start, log_end = log.log_start_offset, log.log_end_offset
     low = min(max(start if first is None else first, start), max(start, log_end - 1))
     high = min(max(log_end if end is None else end, low + 1), max(log_end, low + 1))
-    cells = (yield from log.strip(low, high, CELLS_MAX)) if log_end > start else []
+    cells = (yield from log.log_cells(low, high, CELLS_MAX)) if log_end > start else []
     groups = sorted(positions(services, log.topic, log.partition), key=lambda each: (each.offset, each.group_id))
     borders = [base for base, _ in log.extents if low < base < high]
     return Strip(

@@ -12,7 +12,7 @@ from heapq import nsmallest
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.insight.why.rules.refused_clients import sentences
-from barnabas.broker.insight.why.sources.refused_clients import EVERYBODY, Client, kept_out
+from barnabas.broker.insight.why.sources.refused_clients import EVERYBODY, Client, refused_clients
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
@@ -56,12 +56,12 @@ class UserSeen(NamedTuple):
 
 def refused_lately(services: Services) -> list[str]:
     """Return the recent refusals of clients in sentences, each with what ends it."""
-    return sentences(kept_out(services, EVERYBODY), shown_max=CASES_MAX)
+    return sentences(refused_clients(services, EVERYBODY), shown_max=CASES_MAX)
 
 
-def doors(members: Sequence[ServedNode]) -> list[tuple[int, SaslListener]]:
+def sasl_listeners(members: Sequence[ServedNode]) -> list[tuple[int, SaslListener]]:
     """Return the listeners with authentication, by node."""
-    return [(member.node_id, door) for member in members for door in member.doors.values()]
+    return [(member.node_id, door) for member in members for door in member.sasl_listeners.values()]
 
 
 def connected(members: Sequence[ServedNode]) -> list[tuple[tuple[str, str, str], int]]:

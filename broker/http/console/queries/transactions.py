@@ -109,7 +109,7 @@ def _hold(services: Services, log: PartitionLog, txn: TransactionMetadata) -> He
     is_first = bool(held_back_by) and held_back_by[0][1] == txn.producer_id
     topic, partition = log.topic, log.partition
     groups = sorted(each for each in positions(services, topic, partition) if each.offset < log.high_watermark)
-    waiting = services.waiters.parked_on(topic, partition)
+    waiting = services.purgatory.parked_on(topic, partition)
     return HeldPartition(topic, partition, first, log.last_stable_offset, log.high_watermark, is_first, waiting, groups)
 
 

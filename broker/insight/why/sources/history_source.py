@@ -16,7 +16,7 @@ class Happened(NamedTuple):
     """What caused it: of a request api, client_id, peer, and the values in it (broker/runtime/events/cause.py)."""
 
 
-class Ring(Protocol):
+class HistorySource(Protocol):
     """A store of the last events."""
 
     is_kept: bool
@@ -29,8 +29,8 @@ class Ring(Protocol):
         """
 
 
-class NoRing:
-    """The `Ring` of a broker that stores no history."""
+class NoHistory:
+    """The `HistorySource` of a broker that stores no history."""
 
     is_kept = False
 
@@ -39,4 +39,4 @@ class NoRing:
         return ()
 
 
-NO_RING = NoRing()
+NO_RING = NoHistory()

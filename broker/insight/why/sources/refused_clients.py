@@ -131,7 +131,7 @@ def _maybe(clients: Collection[Client], facts: Facts) -> bool:
     return not clients or (facts["client_id"] is None and any(facts["host"] == host for _, host in clients))
 
 
-def kept_out(services: Services, meant: Meant) -> RefusedClients | None:
+def refused_clients(services: Services, meant: Meant) -> RefusedClients | None:
     """Return the refusals that match; None if there are none."""
     found = RefusedClients(
         f"{services.node.host}:{services.node.port}",

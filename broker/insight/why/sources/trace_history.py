@@ -12,7 +12,7 @@ from barnabas.broker.insight.why.sources.history_source import Happened
 EVENTS_MAX: Final = 1_000
 
 
-class TraceRing:
+class TraceHistory:
     """A `Ring` over the history."""
 
     is_kept = True

@@ -51,8 +51,8 @@ async def test_what_comes_to_a_partition_is_not_missed(world: BrokerWorld, is_re
     for index in range(MANY):
         world.services.partitions.get("wide", index)
     peer.ask(request)
-    await until(lambda: world.services.slices.under_way)
-    await until(lambda: not is_read or world.services.slices.are_over)
+    await until(lambda: world.services.request_scheduler.under_way)
+    await until(lambda: not is_read or world.services.request_scheduler.are_over)
     assert not peer.transport.written.is_set()
     world.append("wide", b"v", partition=0)
     await peer.until_answered()
@@ -62,8 +62,8 @@ async def test_what_comes_to_a_partition_is_not_missed(world: BrokerWorld, is_re
 async def test_one_with_nothing_to_read_is_answered_when_its_time_is_over(world: BrokerWorld) -> None:
     peer, request = _asked(world)
     peer.ask(request)
-    await until(lambda: world.services.slices.under_way)
-    await until(lambda: world.services.slices.are_over)
+    await until(lambda: world.services.request_scheduler.under_way)
+    await until(lambda: world.services.request_scheduler.are_over)
     await settle()
     await world.advance(60_000)
     await peer.until_answered()
@@ -74,10 +74,10 @@ async def test_one_with_nothing_to_read_is_answered_when_its_time_is_over(world:
 async def test_nothing_stays_of_one_whose_client_has_gone(world: BrokerWorld, is_read: bool) -> None:
     peer, request = _asked(world)
     peer.ask(request)
-    await until(lambda: world.services.slices.under_way)
-    await until(lambda: not is_read or world.services.slices.are_over)
+    await until(lambda: world.services.request_scheduler.under_way)
+    await until(lambda: not is_read or world.services.request_scheduler.are_over)
     await settle()
     peer.transport.hang_up()
     await settle()
-    assert world.services.slices.are_over
-    assert len(world.services.waiters) == 0
+    assert world.services.request_scheduler.are_over
+    assert len(world.services.purgatory) == 0

@@ -69,7 +69,7 @@ async def test_others_are_answered_while_a_batch_is_walked_that_a_header_points_
 
     assert (answer.error_code, answer.offset) == (ErrorCode.NONE, -1)
     assert turns >= 20_000 // 64 // LOOKS_A_SLICE
-    assert world.services.slices.under_way == 0
+    assert world.services.request_scheduler.under_way == 0
 
 
 async def test_a_client_that_goes_away_takes_its_look_up_along(world: BrokerWorld) -> None:
@@ -79,12 +79,12 @@ async def test_a_client_that_goes_away_takes_its_look_up_along(world: BrokerWorl
 
     for peer in peers:
         peer.ask(asking(now_ms + 1))
-    assert world.services.slices.under_way == UNDER_WAY_MAX
+    assert world.services.request_scheduler.under_way == UNDER_WAY_MAX
     for peer in peers:
         peer.transport.hang_up()
     await settle()
 
-    assert world.services.slices.under_way == 0
+    assert world.services.request_scheduler.under_way == 0
 
 
 async def test_a_topic_that_is_deleted_under_a_look_up_is_unknown(world: BrokerWorld) -> None:

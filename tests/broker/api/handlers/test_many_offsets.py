@@ -59,7 +59,7 @@ async def test_a_fetch_tells_of_one_moment(world: BrokerWorld, version: int, is_
         topics = None if is_all else [OffsetFetchRequestTopic(name="wide", partition_indexes=wanted)]
         request = OffsetFetchRequest(group_id="g", topics=topics)
     peer = world.asking(request, version)
-    await until(lambda: world.services.slices.under_way)
+    await until(lambda: world.services.request_scheduler.under_way)
     _commit(world, 1)
     await peer.until_answered()
     await until(lambda: _committed(world) == {1})

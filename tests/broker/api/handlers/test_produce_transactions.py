@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
-from barnabas.broker.coordinator.transaction.transaction_marker_writer import MarkerWriter
+from barnabas.broker.coordinator.transaction.transaction_marker_writer import TransactionMarkerWriter
 from barnabas.broker.coordinator.transaction.verification import (
     PRODUCE_ADDS_SINCE,
     produce_error,
@@ -169,9 +169,9 @@ async def test_an_addition_goes_on_the_moment_the_transaction_before_it_is_compl
     world = TransactionalBroker(waits)
     producer = await world.producer()
     assert (await producer.send(b"v")).error_code == E.NONE
-    finish, postponed = MarkerWriter.finish, list[Callable[[], None]]()
+    finish, postponed = TransactionMarkerWriter.finish, list[Callable[[], None]]()
     monkeypatch.setattr(
-        MarkerWriter, "finish", lambda *args, **options: postponed.append(partial(finish, *args, **options))
+        TransactionMarkerWriter, "finish", lambda *args, **options: postponed.append(partial(finish, *args, **options))
     )
     assert (await producer.end(commit=True)).error is E.NONE
     next_write = asyncio.ensure_future(producer.send(b"w"))

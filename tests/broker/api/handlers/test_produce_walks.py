@@ -99,7 +99,7 @@ async def test_walks_take_turns_few_at_a_time_and_others_are_served_in_between(
     assert turns > 6 * RECORDS // 64 // LOOKS_A_SLICE // 2
     answers = [await until_answered(peer) for peer in slow]
     assert sorted(answers) == [[(E.NONE, number * RECORDS)] for number in range(6)]
-    assert world.services.walks.parked_bytes == world.services.slices.under_way == 0
+    assert world.services.batch_validations.parked_bytes == world.services.request_scheduler.under_way == 0
 
 
 async def test_a_short_walk_is_over_in_the_request_itself(world: BrokerWorld) -> None:
@@ -126,7 +126,7 @@ async def test_batches_that_wait_are_bounded(world: BrokerWorld, monkeypatch: py
         ask(peer, "looked-into", (0, batch))
     assert await until_answered(peers[2]) == [(E.NOT_LEADER_OR_FOLLOWER, -1)]
     assert [await until_answered(peer) for peer in peers[:2]] == [[(E.NONE, 0)], [(E.NONE, RECORDS)]]
-    assert world.services.walks.parked_bytes == 0
+    assert world.services.batch_validations.parked_bytes == 0
 
 
 async def test_a_batch_that_waits_is_counted_as_what_it_waits_with_at_least(
@@ -139,7 +139,7 @@ async def test_a_batch_that_waits_is_counted_as_what_it_waits_with_at_least(
         ask(peer, "looked-into", (0, bomb(world.clock.now_ms())))
     answers = [await until_answered(peer) for peer in peers]
     assert answers == [[(E.NONE, 0)], [(E.NOT_LEADER_OR_FOLLOWER, -1)]]
-    assert world.services.walks.parked_bytes == 0
+    assert world.services.batch_validations.parked_bytes == 0
 
 
 @pytest.mark.parametrize(("records", "is_over_at_once"), [(10, True), (RECORDS // 10, False)])
@@ -238,14 +238,14 @@ async def test_a_topic_may_be_deleted_while_its_batch_is_walked(world: BrokerWor
 async def test_a_batch_is_appended_as_soon_as_its_own_walk_is_over(world: BrokerWorld) -> None:
     peer, now_ms = world.connect(), world.clock.now_ms()
     ask(peer, "looked-into", (0, bomb(now_ms)), (1, bomb(now_ms, RECORDS // 10)))
-    parked_bytes = world.services.walks.parked_bytes
+    parked_bytes = world.services.batch_validations.parked_bytes
     async with asyncio.timeout(PATIENCE_S):
         while end_offset(world, 1) == 0:
-            assert world.services.walks.parked_bytes == parked_bytes, "it is held until it is appended"
+            assert world.services.batch_validations.parked_bytes == parked_bytes, "it is held until it is appended"
             await turn()
     assert end_offset(world, 0) == 0
     await turn()
-    assert 0 < world.services.walks.parked_bytes < parked_bytes
+    assert 0 < world.services.batch_validations.parked_bytes < parked_bytes
     assert await until_answered(peer) == [(E.NONE, 0)] * 2
 
 
@@ -268,7 +268,7 @@ async def test_the_batches_of_a_request_are_synced_together(
     monkeypatch.setattr(world.broker.flush, "synced", synced)
     peer, now_ms = world.connect(), world.clock.now_ms()
     ask(peer, "synced", (0, bomb(now_ms, RECORDS // 10)), (1, bomb(now_ms, RECORDS // 10)))
-    await until(lambda: not world.services.walks.parked_bytes)
+    await until(lambda: not world.services.batch_validations.parked_bytes)
     assert len(syncs) == 2
     assert not peer.transport.written.is_set()
     for sync in syncs:
@@ -303,7 +303,7 @@ async def test_a_batch_is_walked_again_for_the_settings_it_is_appended_by(
     else:
         catalogue.alter_configs(2, "changing", [Alteration("cleanup.policy", 0, policy)])
     assert await until_answered(peer) == [(E.INVALID_RECORD, -1) if policy == "compact" else (E.NONE, 0)]
-    assert world.services.walks.parked_bytes == 0
+    assert world.services.batch_validations.parked_bytes == 0
 
 
 async def test_log_append_time_is_that_of_the_append(world: BrokerWorld) -> None:
@@ -322,9 +322,9 @@ async def test_when_walks_are_given_up_what_was_appended_is_said_all_the_same(wo
     peer, now_ms = world.connect(), world.clock.now_ms()
     ask(peer, "looked-into", (0, bomb(now_ms, 5)), (1, bomb(now_ms)), (2, bomb(now_ms)))
     await turn()
-    world.services.slices.close()
+    world.services.request_scheduler.close()
     assert await until_answered(peer) == [(E.NONE, 0), *[(E.NOT_LEADER_OR_FOLLOWER, -1)] * 2]
-    assert world.services.walks.parked_bytes == 0
+    assert world.services.batch_validations.parked_bytes == 0
 
 
 @pytest.mark.pure
@@ -360,7 +360,7 @@ async def test_nothing_is_appended_for_a_request_that_was_answered_as_failed(
     monkeypatch.setattr(partitions, "get_led", broken)
     ask(peer, "looked-into", (0, bomb(now_ms)), (1, bomb(now_ms)))
     assert [each.error_code for each in produced(peer)] == [E.UNKNOWN_SERVER_ERROR] * 2
-    await until(lambda: not world.services.walks.parked_bytes)
+    await until(lambda: not world.services.batch_validations.parked_bytes)
     assert end_offset(world) == 0
 
 

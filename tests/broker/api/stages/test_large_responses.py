@@ -108,7 +108,7 @@ async def test_a_client_that_leaves_takes_its_large_answer_with_it() -> None:
     peer = world.connect()
     peer.ask(REQUESTS[-1])
     peer.transport.close()
-    await until(lambda: world.services.slices.are_over)
+    await until(lambda: world.services.request_scheduler.are_over)
 
 
 def test_elements_are_counted_in_arrays_within_arrays_and_not_beyond_the_bound() -> None:

@@ -127,9 +127,9 @@ async def test_what_was_asked_before_is_answered_before(world: BrokerWorld) -> N
     """Three requests in one read: the answers that are held back together leave before the one that mutes."""
     limit(world.services, producer_byte_rate=100.0)
     peer = world.connect()
-    asking = [ListGroupsRequest(), ListGroupsRequest(), produce(world, 3000), ListGroupsRequest()]
+    request_usage = [ListGroupsRequest(), ListGroupsRequest(), produce(world, 3000), ListGroupsRequest()]
     versions = [4, 4, 12, 4]
-    frames = [request_frame(each, versions[number], number + 1) for number, each in enumerate(asking)]
+    frames = [request_frame(each, versions[number], number + 1) for number, each in enumerate(request_usage)]
     peer.transport.send(b"".join(frames))
     await settle()
     assert [int.from_bytes(frame[:4], "big") for frame in peer.frames()] == [1, 2, 3]
@@ -290,8 +290,8 @@ async def test_the_time_is_told_wherever_an_answer_has_a_place_for_it(
     limit(world.services, request_percentage=0.01)
     peer = world.connect()
     stopwatch.step = 1.0
-    asking = ApiVersionsRequest(client_software_name="a", client_software_version="1")
-    (answer,) = await asked(peer, asking, version)
+    request_usage = ApiVersionsRequest(client_software_name="a", client_software_version="1")
+    (answer,) = await asked(peer, request_usage, version)
     assert answer.throttle_time_ms == (1000 if version else 0)
     assert len(answer.api_keys) > 30
 
@@ -320,14 +320,14 @@ async def test_what_is_added_beyond_a_burst_is_refused_where_the_client_knows_th
     limit(world.services, controller_mutation_rate=1.0)
     wishes = [CreatePartitionsTopic(name="t", count=20, assignments=None)]
     peer = world.connect()
-    asking = CreatePartitionsRequest(topics=wishes, timeout_ms=1000, validate_only=False)
-    (answer,) = await asked(peer, asking, version)
+    request_usage = CreatePartitionsRequest(topics=wishes, timeout_ms=1000, validate_only=False)
+    (answer,) = await asked(peer, request_usage, version)
     assert answer.results[0].error_code == 0
     assert answer.throttle_time_ms == (0 if version >= 3 else 6_000)
     if version < 3:
         await world.advance(answer.throttle_time_ms)
     wishes[0].count = 21
-    await asked(peer, asking, version)
+    await asked(peer, request_usage, version)
     assert len(world.services.catalogue.topics["t"].partitions) == (20 if version >= 3 else 21)
 
 
@@ -339,8 +339,8 @@ async def test_what_is_deleted_beyond_a_burst_is_refused_where_the_client_knows_
     limit(world.services, controller_mutation_rate=1.0)
     names = ["large", "t"]
     topics = [DeleteTopicState(name=name, topic_id=ZERO_UUID) for name in names] if version >= 6 else []
-    asking = DeleteTopicsRequest(topics=topics, topic_names=[] if topics else names, timeout_ms=1000)
-    (answer,) = await asked(world.connect(), asking, version)
+    request_usage = DeleteTopicsRequest(topics=topics, topic_names=[] if topics else names, timeout_ms=1000)
+    (answer,) = await asked(world.connect(), request_usage, version)
     codes = {each.name: each.error_code for each in answer.responses}
     strict = version >= 5
     assert codes == {"large": 0, "t": ErrorCode.THROTTLING_QUOTA_EXCEEDED if strict else 0}
@@ -375,12 +375,12 @@ async def test_a_topic_somebody_asks_about_is_not_created_while_the_quota_is_use
     limit(world.services, controller_mutation_rate=1.0)
     await asked(world.connect(), create("large", partitions=20))
     peer = world.connect()
-    asking = MetadataRequest(topics=[MetadataRequestTopic(name="new")], allow_auto_topic_creation=True)
-    (answer,) = await asked(peer, asking)
+    request_usage = MetadataRequest(topics=[MetadataRequestTopic(name="new")], allow_auto_topic_creation=True)
+    (answer,) = await asked(peer, request_usage)
     assert answer.topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert answer.throttle_time_ms == 0
     await world.advance(20_000)
-    (answer,) = await asked(peer, asking)
+    (answer,) = await asked(peer, request_usage)
     assert answer.topics[0].error_code == 0
 
 

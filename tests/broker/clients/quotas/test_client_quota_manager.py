@@ -2,8 +2,11 @@
 
 import pytest
 
-from barnabas.broker.clients.quotas.client_quota_manager import QuotaClient, RateQuotas
-from barnabas.broker.clients.quotas.controller_mutation_quota import MutationQuotas, Mutations
+from barnabas.broker.clients.quotas.client_quota_manager import ClientQuotaManager, QuotaClient
+from barnabas.broker.clients.quotas.controller_mutation_quota import (
+    ControllerMutationQuota,
+    ControllerMutationQuotaManager,
+)
 from barnabas.broker.clients.quotas.quota_limits import Entity, EntityPart, Sharing
 from barnabas.broker.clients.quotas.sampled_rate import WindowSettings
 from barnabas.broker.clients.quotas.sensors import EXPIRES_AFTER_MS, SENSORS_MAX, Sensors
@@ -14,7 +17,7 @@ ALICE = QuotaClient("alice", "app")
 
 
 def test_two_clients_of_a_user_share_the_users_quota() -> None:
-    quotas = RateQuotas(SETTINGS)
+    quotas = ClientQuotaManager(SETTINGS)
     quotas.limits.set(Entity("alice"), 1000)
     assert quotas.record(ALICE, 10_000, 0) == 0
     assert quotas.record(QuotaClient("alice", "other"), 1_000, 0) == 1000
@@ -22,14 +25,14 @@ def test_two_clients_of_a_user_share_the_users_quota() -> None:
 
 
 def test_of_a_default_each_has_one_for_itself() -> None:
-    quotas = RateQuotas(SETTINGS)
+    quotas = ClientQuotaManager(SETTINGS)
     quotas.limits.set(Entity(EntityPart.DEFAULT), 1000)
     assert quotas.record(ALICE, 11_000, 0) == 1000
     assert quotas.record(QuotaClient("bob", "app"), 10_000, 0) == 0
 
 
 def test_a_change_acts_on_what_was_used_before() -> None:
-    quotas = RateQuotas(SETTINGS)
+    quotas = ClientQuotaManager(SETTINGS)
     quotas.limits.set(Entity("alice"), 1e9)
     assert quotas.record(ALICE, 20_000, 0) == 0
     quotas.limits.set(Entity("alice"), 1000)
@@ -39,7 +42,7 @@ def test_a_change_acts_on_what_was_used_before() -> None:
 
 
 def test_what_was_taken_back_was_never_used() -> None:
-    quotas = RateQuotas(SETTINGS)
+    quotas = ClientQuotaManager(SETTINGS)
     quotas.limits.set(Entity("alice"), 1000)
     assert quotas.record(ALICE, 20_000, 0) == 10_000
     quotas.note(ALICE, -20_000, 0)
@@ -48,7 +51,7 @@ def test_what_was_taken_back_was_never_used() -> None:
 
 
 def test_metrics_tell_rates_and_throttles() -> None:
-    quotas = RateQuotas(SETTINGS)
+    quotas = ClientQuotaManager(SETTINGS)
     quotas.limits.set(Entity("alice"), 1000)
     quotas.record(ALICE, 20_000, 0)
     quotas.note_throttled(ALICE, 10_000, 0)
@@ -76,9 +79,9 @@ def test_who_used_nothing_for_an_hour_is_forgotten_when_another_comes() -> None:
 
 
 def test_a_burst_of_partitions_is_let_through_and_then_refused() -> None:
-    quotas, now = MutationQuotas(SETTINGS), [0]
+    quotas, now = ControllerMutationQuotaManager(SETTINGS), [0]
     quotas.limits.set(Entity("alice"), 1)
-    strict = Mutations(quotas, ALICE, lambda: now[0], is_strict=True)
+    strict = ControllerMutationQuota(quotas, ALICE, lambda: now[0], is_strict=True)
     strict.admit(21)  # 11 are there: it may overdraw
     assert strict.throttle_ms() == 0
     with pytest.raises(KafkaError) as refused:
@@ -92,9 +95,9 @@ def test_a_burst_of_partitions_is_let_through_and_then_refused() -> None:
 
 
 def test_an_old_client_is_served_and_waits() -> None:
-    quotas = MutationQuotas(SETTINGS)
+    quotas = ControllerMutationQuotaManager(SETTINGS)
     quotas.limits.set(Entity("alice"), 1)
-    permissive = Mutations(quotas, ALICE, lambda: 0, is_strict=False)
+    permissive = ControllerMutationQuota(quotas, ALICE, lambda: 0, is_strict=False)
     permissive.admit(21)
     assert permissive.throttle_ms() == 10_000
     permissive.admit(1)

@@ -1,13 +1,13 @@
 """Connections that are muted: until their time is over, until all are let go, or until they are gone."""
 
-from barnabas.broker.clients.quotas.muted_connections import Muting
+from barnabas.broker.clients.quotas.muted_connections import MutedConnections
 from tests.support.virtual_clock import VirtualClock
 from tests.support.worlds.broker import settle
 
 
 async def test_the_time_is_over_when_the_clock_says_so() -> None:
     clock = VirtualClock()
-    muting = Muting(clock)
+    muting = MutedConnections(clock)
     over = muting.mute(1000)
     clock.advance(999)
     assert not over.done()
@@ -19,7 +19,7 @@ async def test_the_time_is_over_when_the_clock_says_so() -> None:
 
 async def test_who_is_gone_holds_no_timer() -> None:
     clock = VirtualClock()
-    muting = Muting(clock)
+    muting = MutedConnections(clock)
     muting.mute(1000).cancel()
     await settle()
     assert (len(muting), clock.pending_timers()) == (0, 0)
@@ -27,7 +27,7 @@ async def test_who_is_gone_holds_no_timer() -> None:
 
 async def test_a_node_that_stops_lets_all_go_and_mutes_again_when_it_is_back() -> None:
     clock = VirtualClock()
-    muting = Muting(clock)
+    muting = MutedConnections(clock)
     before = muting.mute(1000)
     muting.close()
     assert before.done()

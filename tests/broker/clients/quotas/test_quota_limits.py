@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.clients.quotas.quota_limits import Entity, EntityPart, Limits, Sharing
+from barnabas.broker.clients.quotas.quota_limits import Entity, EntityPart, QuotaLimits, Sharing
 
 _DEFAULT = EntityPart.DEFAULT
 _ORDER = (
@@ -24,7 +24,7 @@ _OTHERS = (Entity("bob"), Entity("bob", "app"), Entity(client_id="other"))
 
 @pytest.mark.parametrize("there", list(product((False, True), repeat=len(_ORDER))))
 def test_the_first_in_kafkas_order_is_in_force(there: tuple[bool, ...]) -> None:
-    limits = Limits()
+    limits = QuotaLimits()
     for number, (entity, is_there) in enumerate(zip(_ORDER, there, strict=True)):
         if is_there:
             limits.set(entity, 100.0 + number)
@@ -35,7 +35,7 @@ def test_the_first_in_kafkas_order_is_in_force(there: tuple[bool, ...]) -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(_ORDER + _OTHERS), st.none() | st.floats(1, 1e9)), max_size=30))
 def test_what_was_set_last_holds(changes: list[tuple[Entity, float | None]]) -> None:
-    limits, model = Limits(), dict[Entity, float]()
+    limits, model = QuotaLimits(), dict[Entity, float]()
     for entity, limit in changes:
         limits.set(entity, limit)
         if limit is None:
@@ -58,10 +58,10 @@ def test_what_was_set_last_holds(changes: list[tuple[Entity, float | None]]) -> 
     ],
 )
 def test_clients_share_what_their_quota_names(entity: Entity, sharing: Sharing) -> None:
-    alone = Limits()
+    alone = QuotaLimits()
     alone.set(entity, 1)
     assert alone.sharing("alice", "app") == sharing
-    among_others = Limits()
+    among_others = QuotaLimits()
     among_others.set(entity, 1)
     for other in _OTHERS:
         among_others.set(other, 2)
@@ -69,6 +69,6 @@ def test_clients_share_what_their_quota_names(entity: Entity, sharing: Sharing) 
 
 
 def test_who_has_no_name_has_no_quota() -> None:
-    limits = Limits()
+    limits = QuotaLimits()
     limits.set(Entity(client_id=_DEFAULT), 5)
     assert limits.limit(limits.sharing("ANONYMOUS", "")) is None

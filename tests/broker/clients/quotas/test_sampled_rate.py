@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.clients.quotas.sampled_rate import Average, Windows, WindowSettings
+from barnabas.broker.clients.quotas.sampled_rate import Average, SampledRate, WindowSettings
 from barnabas.broker.clients.quotas.token_bucket import TokenBucket
 
 TEN_SECONDS = WindowSettings(11, 1000)
@@ -55,7 +55,7 @@ class _Samples:
 
 @given(_settings, _steps, st.integers(0, 30_000))
 def test_a_rate_is_that_of_kafkas_samples(settings: WindowSettings, steps: list[tuple[int, int]], after: int) -> None:
-    windows, model, now = Windows(settings), _Samples(settings), 1_000_000
+    windows, model, now = SampledRate(settings), _Samples(settings), 1_000_000
     for wait, value in steps:
         now += wait
         windows.record(value, now)
@@ -67,7 +67,7 @@ def test_a_rate_is_that_of_kafkas_samples(settings: WindowSettings, steps: list[
 
 @given(_settings, _steps)
 def test_what_is_kept_is_bounded_and_ends(settings: WindowSettings, steps: list[tuple[int, int]]) -> None:
-    windows, now = Windows(settings), 0
+    windows, now = SampledRate(settings), 0
     for wait, value in steps:
         now += wait
         windows.record(value, now)
@@ -78,7 +78,7 @@ def test_what_is_kept_is_bounded_and_ends(settings: WindowSettings, steps: list[
 @given(st.integers(100, 100_000), st.lists(st.integers(1, 200_000), min_size=1, max_size=100))
 def test_who_waits_as_it_is_told_uses_less_than_twice_its_quota(quota: int, sizes: list[int]) -> None:
     """However much at once: what is waited for longer than the windows last is forgotten by then. So it is in Kafka."""
-    windows, now, used = Windows(TEN_SECONDS), 0, 0
+    windows, now, used = SampledRate(TEN_SECONDS), 0, 0
     for size in sizes:
         windows.record(size, now)
         used += size
@@ -89,7 +89,7 @@ def test_who_waits_as_it_is_told_uses_less_than_twice_its_quota(quota: int, size
 @given(st.integers(1_000, 100_000), st.lists(st.integers(1, 100), min_size=1, max_size=1_000))
 def test_who_uses_little_at_a_time_stays_under_its_quota(quota: int, parts: list[int]) -> None:
     """In the long run, the burst of the first windows apart."""
-    windows, now, used = Windows(TEN_SECONDS), 0, 0.0
+    windows, now, used = SampledRate(TEN_SECONDS), 0, 0.0
     for part in parts:
         size = quota * part / 100  # a second's worth at most
         windows.record(size, now)
@@ -100,7 +100,7 @@ def test_who_uses_little_at_a_time_stays_under_its_quota(quota: int, parts: list
 
 def test_throttles_are_those_of_kafkas_own_test() -> None:
     """ClientQuotaManagerTest.testQuotaViolation: a quota of 500, a spike after 10.5 s, and its end."""
-    windows, now = Windows(TEN_SECONDS), 0
+    windows, now = SampledRate(TEN_SECONDS), 0
     for _ in range(10):
         windows.record(400, now)
         assert windows.throttle_ms(500, now) == 0
@@ -116,7 +116,7 @@ def test_throttles_are_those_of_kafkas_own_test() -> None:
 
 
 def test_nobody_is_told_to_wait_longer_than_an_answer_can_say() -> None:
-    windows = Windows(TEN_SECONDS)
+    windows = SampledRate(TEN_SECONDS)
     windows.record(10**12, 0)
     assert windows.throttle_ms(1, 0) == 0x7FFF_FFFF
     assert windows.throttle_ms(1, 0, 1000) == 1000

@@ -16,23 +16,23 @@ def instance(*configs: dict[str, str]) -> Instance:
     return Instance(ID, ATTRIBUTES, [subscription(each) for each in configs] or [EVERY], 1)
 
 
-def push(asking: Instance, now_ms: float, **changes: int) -> ErrorCode:
-    what = {"subscription_id": asking.subscription_id, "is_terminating": False, "compression": 0, "size": 10}
-    return asking.judge_push(now_ms, bytes_max=100, **(what | changes))  # type: ignore[arg-type] # of several types
+def push(request_usage: Instance, now_ms: float, **changes: int) -> ErrorCode:
+    what = {"subscription_id": request_usage.subscription_id, "is_terminating": False, "compression": 0, "size": 10}
+    return request_usage.judge_push(now_ms, bytes_max=100, **(what | changes))  # type: ignore[arg-type] # of several types
 
 
 def test_subscriptions_that_match_are_put_together() -> None:
-    asking = instance(
+    request_usage = instance(
         {"metrics": "b.,a.", "interval.ms": "5000"},
         {"metrics": "c.,a.", "interval.ms": "4000", "match": "client_id=m."},
         {"metrics": "d.", "interval.ms": "1000", "match": "client_id=you"},
     )
-    assert (asking.metrics, asking.interval_ms) == (["a.", "b.", "c."], 4_000)
+    assert (request_usage.metrics, request_usage.interval_ms) == (["a.", "b.", "c."], 4_000)
 
 
 def test_all_metrics_are_all_there_are_and_nobody_pushes_more_seldom_than_kafkas_clients() -> None:
-    asking = instance({"metrics": "*,a.", "interval.ms": "3600000"})
-    assert (asking.metrics, asking.interval_ms) == (["*"], 300_000)
+    request_usage = instance({"metrics": "*,a.", "interval.ms": "3600000"})
+    assert (request_usage.metrics, request_usage.interval_ms) == (["*"], 300_000)
 
 
 def test_the_subscription_id_tells_subscriptions_and_clients_apart() -> None:
@@ -47,20 +47,20 @@ def test_the_subscription_id_tells_subscriptions_and_clients_apart() -> None:
 
 
 def test_a_client_asks_and_pushes_once_in_an_interval() -> None:
-    asking = instance()
-    assert asking.judge_get(0) is ErrorCode.NONE
-    assert asking.judge_get(1) is ErrorCode.THROTTLING_QUOTA_EXCEEDED
-    assert push(asking, 2) is ErrorCode.NONE  # the first after it asked
-    assert push(asking, 2 + INTERVAL_MS - 1) is ErrorCode.THROTTLING_QUOTA_EXCEEDED
-    assert push(asking, 2 + INTERVAL_MS) is ErrorCode.NONE
+    request_usage = instance()
+    assert request_usage.judge_get(0) is ErrorCode.NONE
+    assert request_usage.judge_get(1) is ErrorCode.THROTTLING_QUOTA_EXCEEDED
+    assert push(request_usage, 2) is ErrorCode.NONE  # the first after it asked
+    assert push(request_usage, 2 + INTERVAL_MS - 1) is ErrorCode.THROTTLING_QUOTA_EXCEEDED
+    assert push(request_usage, 2 + INTERVAL_MS) is ErrorCode.NONE
 
 
 def test_the_last_push_comes_whenever_it_will_and_nothing_after_it() -> None:
-    asking = instance()
-    assert asking.judge_get(0) is ErrorCode.NONE
-    assert push(asking, 1) is ErrorCode.NONE
-    assert push(asking, 2, is_terminating=True) is ErrorCode.NONE
-    assert push(asking, 2 + INTERVAL_MS, is_terminating=True) is ErrorCode.INVALID_REQUEST
+    request_usage = instance()
+    assert request_usage.judge_get(0) is ErrorCode.NONE
+    assert push(request_usage, 1) is ErrorCode.NONE
+    assert push(request_usage, 2, is_terminating=True) is ErrorCode.NONE
+    assert push(request_usage, 2 + INTERVAL_MS, is_terminating=True) is ErrorCode.INVALID_REQUEST
 
 
 @pytest.mark.parametrize(
@@ -71,24 +71,24 @@ def test_the_last_push_comes_whenever_it_will_and_nothing_after_it() -> None:
     ],
 )
 def test_a_client_whose_push_is_not_known_may_ask_at_once(change: dict[str, int], code: ErrorCode) -> None:
-    asking = instance()
-    assert asking.judge_get(0) is ErrorCode.NONE
-    assert push(asking, 1, **change) is code
-    assert asking.judge_get(2) is ErrorCode.NONE
-    assert asking.judge_get(3) is ErrorCode.THROTTLING_QUOTA_EXCEEDED
+    request_usage = instance()
+    assert request_usage.judge_get(0) is ErrorCode.NONE
+    assert push(request_usage, 1, **change) is code
+    assert request_usage.judge_get(2) is ErrorCode.NONE
+    assert request_usage.judge_get(3) is ErrorCode.THROTTLING_QUOTA_EXCEEDED
 
 
 def test_a_push_that_is_too_large_waits_for_the_next_interval() -> None:
-    asking = instance()
-    assert asking.judge_get(0) is ErrorCode.NONE
-    assert push(asking, 1, size=101) is ErrorCode.TELEMETRY_TOO_LARGE
-    assert asking.judge_get(2) is ErrorCode.THROTTLING_QUOTA_EXCEEDED
+    request_usage = instance()
+    assert request_usage.judge_get(0) is ErrorCode.NONE
+    assert push(request_usage, 1, size=101) is ErrorCode.TELEMETRY_TOO_LARGE
+    assert request_usage.judge_get(2) is ErrorCode.THROTTLING_QUOTA_EXCEEDED
 
 
 def test_an_instance_is_known_for_three_intervals_and_a_minute_at_least() -> None:
-    asking = instance()
-    asking.stay(5.0)
-    assert asking.expires_ms == 60_005
-    asking = instance({"metrics": "a."})
-    asking.stay(5.0)
-    assert asking.expires_ms == 900_005
+    request_usage = instance()
+    request_usage.stay(5.0)
+    assert request_usage.expires_ms == 60_005
+    request_usage = instance({"metrics": "a."})
+    request_usage.stay(5.0)
+    assert request_usage.expires_ms == 900_005

@@ -87,4 +87,4 @@ async def test_while_nothing_is_armed_the_disk_has_its_own_files(disk: FaultyDis
     assert disk.disk.files is not own
     assert await disk.produce("a") is REFUSED
     await until(lambda: disk.disk.files is own)  # a fault that is over is not in the way
-    assert disk.world.broker.room.full_reasons == []
+    assert disk.world.broker.disk_space.full_reasons == []

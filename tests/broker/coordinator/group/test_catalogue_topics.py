@@ -17,7 +17,7 @@ async def test_the_hash_has_the_rack_of_the_one_node() -> None:
 async def test_the_hash_has_the_racks_of_the_replicas_of_several_nodes() -> None:
     world = BrokerWorld({"broker.rack": "a,,c"}, nodes=3)
     await create(world, "t", assignments=[[1, 2], [2, 3], [3, 1]])
-    catalogue, together = world.services.catalogue, world.broker.together
+    catalogue, together = world.services.catalogue, world.broker.shared_storage
     assert together is not None
     expected = topic_hash("t", catalogue.topics["t"].topic_id, [["a"], ["c"], ["a", "c"]])
     for node in together.of_node.values():

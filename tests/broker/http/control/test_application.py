@@ -10,12 +10,12 @@ import pytest
 from barnabas.broker.http.asgi import AsgiApp, Mounted
 from barnabas.broker.http.control.admission import Admission
 from barnabas.broker.http.control.application import application
-from barnabas.broker.http.control.clock_api import clock_room
-from barnabas.broker.http.control.faults_api import faults_room
+from barnabas.broker.http.control.clock_api import clock_routes
+from barnabas.broker.http.control.faults_api import faults_routes
 from barnabas.broker.http.control.openapi import document
-from barnabas.broker.http.control.route_group import Room
-from barnabas.broker.http.control.trace_api import trace_room
-from barnabas.broker.http.control.why_api import why_room
+from barnabas.broker.http.control.route_group import RouteGroup
+from barnabas.broker.http.control.trace_api import trace_routes
+from barnabas.broker.http.control.why_api import why_routes
 from barnabas.broker.insight.why.why import Why
 from tests.support.worlds.broker import BrokerWorld
 
@@ -23,14 +23,14 @@ DOCUMENT = document()
 DAY_MS = 86_400_000
 
 
-def rooms_of(world: BrokerWorld) -> list[Room]:
+def rooms_of(world: BrokerWorld) -> list[RouteGroup]:
     """As broker_view.py has them."""
     broker = world.broker
     return [
-        clock_room(broker.time_control.get()),
-        faults_room(broker.faults.get()),
-        trace_room(broker.history.get),
-        why_room(Why(world.services)),
+        clock_routes(broker.time_control.get()),
+        faults_routes(broker.faults.get()),
+        trace_routes(broker.history.get),
+        why_routes(Why(world.services)),
     ]
 
 

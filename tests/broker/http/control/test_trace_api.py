@@ -12,7 +12,7 @@ from barnabas.broker.http.control import trace_api as trace_room_module
 from barnabas.broker.http.control.admission import Admission
 from barnabas.broker.http.control.application import application
 from barnabas.broker.http.control.openapi import document
-from barnabas.broker.http.control.trace_api import trace_room
+from barnabas.broker.http.control.trace_api import trace_routes
 from barnabas.broker.http.pages import Page, StreamedPage
 from tests.support.requests import init_producer
 from tests.support.worlds.broker import BrokerWorld
@@ -30,7 +30,7 @@ class Traced:
         history = self.world.broker.history
         history.get()
         self.client = Asking(self.world)
-        self._mounted = Mounted(b"/control", application([trace_room(history.get)], Admission()), 1_000)
+        self._mounted = Mounted(b"/control", application([trace_routes(history.get)], Admission()), 1_000)
 
     async def ask(self, query: str = "", **headers: str) -> Page | StreamedPage:
         sent = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]

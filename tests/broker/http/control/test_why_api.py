@@ -81,5 +81,5 @@ async def test_what_is_asked_while_the_broker_stops_is_answered_so(world: Movabl
     await world.commit("g", "t", 0)
     for _ in range(22_000):
         world.append("t", b"v")
-    world.services.slices.close()
+    world.services.request_scheduler.close()
     assert await world.asked("/consumer?group=g") == (503, {"error": "the broker stops"})

@@ -115,7 +115,7 @@ async def test_all_nodes_run_where_only_stopped_ones_are_left(world: BrokerWorld
     assert [leader for leader, _ in places(await metadata(two, 2))] == [1, 2, 1]
     await two.close()
     again = BrokerWorld(files=world.files, nodes=3)
-    assert again.broker.together.nodes.stopped == set()  # type: ignore[union-attr]  # it has three nodes
+    assert again.broker.shared_storage.nodes.stopped == set()  # type: ignore[union-attr]  # it has three nodes
 
 
 # --- new partitions while nodes are stopped --------------------------------------------------------------------------

@@ -24,8 +24,8 @@ async def opened(settings: dict[str, str] | None = None, **how: Any) -> BrokerWo
 
 
 def nodes_of(world: BrokerWorld) -> ClusterTopology:
-    assert world.broker.together is not None
-    return world.broker.together.nodes
+    assert world.broker.shared_storage is not None
+    return world.broker.shared_storage.nodes
 
 
 async def later(world: BrokerWorld, delay_ms: int) -> None:

@@ -62,7 +62,7 @@ async def elect(world: BrokerWorld, kind: int, topic: str, *numbers: int) -> lis
 
 
 async def leader_to(world: BrokerWorld, topic: str, number: int, node: int) -> None:
-    replicas = world.broker.together.nodes.of(topic, number).replicas  # type: ignore[union-attr]  # it has three nodes
+    replicas = world.broker.shared_storage.nodes.of(topic, number).replicas  # type: ignore[union-attr]  # it has three nodes
     wanted = [node, *(each for each in replicas if each != node)]
     assert await reassign(world, {(topic, number): wanted}) == [E.NONE]
     assert await elect(world, 0, topic, number) in ([(number, E.NONE)], [(number, E.ELECTION_NOT_NEEDED)])
@@ -312,9 +312,9 @@ async def test_leaders_of_all_topics_are_evened_out(world: BrokerWorld) -> None:
 async def test_a_partition_moved_under_several_nodes_is_appended_to_where_it_is_now() -> None:
     world = BrokerWorld({"log.dirs": "/one,/two"}, nodes=3)
     await world.broker.start()
-    assert world.broker.together is not None
+    assert world.broker.shared_storage is not None
     await create(world, "t", assignments=[[2, 3, 1]])
-    leader = world.broker.together.of_node[2]
+    leader = world.broker.shared_storage.of_node[2]
     leader.partitions.append("t", 0, bytearray(world.batch(b"before")))
     assert await moves.ask(world, moves.elsewhere(world)) is E.NONE
     await moves.done(world)

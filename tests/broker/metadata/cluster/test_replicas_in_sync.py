@@ -60,8 +60,8 @@ async def test_a_batch_whose_replicas_stop_before_it_is_on_the_disk_is_not_ackno
     await switch(world, 2, "true", asked=3)
     assert await answered(peer, syncs) == (code, 0)
     assert (await produced(world, 1, 0)).error_code == E.NOT_ENOUGH_REPLICAS, "which is not appended"
-    assert world.broker.together is not None
-    assert world.broker.together.of_node[1].partitions.get("t", 0).log_end_offset == 1
+    assert world.broker.shared_storage is not None
+    assert world.broker.shared_storage.of_node[1].partitions.get("t", 0).log_end_offset == 1
 
 
 async def test_a_replica_that_is_back_before_the_disk_is_done_has_never_been_missed(
@@ -116,7 +116,7 @@ async def leaderless(settings: dict[str, str] | None = None, *topics: str) -> tu
         await create(world, topic, assignments=[[1, 2, 3]])
     for node in (2, 3, 1):
         await switch(world, node, "true", asked=4)
-    return world, world.broker.together.nodes  # type: ignore[union-attr]  # it has four nodes
+    return world, world.broker.shared_storage.nodes  # type: ignore[union-attr]  # it has four nodes
 
 
 # --- unclean elections -----------------------------------------------------------------------------------------------

@@ -69,9 +69,9 @@ async def on_sockets() -> AsyncIterator[Broker]:
 async def test_a_node_that_is_started_and_stopped_in_one_turn_is_what_it_was_told_to_be_last(
     on_sockets: Broker, is_stopped: bool
 ) -> None:
-    assert on_sockets.together is not None
+    assert on_sockets.shared_storage is not None
     assert on_sockets.lifecycle is not None
-    nodes, lifecycle = on_sockets.together.nodes, on_sockets.lifecycle
+    nodes, lifecycle = on_sockets.shared_storage.nodes, on_sockets.lifecycle
     failures: list[dict[str, object]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: failures.append(context))
     port = on_sockets.members[1].bound[0].port

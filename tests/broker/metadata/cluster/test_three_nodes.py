@@ -184,7 +184,7 @@ async def test_what_the_leader_took_is_read_there_and_by_newer_versions_at_every
 
 async def test_a_reader_is_told_the_leader_by_versions_that_can(world: BrokerWorld) -> None:
     topic_id = world.services.catalogue.topics["t"].topic_id
-    world.broker.together.nodes.reassign({("t", 1): [2, 1]})  # type: ignore[union-attr]  # it has three nodes
+    world.broker.shared_storage.nodes.reassign({("t", 1): [2, 1]})  # type: ignore[union-attr]  # it has three nodes
     answer = await ask(world, 3, fetch(1, topic="", topic_id=topic_id), 16)
     ((result,),) = [topic.partitions for topic in answer.responses]
     assert (result.current_leader.leader_id, result.current_leader.leader_epoch) == (2, 1)

@@ -81,8 +81,8 @@ def large_requests(topics: Iterable[str], numbers: range) -> dict[str, Request]:
 @pytest.mark.parametrize("topics", [1, MANY])
 async def test_no_turn_is_long(topics: int) -> None:
     world = with_many(topics)
-    assert world.broker.together is not None
-    catalogue, nodes, upkeep = world.services.catalogue, world.broker.together.nodes, world.services.upkeep
+    assert world.broker.shared_storage is not None
+    catalogue, nodes, upkeep = world.services.catalogue, world.broker.shared_storage.nodes, world.services.upkeep
     peer, names, took_ms = world.connect_to(1), iter("abc"), dict[str, float]()
     begin: dict[str, Callable[[], object]] = {
         "one more topic": lambda: catalogue.create_topics([NewTopic(next(names), 1, 3)]),
@@ -116,8 +116,8 @@ class Stopping:
 
     def __init__(self, topics: int = 3) -> None:
         self.world = with_many(topics, SOME)
-        assert self.world.broker.together is not None
-        self.nodes = self.world.broker.together.nodes
+        assert self.world.broker.shared_storage is not None
+        self.nodes = self.world.broker.shared_storage.nodes
         self.begin()
 
     def begin(self) -> None:
@@ -183,7 +183,7 @@ async def test_a_stop_that_fails_half_way_is_taken_up_again(then: str) -> None:
     nodes = it.nodes
     if then == "restart":
         it.world.abandon()
-        together = BrokerWorld(files=it.world.files, nodes=3).broker.together
+        together = BrokerWorld(files=it.world.files, nodes=3).broker.shared_storage
         assert together is not None
         nodes = together.nodes
     assert nodes.stopped == ({2} if then == "stop" else set())
@@ -210,7 +210,7 @@ async def test_a_broker_that_stops_meanwhile_leaves_the_node_running() -> None:
     await it.world.close()
     with pytest.raises(asyncio.CancelledError):
         await it.stop
-    together = BrokerWorld(files=it.world.files, nodes=3).broker.together
+    together = BrokerWorld(files=it.world.files, nodes=3).broker.shared_storage
     assert together is not None
     assert (together.nodes.stopped, {each.isr == each.replicas for _, each in together.nodes.every()}) == (
         set(),
@@ -220,9 +220,9 @@ async def test_a_broker_that_stops_meanwhile_leaves_the_node_running() -> None:
 
 async def test_a_client_is_answered_once_the_node_has_stopped_or_why_it_has_not() -> None:
     world = with_many(1, SOME)
-    assert world.broker.together is not None
+    assert world.broker.shared_storage is not None
     result = await switch(world, 2, "true")
-    assert (result.error_code, world.broker.together.nodes.stopped) == (ErrorCode.NONE, {2})
+    assert (result.error_code, world.broker.shared_storage.nodes.stopped) == (ErrorCode.NONE, {2})
     world.files.fail("pwrite", errno.ENOSPC, path=FILE_NAME, skip=1)
     assert (await switch(world, 3, "true")).error_code == ErrorCode.KAFKA_STORAGE_ERROR
     world.files.heal()

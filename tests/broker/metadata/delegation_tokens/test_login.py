@@ -11,7 +11,7 @@ from barnabas.broker.metadata.delegation_tokens.token import DelegationToken
 from barnabas.broker.metadata.delegation_tokens.tokens import Tokens
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.security.session.principal import Principal
-from barnabas.broker.server.sasl_listeners import open_doors
+from barnabas.broker.server.sasl_listeners import open_sasl_listeners
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
@@ -39,8 +39,8 @@ class TokenWorld(BrokerWorld):
 
     def __init__(self) -> None:
         super().__init__(SETTINGS)
-        doors = open_doors(self.services, self.clock, self.environment.random)
-        self.secured = Dispatcher(self.services, doors=doors)
+        sasl_listeners = open_sasl_listeners(self.services, self.clock, self.environment.random)
+        self.secured = Dispatcher(self.services, sasl_listeners=sasl_listeners)
         assert self.services.tokens is not None
         self.tokens: Tokens = self.services.tokens
         self.token = self.tokens.create(ALICE, ALICE, [], -1)

@@ -104,9 +104,11 @@ async def test_it_is_shown(disk: FullDisk) -> None:
     assert answer.results[0].error_code == NONE
     assert answer.results[0].usable_bytes == 0
     assert answer.results[0].total_bytes == CAPACITY
-    (reading,) = disk.world.services.room.readings()
+    (reading,) = disk.world.services.disk_space.readings()
     assert reading.is_full
-    assert disk.world.services.room.full_reasons == ["the data directory /data is full: producers cannot write to it"]
+    assert disk.world.services.disk_space.full_reasons == [
+        "the data directory /data is full: producers cannot write to it"
+    ]
     assert disk.world.broker.unready_reason() is None
 
 

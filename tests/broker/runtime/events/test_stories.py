@@ -211,7 +211,7 @@ def _keyed(world: BrokerWorld) -> bytes:
 
 @OWN.about(nodes=3)
 async def nodes_stop_and_start(story: Story) -> None:
-    together = story.world.broker.together
+    together = story.world.broker.shared_storage
     assert together is not None
     nodes = together.nodes
     leader = nodes.of("u", 0).leader

@@ -29,9 +29,9 @@ def leftovers(broker: Broker, disk: Disk, loop: asyncio.AbstractEventLoop, *, lo
         "frames that are not whole": sum(
             len(memory._holders) for each in listeners for memory in (each.frame_memory, each.strangers_memory)
         ),
-        "parked requests": len(services.waiters),
+        "parked requests": len(services.purgatory),
         "bytes of parked records": services.partitions.recoveries.parked_bytes,
-        "work in slices": services.slices.under_way,
+        "work in slices": services.request_scheduler.under_way,
         "tasks": len(asyncio.all_tasks(loop)),
         "muted connections": sum(_muted_count(member) for member in broker.members),
         "refusals that are held back": sum(map(_is_refusal, _timers(broker))),
@@ -55,7 +55,11 @@ def _muted_count(member: BrokerNode) -> int:
 
 def _timers(broker: Broker) -> list[Timer]:
     """Those of the clock by which doors hold back."""
-    clocks = {id(door.machine_clock): door.machine_clock for member in broker.members for door in member.doors.values()}
+    clocks = {
+        id(door.machine_clock): door.machine_clock
+        for member in broker.members
+        for door in member.sasl_listeners.values()
+    }
     return [timer for clock in clocks.values() for _, _, timer in clock._timers._heap]  # type: ignore[attr-defined]  # because it is a SystemClock
 
 

@@ -63,7 +63,7 @@ def _invalid(why: str) -> KafkaError:
     return KafkaError(ErrorCode.INVALID_REQUEST, why)
 
 
-def check_room(group: ConsumerGroup, member_id: str, instance_id: str | None, max_size: int) -> None:
+def check_group_size(group: ConsumerGroup, member_id: str, instance_id: str | None, max_size: int) -> None:
     """Raise GROUP_MAX_SIZE_REACHED if the group has no room for one more member."""
     if instance_id in group.instances or member_id in group.members:
         return

@@ -14,8 +14,8 @@ from barnabas.broker.coordinator.group.decisions.consumer import records, regexe
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import SubscriptionType
 from barnabas.broker.coordinator.group.decisions.consumer.checks import (
     check_epoch,
+    check_group_size,
     check_released,
-    check_room,
     known_member,
     known_static_member,
 )
@@ -78,7 +78,7 @@ def heartbeat(
 
     Runs in steps if a target is computed: the group must not change in between, topics may.
     """
-    check_room(group, request.member_id, request.instance_id, config.max_size)
+    check_group_size(group, request.member_id, request.instance_id, config.max_size)
     before, replaced = _member(group, request, request.member_id or fresh_member_id)
     step = yield from take_step(group, before, replaced, request, topics=topics, now_ms=now_ms, config=config)
     member = step.member

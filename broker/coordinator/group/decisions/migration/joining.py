@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from barnabas.broker.coordinator.group.decisions.classic.model import GroupConfig, JoinReply, JoinRequest
-from barnabas.broker.coordinator.group.decisions.consumer.checks import check_room, known_static_member
+from barnabas.broker.coordinator.group.decisions.consumer.checks import check_group_size, known_static_member
 from barnabas.broker.coordinator.group.decisions.consumer.group import CONSUMER_PROTOCOL, ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.consumer.heartbeat import replacement, take_step
 from barnabas.broker.coordinator.group.decisions.consumer.model import (
@@ -56,7 +56,7 @@ def _joined(
     topics, config = context.topics, context.config_of(group.group_id)
     if not config.migration_policy.lets_classic_members_in:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-    check_room(group, member_id, request.group_instance_id, config.max_size)
+    check_group_size(group, member_id, request.group_instance_id, config.max_size)
     if not group.takes_classic_protocols(request.protocol_type, (name for name, _ in request.protocols)):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     if request.requires_known_member_id and not request.member_id and request.group_instance_id is None:
