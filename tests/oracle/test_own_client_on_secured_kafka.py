@@ -119,7 +119,7 @@ def test_certificates_that_are_not_accepted_are_told(kafka: SecuredKafka, tmp_pa
     assert "is not accepted: certificate has expired" in refused(kafka, EXPIRED, trusted)
     assert "certificate is not valid for '127.0.0.1'" in refused(kafka, ELSEWHERE, trusted)
     another = {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(Authority("x").write(tmp_path / "x"))}
-    assert "(ssl.truststore.* says which authorities" in refused(kafka, SSL, {**trusted, **another})
+    assert "(ssl.truststore.* sets the trusted authorities" in refused(kafka, SSL, {**trusted, **another})
 
 
 @pytest.mark.parametrize("protocol", ["TLSv1.2", "TLSv1.3"])
@@ -140,7 +140,7 @@ def test_a_client_without_a_certificate_is_told_to_have_one(kafka: SecuredKafka,
             "SASL_SSL",
             "closed the connection during the TLS handshake: perhaps that port does not use TLS",
         ),
-        (PLAINTEXT, "SASL_PLAINTEXT", "asks for no SASL: set security.protocol to PLAINTEXT or SSL"),
+        (PLAINTEXT, "SASL_PLAINTEXT", "does not use SASL: set security.protocol to PLAINTEXT or SSL"),
     ],
 )
 def test_another_protocol_than_the_listeners_is_told(

@@ -55,7 +55,7 @@ def test_an_unknown_key_of_the_file_is_refused(tmp_path: Path, capsys: pytest.Ca
     file.write_text('[validate]\nsource-topik = "x"\n')
     with pytest.raises(SystemExit):
         read("--config", str(file))
-    assert "[validate] does not know source-topik: did you mean source-topic?" in capsys.readouterr().err
+    assert "[validate] has an unknown key source-topik: did you mean source-topic?" in capsys.readouterr().err
 
 
 def test_help_tells_every_setting_with_its_default(capsys: pytest.CaptureFixture[str]) -> None:

@@ -155,7 +155,7 @@ def test_the_page_of_clients_works_as_written(
     ("listener", "changed", "sentence"),
     [
         (SASL_SSL, {"password": "wr0ng"}, "refused SCRAM-SHA-512: Authentication failed"),
-        (SASL_SSL, {"ssl.truststore.location": "stranger.pem"}, "(ssl.truststore.* says which authorities"),
+        (SASL_SSL, {"ssl.truststore.location": "stranger.pem"}, "(ssl.truststore.* sets the trusted authorities"),
         (EXPIRED, {"security.protocol": "SSL"}, "is not accepted: certificate has expired"),
         (ELSEWHERE, {"security.protocol": "SSL"}, "certificate is not valid for '127.0.0.1'"),
         (SASL_SSL, {"security.protocol": "PLAINTEXT"}, "speaks TLS: set security.protocol to SSL or SASL_SSL"),

@@ -77,7 +77,7 @@ def test_certificates_that_are_not_accepted_are_told(broker: TlsBroker, tmp_path
     stranger = str(Authority("another").write(tmp_path / "another.pem"))
     with (
         broker.client("MUTUAL", ssl_truststore_location=stranger) as client,
-        pytest.raises(AuthenticationFailed, match="says which authorities are trusted"),
+        pytest.raises(AuthenticationFailed, match="sets the trusted authorities"),
     ):
         client.connect()
 

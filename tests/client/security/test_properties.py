@@ -101,7 +101,7 @@ def test_tokens_come_from_a_function_an_endpoint_or_nobody() -> None:
         (sasl("SCRAM-SHA-256", SCRAM.removesuffix(";")), "sasl.jaas.config: .*Module: the ; at its end is missing"),
         (sasl("SCRAM-SHA-256", f"{_MODULES}.scram.ScramLoginModule required username=alice;"), "has no password"),
         (sasl("OAUTHBEARER"), "OAUTHBEARER needs a token: set sasl.oauthbearer.token.provider or"),
-        (sasl("OAUTHBEARER", sasl_oauthbearer_token_provider="signer"), "should be module:callable"),
+        (sasl("OAUTHBEARER", sasl_oauthbearer_token_provider="signer"), "must be module:callable"),
         (sasl("OAUTHBEARER", sasl_oauthbearer_token_endpoint_url="login"), "must begin with https://"),
         (sasl("OAUTHBEARER", sasl_oauthbearer_token_endpoint_url="https://a/"), "one of the two is missing"),
         (sasl("OAUTHBEARER", sasl_login_callback_handler_class="com.example.Mine"), "names a Java class"),
@@ -112,7 +112,7 @@ def test_tokens_come_from_a_function_an_endpoint_or_nobody() -> None:
         ({"security.protocol": "SSL", "ssl.keystore.location": "x"}, "ssl.keystore.password is not set"),
         ({"security.protocol": "SSL", "ssl.enabled.protocols": "TLSv1.1"}, "only TLSv1.2 and TLSv1.3"),
         ({"security.protocol": "SSL", "ssl.cipher.suites": "AES"}, "ssl.cipher.suites: AES is unknown"),
-        ({"security.protocol": "SSL", "ssl.endpoint.identification.algorithm": "ldap"}, "should be https, or empty"),
+        ({"security.protocol": "SSL", "ssl.endpoint.identification.algorithm": "ldap"}, "must be https, or empty"),
         ({"security.protocol": "SSL", "ssl.engine.factory.class": "Mine"}, "a Java class cannot provide TLS here"),
     ],
 )

@@ -80,7 +80,7 @@ def test_a_broker_without_sasl_is_told_as_one() -> None:
     with (
         ScriptedBroker({ApiKey.SASL_HANDSHAKE: refuse}) as broker,
         Client(broker.address, security=security()) as client,
-        pytest.raises(AuthenticationFailed, match="asks for no SASL: set security"),
+        pytest.raises(AuthenticationFailed, match="does not use SASL: set security"),
     ):
         client.connect()
 

@@ -138,7 +138,7 @@ def test_another_hosts_certificate_is_refused_unless_nobody_looks(begin: Begin, 
 
 def test_another_authority_is_refused(begin: Begin) -> None:
     said = refused(begin(Authority("another").issue("broker")))
-    assert "ssl.truststore.* says which authorities are trusted" in said
+    assert "ssl.truststore.* sets the trusted authorities" in said
 
 
 def test_a_broker_without_tls_is_told_as_one() -> None:

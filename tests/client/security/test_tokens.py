@@ -121,7 +121,7 @@ def test_an_authorization_server_is_asked(endpoint: Endpoint) -> None:
 
 @pytest.mark.parametrize(
     ("status", "answer", "sentence"),
-    [(401, b"{}", "HTTP 401"), (200, b"[]", "its answer is not"), (200, b"{}", "its answer is not")],
+    [(401, b"{}", "HTTP 401"), (200, b"[]", "its response is not"), (200, b"{}", "its response is not")],
 )
 def test_a_server_that_gives_none_is_named(endpoint: Endpoint, status: int, answer: bytes, sentence: str) -> None:
     endpoint.status, endpoint.answer = status, answer

@@ -182,7 +182,7 @@ def test_where_nothing_was_added_an_abort_without_an_epoch_may_only_be_called_ag
             producer.flush()
         with pytest.raises(OutcomeUnknown):
             producer.abort()
-        with pytest.raises(NotNow, match="an abort whose outcome is not known"):
+        with pytest.raises(NotNow, match="an abort with an unknown outcome"):
             producer.commit()
         broker.recover()
         producer.abort()

@@ -206,7 +206,7 @@ def test_an_end_without_an_answer_may_be_asked_for_again_and_nothing_else() -> N
         with pytest.raises(OutcomeUnknown):
             producer.commit()
         for call in (producer.abort, producer.begin, lambda: producer.send("t", b"b")):
-            with pytest.raises(NotNow, match="outcome is not known"):
+            with pytest.raises(NotNow, match="unknown outcome"):
                 call()
         broker.recover()
         producer.commit()

@@ -52,10 +52,10 @@ class CatalogueApi:
             "catalogue": self.world.catalogue,
             "producer_ids": ProducerIds(self.world.catalogue.allocate_producer_ids),
             "offered_apis": offered_apis(),
-            "room": _Roomy(),
+            "disk_space": _Roomy(),
             "events": Events(),
             "quotas": NodeQuotas(self.world.catalogue.client_quotas, self.world.config, VirtualClock(), lambda: 0.0),
-            "slices": _AT_ONCE,
+            "request_scheduler": _AT_ONCE,
             "upkeep": _AT_ONCE,
         }
         untouched: dict[str, Any] = {each.name: None for each in fields(Services)}  # parts these handlers do not touch
