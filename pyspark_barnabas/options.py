@@ -32,7 +32,7 @@ _KAFKA = "kafka."
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _LONGEST_NAME = 249  # of a topic; the prefix is part of the ledger's name
 _REQUIRED_VALUES = {
-    "kafka.acks": (("all", "-1"), "a record without all replicas could be lost"),
+    "kafka.acks": (("all", "-1"), "a record that not every replica has could be lost"),
     "kafka.enable.idempotence": (("true",), "a record that is sent again could be written twice"),
 }
 _INSTEAD = {

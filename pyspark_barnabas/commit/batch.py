@@ -52,7 +52,7 @@ def _undecided(batch: Batch, ledger: Ledger) -> tuple[CommitState, str]:
     expected = decided[-1].batch_id + 1 if decided else batch.first_batch
     if batch.batch_id == expected or expected < batch.batch_id == batch.first_batch:
         return CommitState.NEW, ""
-    asked = f"{_name(batch)} was to be written, but the next batch of this query in the ledger is {expected}."
+    asked = f"{_name(batch)} was to be written, but by the ledger the next batch of this query is {expected}."
     if batch.batch_id > expected:
         return CommitState.CONTRADICTED, (
             f"{asked} The ledger lost records, or the prefix was changed without a new checkpoint. Nothing was"

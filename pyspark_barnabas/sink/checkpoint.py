@@ -60,8 +60,10 @@ def read_query_id(location: str) -> str:
 def parse_offsets(text: str, where: str = "the checkpoint") -> CheckpointOffsets:
     """Parse a file of <checkpoint>/offsets. Pure."""
     version, *lines = text.rstrip("\n").split("\n")
-    if version not in _VERSIONS or len(lines) < 2:
+    if version not in _VERSIONS:
         raise _damaged(where, f"it begins with {version[:40]!r}, and {' or '.join(_VERSIONS)} is expected")
+    if len(lines) < 2:
+        raise _damaged(where, "it has no line for a source")
     sources = lines[1:]
     offsets: dict[tuple[str, int], int] = {}
     for source in sources:

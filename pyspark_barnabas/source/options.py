@@ -142,7 +142,7 @@ def _bound(options: Mapping[str, str], side: str, default: str, *, is_stream: bo
     bound = _given_bound(f"{side}Offsets", value)
     senseless = LATEST if side == "starting" else EARLIEST
     if not is_stream and senseless in (bound.offsets.values() if bound.offsets else [bound.for_all]):
-        raise OptionError(f"{side}Offsets is {value!r}: spark.read would find no record between the two")
+        raise OptionError(f"{side}Offsets is {value!r}: spark.read would find no record between start and end")
     return bound
 
 

@@ -33,7 +33,7 @@ def choose(types: Mapping[str, str], topic: str | None) -> tuple[str, ...]:
     if "value" not in types:
         there = ", ".join(types) or "none"
         raise OptionError(
-            f"there is no column `value`, only: {there}. Add one, as in"
+            f"there is no column `value`; the columns are: {there}. Add one, as in"
             " selectExpr('CAST(id AS STRING) AS key', 'to_json(struct(*)) AS value')"
         )
     if topic is None and "topic" not in types:

@@ -77,7 +77,7 @@ def checked_run_id(group: str) -> str:
         return str(uuid.UUID(group))
     except ValueError as error:
         raise SinkFailed(
-            f"the job group of the query is {group!r}, not the id of Spark for the run: do not change the query's "
+            f"the job group of the query is {group!r}, not Spark's id for the run: do not change the query's "
             "job group (setJobGroup within foreachBatch). Nothing was written"
         ) from error
 

@@ -112,7 +112,7 @@ def test_the_file_kafka_ships_starts_as_it_is(version: str, bootstrap: str) -> N
     (advertised,) = map(config.advertised, config.listeners)
     assert advertised is not None
     assert (advertised.host, advertised.port) == ("localhost", 9092)
-    assert f"no effect here: controller.quorum.{bootstrap}. There is no controller quorum beside this node." in warnings
+    assert f"no effect here: controller.quorum.{bootstrap}. There is no separate controller quorum." in warnings
     assert len(warnings) <= 2
 
 
@@ -153,8 +153,8 @@ def test_what_testcontainers_sets_starts_with_a_word_on_what_is_ignored(
         (["--port", "0"], {"KAFKA_NUM_PARTITIONS": "many"}, 1, "KAFKA_NUM_PARTITIONS: Invalid value many"),
         ([], {"KAFKA_LISTENERS": "A://:0,B://:0"}, 1, "has no protocol for A"),
         (["--set", "listener.security.protocol.map=A:PLAINTEXT,B:PLAINTEXT"],
-         {"KAFKA_LISTENERS": "A://:9092,B://:9092"}, 1, "A and B are on one port, 9092"),
-        ([], {"KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://0.0.0.0:9092"}, 1, "no address that clients can connect to"),
+         {"KAFKA_LISTENERS": "A://:9092,B://:9092"}, 1, "A and B have the same port, 9092"),
+        ([], {"KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://0.0.0.0:9092"}, 1, "not an address that clients can connect to"),
         (["--port", "0", "--set", "log.segment.bytes=1.5"], {}, 1, "Not a number of type INT"),
         (["--port", "0", "--feature", "transaction.version=9"], {}, 2, "the levels of transaction.version are 0 to 2"),
         (["--port", "0", "--feature", "no.such=1"], {}, 2, "the features are"),

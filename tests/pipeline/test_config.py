@@ -35,8 +35,8 @@ def test_flags_win_over_the_environment_which_wins_over_the_file(tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--max-offsets-per-trigger", "many"), "--max-offsets-per-trigger is 'many', and should be a whole number"),
-        (("--is-strict", "perhaps"), "should be true or false"),
+        (("--max-offsets-per-trigger", "many"), "--max-offsets-per-trigger is 'many', and must be a whole number"),
+        (("--is-strict", "perhaps"), "must be true or false"),
         (("--config", "/no/such/file"), "/no/such/file cannot be read"),
         (("--no-such-flag", "1"), "unrecognized arguments"),
     ],

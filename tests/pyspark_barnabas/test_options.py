@@ -89,9 +89,9 @@ def test_an_unknown_setting_of_kafkas_is_refused_with_those_that_are_known() -> 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"kafka__acks": "1"}, "can only be 'all'"),
+        ({"kafka__acks": "1"}, "must be 'all'"),
         ({"kafka__security__protocol": "SASL_SSL"}, "that begin with kafka.: sasl.mechanism is not set"),
-        ({"kafka__security__protocol": "TLS"}, "security.protocol is 'TLS', and should be one of"),
+        ({"kafka__security__protocol": "TLS"}, "security.protocol is 'TLS', and must be one of"),
         ({"kafka__transactional__id": "mine"}, "set transactionalIdPrefix"),
         ({"transactionalIdPrefix": "a b"}, "letters, digits, dots"),
         ({"transactionalIdPrefix": "x" * 201}, "1 to 200"),

@@ -115,7 +115,7 @@ def test_without_the_file_it_is_said_that_one_is_needed(offline: Barnabas) -> No
     [
         (None, "no such file or directory"),
         (b"sasl.jaas.config=\\user", "line 1: a \\u is not followed by four hexadecimal digits"),
-        (b"security.protocol=TLS\n", "security.protocol is 'TLS', and should be one of"),
+        (b"security.protocol=TLS\n", "security.protocol is 'TLS', and must be one of"),
         (b"security.protocol=SSL\nssl.truststore.location=/not/there\n", "/not/there: no such file or directory"),
     ],
 )

@@ -222,7 +222,7 @@ async def test_who_waits_for_what_may_be_prepared_yet_does_not_turn_the_loop() -
     loading, asked = [loop.create_future()], []
 
     class Coordinator:
-        transaction_marker_writer = SimpleNamespace(is_settled=True)
+        markers = SimpleNamespace(is_settled=True)
 
         def deciding(self) -> list[asyncio.Future[None]]:
             asked.append(len(loading))

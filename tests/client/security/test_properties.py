@@ -96,7 +96,7 @@ def test_tokens_come_from_a_function_an_endpoint_or_nobody() -> None:
         ),
         (sasl("GSSAPI"), "sasl.mechanism is 'GSSAPI': set it to one of PLAIN"),
         (sasl("PLAIN"), "PLAIN needs sasl.jaas.config, as in: org.apache.kafka"),
-        (sasl("PLAIN", SCRAM), "ScramLoginModule, and PLAIN takes .*PlainLoginModule"),
+        (sasl("PLAIN", SCRAM), "ScramLoginModule, but PLAIN uses .*PlainLoginModule"),
         (sasl("SCRAM-SHA-256", SCRAM * 2), "has 2 login modules"),
         (sasl("SCRAM-SHA-256", SCRAM.removesuffix(";")), "sasl.jaas.config: .*Module: the ; at its end is missing"),
         (sasl("SCRAM-SHA-256", f"{_MODULES}.scram.ScramLoginModule required username=alice;"), "has no password"),

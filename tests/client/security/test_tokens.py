@@ -47,7 +47,7 @@ def test_a_function_that_there_is_not_is_named(name: str) -> None:
 
 @pytest.mark.parametrize("given", ["token", ("token",), ("", 1e15), (b"token", 1e15), ("to\nken", 1e15), ("a", "b")])
 def test_what_is_no_token_is_not_sent(given: Any) -> None:
-    with pytest.raises(TokenFailed, match="should return"):
+    with pytest.raises(TokenFailed, match="must return"):
         TokenSource(ProvidedLogin(lambda: given), StandingClock()).token()
 
 

@@ -208,7 +208,7 @@ def test_times_are_for_people() -> None:
         (["ledger"], "the following arguments are required: COMMAND"),
         (["ledger", "show"], "the following arguments are required: PREFIX"),
         (["ledger", "show", "p", "--last", "0"], "is not a whole number from 1"),
-        (["recover", "p", "--topic", "t", "--settle", "7"], "'7' is no QUERY_ID:BATCH"),
+        (["recover", "p", "--topic", "t", "--settle", "7"], "'7' is not a QUERY_ID:BATCH"),
         (["recover", "p", "--topic", "t", "--settle", "q:7", "--execute"], "not allowed with argument --settle"),
         (["ledger", "show", "p", "--bootstrap-servers", "nowhere:x"], "nowhere:x"),
         (["ledger", "show", "p", "--command-config", "/nowhere/client.properties"], "no such file"),

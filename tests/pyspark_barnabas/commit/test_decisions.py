@@ -89,7 +89,7 @@ def test_a_process_uses_its_id_again_two_batches_later_if_it_was_decided() -> No
     ("batch", "says"),
     [
         (replace(BATCH, checkpoint_hash="another"), "rolled back or copied"),
-        (replace(BATCH, batch_id=3), "rolled back beyond"),
+        (replace(BATCH, batch_id=3), "rolled back further than the ledger"),
         (replace(BATCH, batch_id=8), "the option firstBatch=8"),
     ],
 )
@@ -111,7 +111,7 @@ def test_a_ledger_that_was_left_behind_by_another_sink_goes_on_with_the_batch_it
     assert left == steps.Describe((FIRST.transactional_id, SECOND.transactional_id))
     for wrong in (7, 9):
         assert "the option firstBatch=8" in _fails(_write(AFTER, replace(ahead, first_batch=wrong)))
-    assert "rolled back beyond" in _fails(_write(AFTER, replace(BATCH, batch_id=3, first_batch=3)))
+    assert "rolled back further than the ledger" in _fails(_write(AFTER, replace(BATCH, batch_id=3, first_batch=3)))
     assert isinstance(_write(AFTER, replace(BATCH, batch_id=6, first_batch=9)), steps.Produce)
 
 

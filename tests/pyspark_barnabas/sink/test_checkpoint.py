@@ -37,7 +37,7 @@ def test_the_hash_tells_what_is_read_and_not_when() -> None:
 
 @pytest.mark.parametrize("text", ["", "v9\n{}\n-", "v1\n{}", "v1\n{}\n{not json"])
 def test_a_file_that_is_not_understood_is_refused(text: str) -> None:
-    with pytest.raises(CheckpointUnseen, match="cannot be understood"):
+    with pytest.raises(CheckpointUnseen, match="has an unknown format"):
         parse_offsets(text)
 
 

@@ -25,7 +25,7 @@ def test_every_refusal_says_what_failed_and_what_to_do(code: ErrorCode) -> None:
     [
         (ErrorCode.NETWORK_EXCEPTION, "broker:9092"),
         (ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "that begin with 'shop'"),
-        (ErrorCode.INVALID_PRODUCER_EPOCH, "not ours any more"),
+        (ErrorCode.INVALID_PRODUCER_EPOCH, "no longer ours"),
         (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "create it"),
     ],
 )

@@ -121,8 +121,8 @@ def test_new_partitions_are_read_from_their_beginning() -> None:
     ("start", "end", "earliest", "sentence", "ranges"),
     [
         ({A0: 5}, {A0: 5, A1: 9}, {A1: 4}, "a-1 begins at 4, not at 0", [OffsetRange("a", 1, 4, 9)]),
-        ({A0: 5}, {A0: 5, A1: 9}, {}, "a-1 came and went", []),
-        ({A0: 5, B0: 6}, {A0: 8}, {}, "b-0 is gone", [OffsetRange("a", 0, 5, 8)]),
+        ({A0: 5}, {A0: 5, A1: 9}, {}, "a-1 was created and deleted", []),
+        ({A0: 5, B0: 6}, {A0: 8}, {}, "b-0 was deleted", [OffsetRange("a", 0, 5, 8)]),
         ({A0: 5}, {A0: 3}, {}, "a-0 ends at 3, but was read up to 5", []),
     ],
 )

@@ -92,12 +92,12 @@ def test_both_isolation_levels_can_be_had() -> None:
         ({"subscribe": ""}, "nothing is set"),
         ({"assign": '{"t":[0]}'}, "assign and subscribe are set"),
         ({"subscribe": " , "}, "separated by commas"),
-        ({"subscribe": "", "subscribePattern": "("}, "no regular expression"),
+        ({"subscribe": "", "subscribePattern": "("}, "not a regular expression"),
         ({"subscribe": "", "assign": "[]"}, "as in"),
         ({"subscribe": "", "assign": '{"t":["0"]}'}, "list of numbers"),
         ({"startingOffsets": "soonest"}, "not JSON"),
         ({"startingOffsets": '{"t":5}'}, "should be a JSON object"),
-        ({"startingOffsets": '{"t":{"x":5}}'}, "no number of a partition"),
+        ({"startingOffsets": '{"t":{"x":5}}'}, "not the number of a partition"),
         ({"startingOffsets": '{"t":{"0":-3}}'}, "t-0 has -3"),
         ({"startingOffsets": '{"t":{"0":true}}'}, "t-0 has True"),
         ({"startingOffsetsByTimestamp": '{"t":{"0":-1}}'}, "a time in milliseconds"),
@@ -126,7 +126,7 @@ def test_what_means_nothing_is_refused_with_a_sentence(options: dict[str, str], 
     ],
 )
 def test_a_batch_that_could_only_be_empty_is_refused(options: dict[str, str]) -> None:
-    with pytest.raises(OptionError, match="would find nothing"):
+    with pytest.raises(OptionError, match="would find no record"):
         batch(**options)
 
 

@@ -31,7 +31,7 @@ def test_columns_that_belong_to_no_record_are_left_out() -> None:
     ("types", "topic", "sentence"),
     [
         ({"key": "string", "id": "bigint"}, "orders", "no column `value`, only: key, id"),
-        ({}, "orders", "there are: none"),
+        ({}, "orders", "the columns are: none"),
         ({"value": "string"}, None, "set the option topic, or add a column"),
         ({"value": "bigint"}, "orders", "`value` is bigint, and must be string or binary"),
         ({"value": "string", "key": "int"}, "orders", "`key` is int"),

@@ -23,7 +23,7 @@ def test_a_streams_task_knows_its_query_run_and_batch() -> None:
 
 @pytest.mark.parametrize("missing", ["sql.streaming.queryId", "spark.jobGroup.id", "streaming.sql.batchId"])
 def test_a_spark_that_does_not_tell_is_refused(missing: str) -> None:
-    with pytest.raises(SinkFailed, match=r"does not tell .* docs/spark-versions\.md"):
+    with pytest.raises(SinkFailed, match=r"does not pass .* docs/spark-versions\.md"):
         run_of({name: value for name, value in PROPERTIES.items() if name != missing})
 
 

@@ -94,7 +94,7 @@ def test_what_is_printed_may_be_given_to_barnabas_and_printed_again() -> None:
     given = ["transaction.two.phase.commit.enable=true", "unstable.api.versions.enable=true"]
     assert printed(*given)["unstable.api.versions.enable"] == "true"
     _, warnings = load_config(settings=given)
-    assert warnings == ["no effect here: unstable.api.versions.enable. What there is, is offered."]
+    assert warnings == ["no effect here: unstable.api.versions.enable. All supported versions are offered."]
 
 
 def test_a_default_that_programs_notice_is_written_down() -> None:

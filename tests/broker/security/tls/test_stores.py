@@ -88,7 +88,7 @@ def test_a_key_that_is_not_the_certificates_is_told(tmp_path: Path) -> None:
         ("", "one private key was expected, but there are none"),
         (KEY_PEM, "it contains no certificate"),
         (KEY_PEM + KEY_PEM + CHAIN_PEM, "one private key was expected, but there are 2"),
-        (KEY_PEM.replace("M", "=", 1) + CHAIN_PEM, "is no base64"),
+        (KEY_PEM.replace("M", "=", 1) + CHAIN_PEM, "is not base64"),
         ("-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n-----END RSA PRIVATE KEY-----\n", "PKCS #8"),
         (KEY_PEM + "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "is broken"),
     ],

@@ -24,7 +24,7 @@ def test_only_a_row_without_a_topic_goes_to_the_default_one() -> None:
 
 def test_a_row_without_a_topic_is_told_where_there_is_no_default_one() -> None:
     assert topics([{"topic": "", "value": b"v"}], default=None) == [""]
-    with pytest.raises(BadRows, match="a row without a key names no topic"):
+    with pytest.raises(BadRows, match="a row without a key has no topic"):
         topics([{"topic": None, "value": b"v"}], default=None)
     with pytest.raises(BadRows, match="a row with the key b'k', for partition 3, names no topic"):
         topics([{"topic": None, "key": b"k", "partition": 3, "value": b"v"}], default=None)

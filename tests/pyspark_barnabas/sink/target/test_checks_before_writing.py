@@ -29,7 +29,7 @@ def test_a_stream_waits_as_long_as_its_tasks_and_a_batch_write_for_one_request(
     clock = StandingClock()
     with Client("127.0.0.1:1", clock=clock) as client:
         assert timeout_s - 2 < waited_s(monkeypatch, client, clock, is_stream=is_stream) <= timeout_s
-    assert f"tried for {timeout_s}000 ms (kafka.{option}.timeout.ms)" in caplog.text
+    assert f"Trying for {timeout_s}000 ms (kafka.{option}.timeout.ms)" in caplog.text
 
 
 def test_a_stream_waits_as_long_for_a_broker_that_answered_before(monkeypatch: pytest.MonkeyPatch) -> None:

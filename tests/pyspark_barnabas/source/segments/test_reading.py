@@ -165,7 +165,7 @@ def test_a_segment_that_is_deleted_meanwhile_is_told(tmp_path: Path) -> None:
         ({}, "no data directory: use load"),
         ({"path": "/d", "subscribe": "a", "assign": "{}"}, "exclude each other"),
         ({"path": "/d", "assign": '{"a":0}'}, "assign lists partitions by topic"),
-        ({"path": "/d", "subscribepattern": "("}, "no regular expression"),
+        ({"path": "/d", "subscribepattern": "("}, "not a regular expression"),
         ({"path": "/d", "content": "rows"}, "one of records, batches, findings"),
         ({"path": "/d", "startingoffsets": '{"a":{"x":1}}'}, "is not an offset of a partition"),
         ({"path": "/d", "startingoffsets": '{"a":3}'}, "offsets by topic and partition"),
