@@ -154,7 +154,7 @@ def test_what_testcontainers_sets_starts_with_a_word_on_what_is_ignored(
         ([], {"KAFKA_LISTENERS": "A://:0,B://:0"}, 1, "has no protocol for A"),
         (["--set", "listener.security.protocol.map=A:PLAINTEXT,B:PLAINTEXT"],
          {"KAFKA_LISTENERS": "A://:9092,B://:9092"}, 1, "A and B have the same port, 9092"),
-        ([], {"KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://0.0.0.0:9092"}, 1, "not an address that clients can connect to"),
+        ([], {"KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://0.0.0.0:9092"}, 1, "not an address that clients can"),
         (["--port", "0", "--set", "log.segment.bytes=1.5"], {}, 1, "Not a number of type INT"),
         (["--port", "0", "--feature", "transaction.version=9"], {}, 2, "the levels of transaction.version are 0 to 2"),
         (["--port", "0", "--feature", "no.such=1"], {}, 2, "the features are"),

@@ -161,7 +161,7 @@ def test_rows_go_to_the_topics_that_they_name_or_to_none(recipe: Recipe, old: Se
     wrong = [b'{"amount": "abc"}', b'{"amount": 1.5}', b"{}", b"no JSON"]
     topics.send(old.address, "orders", [*values, *wrong])
     topics.create(old.address, "orders.valid", 2)
-    with pytest.raises(PySparkException, match=r"topic 'orders.rejected' is not there"):
+    with pytest.raises(PySparkException, match=r"topic 'orders.rejected' does not exist"):
         recipe.do(1)
     assert topics.committed(old.address, "orders.valid") == []
     topics.create(old.address, "orders.rejected", 1)

@@ -140,7 +140,7 @@ def test_an_atomic_write_shows_in_one_step(spark: SparkSession, server: Server, 
     ("options", "sentence"),
     [
         ({"topic": "no.such.topic"}, "no.such.topic"),
-        ({"path": "somewhere"}, "give save() or start() none"),
+        ({"path": "somewhere"}, "call save() or start() without a path"),
         ({"kafka__transactional__id": "mine"}, "set transactionalIdPrefix"),
         ({"idempotencykeys": "k"}, "did you mean idempotencyKey?"),
     ],
@@ -154,7 +154,7 @@ def test_what_cannot_be_is_refused_with_a_sentence(
 
 
 def test_overwriting_is_refused(spark: SparkSession, server: Server, topic: str) -> None:
-    assert "never overwritten" in _refusal(_writer(_numbers(spark, 1), server, topic).mode("overwrite"))
+    assert "never overwrites it" in _refusal(_writer(_numbers(spark, 1), server, topic).mode("overwrite"))
 
 
 def test_columns_of_wrong_types_are_refused(spark: SparkSession, server: Server, topic: str) -> None:

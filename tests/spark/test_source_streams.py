@@ -173,7 +173,7 @@ def test_a_topic_made_again_fails_the_query_unless_that_is_allowed(reading: Read
     ("options", "sentence"),
     [
         ({"subscribe": "nowhere"}, "there is no topic 'nowhere'"),
-        ({"startingOffsets": '{"t":{"0":1}}'}, "startingOffsets says nothing of"),
+        ({"startingOffsets": '{"t":{"0":1}}'}, "startingOffsets does not have "),
         ({"endingOffsets": "latest"}, "a stream has no end"),
     ],
 )

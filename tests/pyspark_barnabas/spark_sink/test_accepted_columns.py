@@ -30,7 +30,7 @@ def test_columns_that_belong_to_no_record_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("types", "topic", "sentence"),
     [
-        ({"key": "string", "id": "bigint"}, "orders", "no column `value`, only: key, id"),
+        ({"key": "string", "id": "bigint"}, "orders", "no column `value`; the columns are: key, id"),
         ({}, "orders", "the columns are: none"),
         ({"value": "string"}, None, "set the option topic, or add a column"),
         ({"value": "bigint"}, "orders", "`value` is bigint, and must be string or binary"),

@@ -144,7 +144,7 @@ def test_rows_without_a_key_fill_one_partition_after_the_other() -> None:
     [
         ({"topic": "a", "value": b"", "partition": 3}, "asks for partition 3 of topic 'a', which has 3"),
         ({"topic": "a", "value": b"", "partition": -2}, "partition -2: partitions are counted from 0"),
-        ({"value": b""}, "a row without a key names no topic"),
+        ({"value": b""}, "a row without a key has no topic"),
         ({"topic": "a", "value": b"x" * 5000}, r"takes \d+ bytes, and kafka.max.request.size is 4096"),
         ({"topic": "a", "value": b"", "timestamp": -5000}, "before 1970"),
         ({"topic": "a", "value": b"", "headers": [{"key": None, "value": b""}]}, "a header has no name"),

@@ -91,7 +91,7 @@ def test_a_lost_batch_is_found_however_often_the_query_was_started_after_it(
     assert recover(query, broker, "--execute", "--fence") == 0
     said = capsys.readouterr().out
     assert said.count("committed ") == 2
-    assert "aborted " not in said.replace("stand aborted", "")
+    assert "aborted " not in said.replace("missing, aborted at", "")
     assert "batch 1: wrote 2 rows again" in said
 
 
@@ -201,7 +201,7 @@ def test_rows_that_the_log_does_not_have_any_more_are_not_guessed(
     assert recover(query, broker, "--settle", "other:0", "--fence") == 1
     assert "batch 0 of query other is not lost" in capsys.readouterr().err
     assert recover(query, broker, "--settle", "q:1", "--fence") == 0
-    assert "is finished, with 0 of its 6 rows visible as the query wrote them" in capsys.readouterr().out
+    assert "now has it as finished, with 0 of its 6 rows visible as the query wrote them" in capsys.readouterr().out
     query.start()
     query.play(1, PARTS, checkpoint(1, orders=16))  # all tasks skip
     query.play(2, [rows(["after"])], checkpoint(2, orders=17))

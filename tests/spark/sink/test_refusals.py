@@ -30,7 +30,7 @@ from tests.support.spark.sink_query import Query, checkpoint, committed_values, 
     ("changed", "part", "says"),
     [
         ({}, pa.record_batch({"text": ["a"]}), "no column `value`, only text"),
-        ({"topic": None}, rows(["a"], topic=pa.array([None], pa.string())), "names no topic"),
+        ({"topic": None}, rows(["a"], topic=pa.array([None], pa.string())), "has no topic, and the sink has none"),
         ({"topic": "no topic!"}, rows(["a"]), "correct the option or the column `topic`"),
         ({"max_request_bytes": 10_000}, rows(["x" * 11_000]), r"takes \d+ bytes, and kafka.max.request.size is 10000"),
         ({"two_phase": "on"}, rows(["a"]), "offers no two-phase commits"),
@@ -187,7 +187,7 @@ def test_a_topic_that_nobody_makes_is_told(
         with pytest.raises(SinkFailed, match=r"UNKNOWN_TOPIC_OR_PARTITION: topic 'typo'.*Check the topic's name"):
             query.write(0, [rows(["a"])])
         with pytest.raises(
-            SinkFailed, match=r"'typo' is not there, but createTopics is false: correct the option topic"
+            SinkFailed, match=r"'typo' does not exist, but createTopics is false: correct the option topic"
         ):
             Query(replace(query.settings, creates_topics=False)).write(0, [rows(["a"])])
         with Client(server.address) as client:
@@ -195,7 +195,7 @@ def test_a_topic_that_nobody_makes_is_told(
         assert not caplog.records
         Query(replace(query.settings, new_topic_partitions=4)).write(0, [rows(["a"])])
         (line,) = caplog.records
-        assert line.getMessage().startswith("topic 'typo' is not there, and has been created with 4 partitions")
+        assert line.getMessage().startswith("topic 'typo' does not exist, and has been created with 4 partitions")
 
 
 def test_a_topic_that_the_broker_makes_is_warned_of_with_the_name_that_may_be_meant(

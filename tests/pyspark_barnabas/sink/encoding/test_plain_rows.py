@@ -26,5 +26,5 @@ def test_a_row_without_a_topic_is_told_where_there_is_no_default_one() -> None:
     assert topics([{"topic": "", "value": b"v"}], default=None) == [""]
     with pytest.raises(BadRows, match="a row without a key has no topic"):
         topics([{"topic": None, "value": b"v"}], default=None)
-    with pytest.raises(BadRows, match="a row with the key b'k', for partition 3, names no topic"):
+    with pytest.raises(BadRows, match="a row with the key b'k', for partition 3, has no topic"):
         topics([{"topic": None, "key": b"k", "partition": 3, "value": b"v"}], default=None)
