@@ -6,4 +6,4 @@ API that allow it; so a topic that is deleted and created again between two requ
 """
 
 if __name__ != "barnabas.client":
-    raise ImportError("its name is barnabas.client: under two names every class would be there twice")
+    raise ImportError("import it as barnabas.client: under two names every class would exist twice")

@@ -1,4 +1,4 @@
 """The log files of a data directory: read batch by batch, and checked, without a broker. No event loop, no Spark."""
 
 if __name__ != "barnabas.logfiles":
-    raise ImportError("its name is barnabas.logfiles: under two names every class would be there twice")
+    raise ImportError("import it as barnabas.logfiles: under two names every class would exist twice")

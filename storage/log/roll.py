@@ -2,7 +2,8 @@
 """Rolling: the active segment is sealed, and the next one begins at the log end.
 
 Knows the files of a sealed segment: its indexes, and the producer snapshot at its end, which confirms them and so is
-written to the disk after them. The segment itself decides when it is full, by the settings it gets here.
+written to the disk after them. The segment (`segment/segment.py`, `should_roll`) decides when it is full, by the
+settings it gets here.
 
 Invariant: the last segment is active, the others are sealed. If a roll or a close fails the last one may be sealed
 until the next append, which continues in it; or the directory is offline.

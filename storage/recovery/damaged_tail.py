@@ -1,6 +1,7 @@
 """Rereading a segment with its CRCs, and classifying the place where it becomes invalid.
 
-Knows one segment's bytes; storage/recovery/recovery_decisions.py decides how damage is handled.
+Knows one segment's bytes; storage/recovery/recovery_decisions.py decides how damage is handled, and log_loader.py cuts
+it off.
 """
 
 from __future__ import annotations

@@ -90,4 +90,4 @@ def test_a_folder_at_the_top_is_no_import_name(name: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", f"import {name}"], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert f"ImportError: its name is barnabas.{name}" in done.stderr
+    assert f"ImportError: import it as barnabas.{name}" in done.stderr

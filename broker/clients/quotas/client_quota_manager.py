@@ -1,6 +1,7 @@
 """Quotas on a rate, of one kind: bytes produced or fetched per second, the share of a thread's time.
 
-Pure: the caller passes the time. As Apache Kafka's ClientQuotaManager.
+Pure: the caller passes the time. As Apache Kafka's ClientQuotaManager. The throttle time of one quota is computed in
+`sampled_rate.py`; `quota_managers.py` takes the largest of a request's.
 """
 
 from __future__ import annotations

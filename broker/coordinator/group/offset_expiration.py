@@ -1,6 +1,6 @@
 """The expiration of old offsets at intervals of the clock, in slices, in the loaded partitions.
 
-`group/decisions/offset_removal.py` decides which ones expire.
+`decisions/offset_removal.py` goes through the groups, and `decisions/offsets/offsets.py` decides which offsets expire.
 """
 
 from __future__ import annotations

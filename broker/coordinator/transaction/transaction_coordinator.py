@@ -1,11 +1,11 @@
 # compiled: mypyc
 """The transaction coordinator: the interface for the request handlers.
 
-Finds the partition of a transactional id, calls the decisions in `transaction/`, and has the runtime carry them out.
+Finds the partition of a transactional id, calls the decisions in `decisions/`, and has the runtime carry them out.
 Methods return their reply, or a future of it where the request has to wait for the disk. They raise KafkaError where
-Kafka returns an error for the whole request. The pure part is in `transaction/`; writing and waiting are in `runtime`;
+Kafka returns an error for the whole request. The pure part is in `decisions/`; writing and waiting are in `runtime`;
 markers are in `transaction_marker_writer.py`. This module connects them, and reads the clock: transactions that time
-out are aborted, unused ids expire, partitions that could not be loaded are retried.
+out (`decisions/completing.py`) are aborted, unused ids expire, partitions that could not be loaded are retried.
 
 Invariant: each transaction prepared by a request, by its timeout or by the run before will be completed: the code that
 prepares it, or finds it when a partition is loaded, starts finishing it.

@@ -1,8 +1,8 @@
 """The catalogue: the metadata of this cluster, stored in `__cluster_metadata-0` in Kafka's own records.
 
-Every change is decided (`topic_changes.py`, `config_alterations.py`: pure), appended as one batch and synced, replayed
-into the image (`journal.py`), reported to the listeners, and only then answered. So after any crash a change is either
-complete or absent, and every change that was answered is present.
+Every change is decided (`image/topic_changes.py`, `config_alterations.py`: pure), appended as one batch and synced,
+replayed into the image (`journal.py`), reported to the listeners, and only then answered. So after any crash a change
+is either complete or absent, and every change that was answered is present.
 
 Leader epochs: a run raises the epoch of a partition when it first uses it, not of every partition at start. The epoch
 that clients get before that (`current_leader_epoch`) is already the epoch it will have. A clean stop records that the

@@ -1,4 +1,7 @@
-"""The assignor `uniform`, Kafka's default: equal numbers of partitions, with as few moved as that permits."""
+"""The assignor `uniform`, Kafka's default: equal numbers of partitions, with as few moved as that permits.
+
+`uniform_homogeneous.py` has it for members of equal subscriptions, `uniform_heterogeneous.py` for others.
+"""
 
 from __future__ import annotations
 
