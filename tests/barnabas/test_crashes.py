@@ -15,7 +15,6 @@ from barnabas.client.produce.producer import Producer
 from barnabas.embedded.crashes import Crash, crash_in
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tests.barnabas.conftest import Writer
-from tests.support.waiting import PATIENCE_S
 
 PLAN = {
     "version": 1,
@@ -151,7 +150,7 @@ def test_where_nobody_was_told_that_it_could_not_be_started_again_the_end_says_s
     topic = CreatableTopic(name="new", num_partitions=1, replication_factor=1, assignments=[], configs=[])
     with suppress(ConnectionFailed), Client(broker.bootstrap_servers) as client:
         client.ask_any(CreateTopicsRequest(topics=[topic], timeout_ms=1000), client.deadline(500))
-    assert began.wait(PATIENCE_S)
+    assert began.wait(10)
     with pytest.raises(BarnabasError, match=r"could not be started again: the disk is gone$"):
         broker.close()
     broker.close()

@@ -10,7 +10,6 @@ from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.barnabas.conftest import Writer
-from tests.support.waiting import PATIENCE_S
 
 PARTITIONS = 8
 TIMEOUT_MS = 60_000
@@ -54,5 +53,5 @@ def test_a_slow_sync_keeps_its_producer_waiting_and_nobody_else(writer: Writer) 
             assert broker.topics() == {"orders": 1}
             assert not writing.done()
             slow.disarm()
-            writing.result(PATIENCE_S)
+            writing.result(30)
         assert [record.value for record in broker.records("orders")] == [b"before", b"slow"]

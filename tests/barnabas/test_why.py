@@ -12,7 +12,6 @@ from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.pytest_plugin import describe
 from tests.barnabas.conftest import Writer
 from tests.support.clients.committed import begun
-from tests.support.waiting import PATIENCE_S
 
 
 def test_a_consumer_that_waits_for_a_transaction(broker: Barnabas) -> None:
@@ -99,7 +98,7 @@ def test_producers_that_wait_for_room_hang(broker: Barnabas, writer: Writer) -> 
         assert disk.sentences[0].endswith("Producers wait until there is room again.")
         assert len(disk.evidence["full"]) == 1
         full.disarm()
-        writing.result(PATIENCE_S)
+        writing.result(30)
     assert len(broker.records("orders")) == 1
 
 

@@ -28,8 +28,7 @@ from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.produce import ProduceRequest
 from barnabas.storage.log.log import PartitionLog
 from tests.support.requests import create_topic, end_txn, fetch, init_producer, join_group, produce, sync_group
-from tests.support.waiting import PATIENCE_S
-from tests.support.worlds.broker import BrokerWorld, Peer, settle
+from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, Peer, settle
 from tests.support.worlds.memory_transport import MemoryTransport
 
 _OURS = ("barnabas.broker", "barnabas.protocol", "barnabas.storage")
@@ -153,7 +152,7 @@ async def _transactions(world: BrokerWorld) -> None:
     peer = world.connect()
     initialise = init_producer("x")
     got = await _ask(peer, initialise, 4)
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(ANSWER_TIMEOUT_S):
         while got.error_code == ErrorCode.CONCURRENT_TRANSACTIONS:  # the markers of the one before are on their way
             got = await _ask(peer, initialise, 4)
     assert got.error_code == ErrorCode.NONE

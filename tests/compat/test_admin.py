@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, Ne
 
 from tests.compat.model import PARTITIONS, Client, Message
 from tests.support.processes.server import Server
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def topic() -> str:
 
 def _result(futures: dict[Any, Any]) -> Any:
     [future] = futures.values()
-    return future.result(timeout=PATIENCE_S)
+    return future.result(timeout=30)
 
 
 def _create(admin: AdminClient, wish: NewTopic) -> None:
@@ -34,7 +34,7 @@ def _create(admin: AdminClient, wish: NewTopic) -> None:
 
 
 def test_the_cluster_describes_itself(admin: AdminClient, server: Server) -> None:
-    cluster = admin.describe_cluster().result(timeout=PATIENCE_S)
+    cluster = admin.describe_cluster().result(timeout=30)
     assert [(node.id, node.port) for node in cluster.nodes] == [(1, server.port)]
     assert len(cluster.cluster_id) == 22
 

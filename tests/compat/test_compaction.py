@@ -14,11 +14,12 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from tests.compat.conftest import NewServer
 from tests.support.processes.server import Server
 from tests.support.stack.compacted import BUSY_CLEANER, make_compacted
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
 
 TOPIC, KEYS, PER_TRANSACTION = "busy", 10, 4
 TRANSACTIONS = 120
 KILL_AT = 60
+DEADLINE_S = 60.0
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ class Writer:
         self.committed: dict[bytes, int] = {}
         self.aborted: set[int] = set()
         self._producer = Producer({"bootstrap.servers": address, "transactional.id": "writer", "log_level": 0})
-        self._producer.init_transactions(PATIENCE_S)
+        self._producer.init_transactions(DEADLINE_S)
 
     def write(self, count: int) -> None:
         """So many transactions more."""
@@ -46,7 +47,7 @@ class Writer:
             values = {b"k%d" % ((self.written + each) % KEYS): self.written + each for each in range(PER_TRANSACTION)}
             for key, value in values.items():
                 self._producer.produce(TOPIC, b"%d" % value, key=key, partition=0)
-            self._producer.flush(PATIENCE_S)
+            self._producer.flush(DEADLINE_S)
             self.written += PER_TRANSACTION
             if self.done % 3 == 2:
                 self.aborted.update(values.values())
@@ -61,7 +62,7 @@ def _again(end: Callable[[float], None]) -> None:
     """End a transaction; the broker may be away."""
     while True:
         try:
-            return end(PATIENCE_S)
+            return end(DEADLINE_S)
         except KafkaException as error:
             if not error.args[0].retriable():
                 raise
@@ -91,7 +92,7 @@ class Reader(threading.Thread):
 
     def end(self) -> None:
         self._is_over.set()
-        self.join(PATIENCE_S)
+        self.join(DEADLINE_S)
         self.readings.append(self._read())
 
     def _read(self) -> list[tuple[int, bytes, int]]:
@@ -135,18 +136,18 @@ def test_readers_of_a_topic_that_is_being_compacted_see_what_was_written_last(se
     writer = Writer(server.address)
     writing = threading.Thread(target=writer.write, args=(TRANSACTIONS,), daemon=True)
     writing.start()
-    until(lambda: writer.done >= KILL_AT, PATIENCE_S)
+    until(lambda: writer.done >= KILL_AT, DEADLINE_S)
     server.kill()
     server.start()
-    writing.join(PATIENCE_S)
+    writing.join(DEADLINE_S)
     assert writer.done == TRANSACTIONS
 
     def is_compacted() -> bool:
         return sum(each.stat().st_size for each in (server.data_dir / f"{TOPIC}-0").glob("*.log")) < written_bytes
 
     written_bytes = TRANSACTIONS * 200  # a batch of four records and a marker take more
-    until(is_compacted, PATIENCE_S)
-    until(lambda: all(len(reader.readings) > 2 for reader in readers), PATIENCE_S)
+    until(is_compacted, DEADLINE_S)
+    until(lambda: all(len(reader.readings) > 2 for reader in readers), DEADLINE_S)
     for reader in readers:
         reader.end()
         assert reader.failures == []

@@ -10,10 +10,11 @@ from confluent_kafka.admin import AdminClient
 from tests.compat.model import PARTITIONS, Client, messages_for, quick_groups
 from tests.support.clients.java import program_command
 from tests.support.processes.server import Server
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
 
 Clients = Mapping[str, Client]
 COUNT = 30
+DEADLINE_S = 60
 SETTINGS = quick_groups(heartbeat_interval_ms=100) | {"num.partitions": PARTITIONS, "log.retention.ms": -1}
 _PROGRAM = Path(__file__).parent / "java" / "ConsumerProtocol.java"
 
@@ -51,7 +52,7 @@ def test_librdkafkas_members_share_partitions_and_outlive_a_kill(server: Server,
         read += len(first.consume(100, timeout=0.1))
         return read == COUNT
 
-    until(has_read_all, PATIENCE_S)
+    until(has_read_all, DEADLINE_S)
     first.commit(asynchronous=False)
     second.subscribe([topic])
 
@@ -60,7 +61,7 @@ def test_librdkafkas_members_share_partitions_and_outlive_a_kill(server: Server,
         second.poll(0.05)
         return sorted(_assigned(first) + _assigned(second)) == [*range(PARTITIONS)] and bool(_assigned(second))
 
-    until(is_shared, PATIENCE_S)
+    until(is_shared, DEADLINE_S)
     held = _assigned(first), _assigned(second)
     server.kill()
     server.start()
@@ -73,12 +74,12 @@ def test_librdkafkas_members_share_partitions_and_outlive_a_kill(server: Server,
         assert described.type is ConsumerGroupType.CONSUMER
         return described.state is ConsumerGroupState.STABLE and len(described.members) == 2
 
-    until(is_stable, PATIENCE_S)
+    until(is_stable, DEADLINE_S)
     assert (_assigned(first), _assigned(second)) == held, "nobody had to join again"
-    offsets = first.committed([TopicPartition(topic, number) for number in range(PARTITIONS)], timeout=PATIENCE_S)
+    offsets = first.committed([TopicPartition(topic, number) for number in range(PARTITIONS)], timeout=DEADLINE_S)
     assert sum(each.offset for each in offsets if each.offset > 0) == COUNT
     second.close()
-    until(lambda: first.poll(0.05) is None and _assigned(first) == [*range(PARTITIONS)], PATIENCE_S)
+    until(lambda: first.poll(0.05) is None and _assigned(first) == [*range(PARTITIONS)], DEADLINE_S)
     first.close()
 
 
@@ -86,7 +87,7 @@ def test_javas_members_share_partitions_by_name_and_by_regular_expression(server
     topic, group = "kip-848-java", "kip-848-java-members"
     _fill(server, clients, topic)
     command = [*program_command(_PROGRAM, client_version="4.4.0"), server.address, topic, group, str(COUNT)]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=True).stdout.splitlines()
+    said = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout.splitlines()
     everything = [*map(str, range(PARTITIONS))]
     alone, shared = (line.split()[1:] for line in said)
     assert alone == [",".join(everything)]

@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 from tests.compat import model
 from tests.compat.conftest import STREAMING
 from tests.support.processes.server import Server
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
 
 COUNT = 8000
 KILL_AT = 2000  # acknowledgements
@@ -92,7 +92,7 @@ def test_kcat_loses_and_doubles_nothing_over_a_kill(server: Server, clients: Cli
     kcat.stdin.writelines(f"{number}\n" for number in range(COUNT, 2 * COUNT))
     kcat.stdin.flush()
     server.start()
-    _, said = kcat.communicate(timeout=PATIENCE_S)
+    _, said = kcat.communicate(timeout=60)
     assert kcat.returncode == 0, said
     values = [int(record.value or b"") for record in reader.read(server.address, topic)]
     assert sorted(values) == list(range(2 * COUNT))
@@ -110,7 +110,7 @@ def _stream_over_a_kill(server: Server, client: model.StreamingClient, topic: st
             enough.set()
 
     def kill_and_start() -> None:
-        if enough.wait(PATIENCE_S):
+        if enough.wait(60):
             server.kill()
             at_the_kill.append(len(acknowledged))
             server.start()

@@ -7,7 +7,6 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.compat.clients.confluent import Confluent
 from tests.support.processes.broker import BrokerProcess
-from tests.support.waiting import PATIENCE_S
 
 PARTITIONS = 500
 ROUNDS = 3
@@ -16,7 +15,7 @@ ROUNDS = 3
 def test_five_hundred_partitions_under_256_descriptors(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path / "data", descriptor_limit=256) as server:
         admin = AdminClient({"bootstrap.servers": server.address})
-        admin.create_topics([NewTopic("wide", num_partitions=PARTITIONS)])["wide"].result(timeout=PATIENCE_S)
+        admin.create_topics([NewTopic("wide", num_partitions=PARTITIONS)])["wide"].result(timeout=30)
         for number in range(ROUNDS):
             _write_to_each(server.address, number)
         server.stop()

@@ -20,7 +20,7 @@ from barnabas.broker.server.start import start_broker
 from tests.compat.model import PARTITIONS, StreamingClient
 from tests.support.depth import long
 from tests.support.files.limited_files import LimitedFiles
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
 
 CAPACITY = 8 << 20
 SETTINGS = {"listeners": "PLAINTEXT://127.0.0.1:0", "num.partitions": "1", "log.segment.bytes": str(1 << 20)}
@@ -37,7 +37,7 @@ class SmallDisk:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
-        asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(PATIENCE_S)
+        asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(30)
 
     async def _start(self) -> None:
         bound = bind_listeners(self._config)
@@ -50,7 +50,7 @@ class SmallDisk:
         return bool(self.broker.services.disk_space.full_reasons)
 
     def close(self) -> None:
-        asyncio.run_coroutine_threadsafe(self.broker.stop(), self._loop).result(PATIENCE_S)
+        asyncio.run_coroutine_threadsafe(self.broker.stop(), self._loop).result(30)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -69,7 +69,7 @@ def test_a_producer_goes_on_when_a_topic_is_deleted(
 ) -> None:
     admin = AdminClient({"bootstrap.servers": disk.address})
     for made in admin.create_topics([NewTopic("t", PARTITIONS), NewTopic("large")]).values():
-        made.result(PATIENCE_S)
+        made.result(30)
     _fill(disk)
     acknowledged: dict[int, int] = {}
     streaming = threading.Thread(
@@ -80,7 +80,7 @@ def test_a_producer_goes_on_when_a_topic_is_deleted(
     until(lambda: any(partitions.is_open("t", number) for number in range(PARTITIONS)))  # it has met the full disk
     assert disk.is_full
     assert acknowledged == {}
-    admin.delete_topics(["large"])["large"].result(PATIENCE_S)
+    admin.delete_topics(["large"])["large"].result(30)
     streaming.join(60)
     assert sorted(acknowledged) == list(range(COUNT))
     assert not disk.is_full

@@ -16,7 +16,6 @@ from tests.compat.model import PARTITIONS, Client, messages_for
 from tests.compat.readers import PythonReader
 from tests.compat.tools import ALL_GROUPS, GROUPS, Tools
 from tests.support.processes.server import Server
-from tests.support.waiting import PATIENCE_S
 
 TOPIC = "told"
 COUNT = 30
@@ -60,7 +59,7 @@ def busy(server: Server, group: str) -> Iterator[None]:
 
 def result(futures: Mapping[str, Any]) -> Any:
     [future] = futures.values()
-    return future.result(timeout=PATIENCE_S)
+    return future.result(timeout=30)
 
 
 def test_kafka_python_lists_describes_and_deletes(server: Server, python_admin: KafkaAdminClient) -> None:
@@ -95,7 +94,7 @@ def test_kafka_python_lists_describes_and_deletes(server: Server, python_admin: 
 def test_librdkafka_lists_describes_alters_and_deletes(server: Server, librdkafka_admin: AdminClient) -> None:
     commit(server, "librdkafka-idle", 4)
     with busy(server, "librdkafka-busy"):
-        listed = librdkafka_admin.list_consumer_groups(states={ConsumerGroupState.STABLE}).result(timeout=PATIENCE_S)
+        listed = librdkafka_admin.list_consumer_groups(states={ConsumerGroupState.STABLE}).result(timeout=30)
         assert listed.errors == []
         assert [group.state for group in listed.valid if group.group_id == "librdkafka-busy"] == [
             ConsumerGroupState.STABLE

@@ -23,7 +23,7 @@ from tests.compat.chaos.play import play
 from tests.compat.model import quick_groups
 from tests.support.depth import long
 from tests.support.processes.server import Server
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
 
 PARTITIONS = 6
 MOVES = 10
@@ -40,7 +40,7 @@ KINDS = {"eager": EAGER, "cooperative": COOPERATIVE, "cooperative-python": COOPE
 
 def _topic(server: Server, name: str) -> str:
     admin = AdminClient({"bootstrap.servers": server.address})
-    admin.create_topics([NewTopic(name, PARTITIONS, 1)])[name].result(PATIENCE_S)
+    admin.create_topics([NewTopic(name, PARTITIONS, 1)])[name].result(30)
     return name
 
 
@@ -95,7 +95,7 @@ def test_members_come_and_go_over_a_kill_and_no_commit_is_lost(server: Server, k
 
     def kill(move: int) -> None:
         if move == MOVES // 2:
-            until(lambda: _has_committed_all(server, topic))
+            until(lambda: _has_committed_all(server, topic), 60)
             server.kill()
             server.start()
 

@@ -18,7 +18,6 @@ from tests.compat.chaos.troubles import NODES, OneBroker, ThreeNodes
 from tests.compat.model import quick_groups
 from tests.support.depth import long
 from tests.support.processes.server import Server
-from tests.support.waiting import PATIENCE_S
 
 PARTITIONS = 6
 SESSION_TIMEOUT_MS = 6_000
@@ -51,7 +50,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Barnabas]:
 
 def _topic(address: str, name: str, replicas: int) -> str:
     admin = AdminClient({"bootstrap.servers": address})
-    admin.create_topics([NewTopic(name, PARTITIONS, replicas)])[name].result(PATIENCE_S)
+    admin.create_topics([NewTopic(name, PARTITIONS, replicas)])[name].result(60)
     return name
 
 

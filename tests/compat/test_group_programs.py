@@ -14,7 +14,7 @@ from barnabas.client.offsets import committed_offsets
 from tests.compat.model import PARTITIONS, Client, Message
 from tests.support.depth import long
 from tests.support.processes.server import ROOT, Server
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
 from tests.transactions.views import make_topics
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
@@ -57,8 +57,8 @@ def test_copies_of_a_program_share_its_work_and_outlive_kills(server: Server, cl
 
     write(0)
     programs = [start(), start()]
-    until(lambda: _members_at_work(server, group) == 2)
-    until(lambda: copied() == set(range(COUNT)))
+    until(lambda: _members_at_work(server, group) == 2, timeout_s=60)
+    until(lambda: copied() == set(range(COUNT)), timeout_s=60)
 
     def has_copied(count: int) -> bool:
         """So many and more, or soon. Where a broker that starts does not tell a log's end yet, Quix Streams ends."""
@@ -69,14 +69,14 @@ def test_copies_of_a_program_share_its_work_and_outlive_kills(server: Server, cl
     server.kill()
     server.start()
     write(COUNT)
-    until(lambda: has_copied(COUNT + 1))  # so they are at it again
+    until(lambda: has_copied(COUNT + 1), timeout_s=60)  # so they are at it again
     programs.pop(0).kill()
     write(2 * COUNT)
-    until(lambda: has_copied(3 * COUNT))
+    until(lambda: has_copied(3 * COUNT), timeout_s=60)
     assert copied() == set(range(3 * COUNT))
     (program,) = programs
     program.terminate()
-    assert program.wait(PATIENCE_S) == 0
+    assert program.wait(30) == 0
     with OwnClient(server.address) as client:
         assert committed_offsets(client, group) == {(source, number): COUNT for number in range(PARTITIONS)}
 
@@ -85,7 +85,7 @@ def _members_at_work(server: Server, group: str) -> int:
     """How many members of the group have partitions."""
     admin = AdminClient({"bootstrap.servers": server.address})
     try:
-        described = admin.describe_consumer_groups([group])[group].result(timeout=PATIENCE_S)
+        described = admin.describe_consumer_groups([group])[group].result(timeout=30)
     except KafkaException:  # its coordinator is not there yet
         return 0
     return sum(bool(member.assignment.topic_partitions) for member in described.members)

@@ -8,9 +8,10 @@ from kafka import KafkaConsumer, TopicPartition
 from tests.compat.model import PARTITIONS, Client, Message, messages_for
 from tests.compat.readers import PythonReader
 from tests.support.processes.server import Server
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
 
 Clients = Mapping[str, Client]
+DEADLINE_S = 60
 
 
 def _fill(server: Server, clients: Clients, topic: str, count: int) -> None:
@@ -30,7 +31,7 @@ def test_two_members_share_the_partitions_and_one_inherits_them(server: Server, 
                     and second.assigned
                     and sorted([*first.assigned, *second.assigned]) == [*range(PARTITIONS)]
                 ),
-                PATIENCE_S,
+                DEADLINE_S,
             )
             first.leave()
             assert second.wait_until_it_has(PARTITIONS) == set(range(PARTITIONS))

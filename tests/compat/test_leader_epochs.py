@@ -19,10 +19,11 @@ from tests.compat.conftest import NewServer
 from tests.compat.model import PARTITIONS, Client, Message
 from tests.support.processes.cutting_proxy import CuttingProxy
 from tests.support.processes.server import Server
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
 
 CARRIERS = ("confluent-kafka", "franz-go", "java-4.4.0")
 ASKED_MAX = 4 * PARTITIONS  # a client may ask again after it lost its connection
+TIMEOUT_S = 120.0  # a member that a restart cost its place comes back after its session at the latest
 LOADING = {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}  # what Kafka says after a restart
 
 
@@ -58,7 +59,7 @@ def test_a_position_in_an_epoch_without_records_outlives_restarts(
         until_fetching(proxy)
         asked = proxy.heard.count(ApiKey.OFFSET_FOR_LEADER_EPOCH)
         writer.write(proxy.address, topic, [Message(each, b"k", b"after") for each in range(PARTITIONS)], "none")
-        found = reading.result(PATIENCE_S)
+        found = reading.result(TIMEOUT_S)
     expected = [(partition, 1, b"after") for partition in range(PARTITIONS)]
     assert sorted((record.partition, record.offset, record.value) for record in found) == expected
     assert 0 < asked <= ASKED_MAX
@@ -99,4 +100,4 @@ def restart(server: Server, proxy: CuttingProxy) -> None:
 def until_fetching(proxy: CuttingProxy) -> None:
     """The consumer knows where it stands: it fetches from now on, and one of its connections has had an answer."""
     before = proxy.heard.count(ApiKey.FETCH)
-    until(lambda: proxy.heard.count(ApiKey.FETCH) > before + 1, PATIENCE_S)
+    until(lambda: proxy.heard.count(ApiKey.FETCH) > before + 1, TIMEOUT_S)

@@ -16,9 +16,10 @@ from tests.compat.model import quick_groups
 from tests.compat.readers import Reader
 from tests.support.clients.java import program_command
 from tests.support.processes.server import Server
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
 
 PARTITIONS, MEMBERS = 6, 3
+DEADLINE_S = 90
 _PROGRAM = Path(__file__).parent / "java" / "Migration.java"
 SETTINGS = quick_groups(heartbeat_interval_ms=100) | {"log.retention.ms": -1}
 CLASSIC = {"heartbeat.interval.ms": 100, "session.timeout.ms": 10_000}
@@ -47,18 +48,18 @@ def test_librdkafkas_members_are_moved_there_and_back_and_nothing_is_lost(server
         writer = Writer(server.address, group)
         stack.callback(writer.end)
         members = [reader(classic) for _ in range(MEMBERS)]
-        until(partial(_is_shared, members), PATIENCE_S)
+        until(partial(_is_shared, members), DEADLINE_S)
         for settings, kind in ((CONSUMER, "consumer"), (classic, "classic")):
             for moved in range(MEMBERS):
                 members.pop(0).close()
                 members.append(reader(settings))
-                until(partial(_is_shared, members), PATIENCE_S)
+                until(partial(_is_shared, members), DEADLINE_S)
                 if moved < MEMBERS - 1:
                     assert _types(client, group)[0] == "consumer"
             assert _types(client, group) == [kind] * (MEMBERS + 1)
         assert writer.end()
         everything = {*writer.acknowledged.values()}
-        until(lambda: {value for each in readers for _, _, value in each.read} == everything, PATIENCE_S)
+        until(lambda: {value for each in readers for _, _, value in each.read} == everything, DEADLINE_S)
 
 
 def test_javas_members_are_moved_there_and_back_and_nothing_is_lost(server: Server) -> None:
@@ -66,7 +67,7 @@ def test_javas_members_are_moved_there_and_back_and_nothing_is_lost(server: Serv
     with Client(server.address) as client:
         create_topic(client, group, partitions=PARTITIONS)
     command = [*program_command(_PROGRAM, client_version="4.4.0"), server.address, group, group, str(PARTITIONS)]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=True).stdout.splitlines()
+    said = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout.splitlines()
     assert said == [
         "Consumer false,true",
         "Consumer true,true",

@@ -24,7 +24,6 @@ from barnabas.broker.cli import main
 from tests.compat.tools import ACLS, TOPICS, Tools
 from tests.support.processes.broker import BrokerProcess
 from tests.support.processes.server import ROOT
-from tests.support.waiting import PATIENCE_S
 
 PAGE = ROOT / "docs" / "security" / "secure.md"
 
@@ -64,7 +63,7 @@ def test_an_application_finds_its_rights(tmp_path: Path) -> None:
         settings = librdkafka(tmp_path)
         admin = AdminClient({**settings})
         for made in admin.create_topics([NewTopic("in", 1), NewTopic("out", 1)]).values():
-            made.result(PATIENCE_S)
+            made.result(30)
         source = Producer(settings)
         source.produce("in", b"v")
         assert source.flush(30) == 0
@@ -82,15 +81,15 @@ def test_an_application_finds_its_rights(tmp_path: Path) -> None:
         producer.commit_transaction(30)
         consumer.close()
         for described in admin.describe_configs([ConfigResource(ResourceType.TOPIC, "out")]).values():
-            assert described.result(PATIENCE_S)["cleanup.policy"].value == "delete"
-        assert [each.group_id for each in admin.list_consumer_groups().result(PATIENCE_S).valid] == ["g"]
+            assert described.result(30)["cleanup.policy"].value == "delete"
+        assert [each.group_id for each in admin.list_consumer_groups().result(30).valid] == ["g"]
         for deleted in admin.delete_topics(["in"]).values():
-            deleted.result(PATIENCE_S)
+            deleted.result(30)
         wish = AclBinding(ResourceType.TOPIC, "out", ResourcePatternType.LITERAL, "User:eve", "*", AclOperation.READ,
                           AclPermissionType.ALLOW)  # fmt: skip
         for refused in admin.create_acls([wish]).values():
             with pytest.raises(KafkaException, match="CLUSTER_AUTHORIZATION_FAILED"):
-                refused.result(PATIENCE_S)
+                refused.result(30)
 
 
 def test_a_user_who_is_added_may_do_what_acls_say_and_a_removed_right_stays_removed(

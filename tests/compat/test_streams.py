@@ -7,7 +7,7 @@ from tests.compat.tools import CONFIGS, OFFSETS, TOPICS, Tools
 from tests.support.clients.word_count import ENDED_BY_SIGTERM, WordCount
 from tests.support.clients.word_count import SETTINGS as SETTINGS
 from tests.support.processes.server import Server
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 
 def test_a_word_count_loses_nothing_over_a_kill_and_repeats_nothing_over_a_stop(
@@ -16,17 +16,17 @@ def test_a_word_count_loses_nothing_over_a_kill_and_repeats_nothing_over_a_stop(
     count = WordCount(server, tools, "least", "at_least_once")
     with count.writing():
         with count.run(tmp_path / "first") as program:
-            until(lambda: sum(count.counted().values()) > 300)
+            until(lambda: sum(count.counted().values()) > 300, PATIENCE_S)
             program.kill()
         told = sum(count.counted().values())
     with count.run(tmp_path / "first") as program:
-        until(lambda: count.counted() >= count.written)
+        until(lambda: count.counted() >= count.written, PATIENCE_S)
         assert sum(count.counted().values()) > told
         assert program.stop() == ENDED_BY_SIGTERM
     before, written = count.counted(), count.written.copy()
     count.write(100)
     with count.run(tmp_path / "restored from the changelog") as program:
-        until(lambda: count.counted() == before + count.written - written)
+        until(lambda: count.counted() == before + count.written - written, PATIENCE_S)
         assert program.stop() == ENDED_BY_SIGTERM
     _check_internal_topics(server, tools)
 

@@ -15,10 +15,11 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.compat.model import PARTITIONS, StreamingClient, by_position
 from tests.support.processes.server import Server
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
 
 COUNT = 40_000
 DELETE_AT = 1_000  # acknowledgements
+TIMEOUT_S = 90
 SETTINGS = {"num.partitions": PARTITIONS, "auto.create.topics.enable": "false"}
 Clients = Mapping[str, StreamingClient]
 
@@ -35,18 +36,18 @@ def test_clients_go_on_in_the_new_topic_and_see_nothing_of_the_old(server: Serve
         acknowledged[number] = offset
         if len(acknowledged) == DELETE_AT:
             enough.set()
-            is_deleted.wait(PATIENCE_S)  # it does not get far meanwhile: what it prints, or has in flight, is limited
+            is_deleted.wait(TIMEOUT_S)  # it does not get far meanwhile: what it prints, or has in flight, is limited
 
     with ThreadPoolExecutor(1) as writer:
         writing = writer.submit(client.stream, address, topic, COUNT, on_ack)
-        assert enough.wait(PATIENCE_S)
+        assert enough.wait(TIMEOUT_S)
         before = set(acknowledged)
         reader.read_in_group(address, topic, group, len(before) // 2)
         admin = AdminClient({"bootstrap.servers": address})
-        admin.delete_topics([topic])[topic].result(PATIENCE_S)
+        admin.delete_topics([topic])[topic].result(30)
         is_deleted.set()
         make(address, topic)
-        writing.result(PATIENCE_S)
+        writing.result(TIMEOUT_S)
     assert sorted(acknowledged) == list(range(COUNT))
     stored = by_position(reader.read(address, topic))
     numbers = [int(record.value or b"") for record in stored]
@@ -69,7 +70,7 @@ def make(address: str, topic: str) -> None:
     def is_made() -> bool:
         admin = AdminClient({"bootstrap.servers": address})
         try:
-            admin.create_topics([NewTopic(topic, num_partitions=PARTITIONS)])[topic].result(PATIENCE_S)
+            admin.create_topics([NewTopic(topic, num_partitions=PARTITIONS)])[topic].result(30)
         except KafkaException as refused:
             if refused.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise

@@ -9,9 +9,10 @@ from tests.compat.tools import TOPICS, Tools
 from tests.support.clients.java import tool_command
 from tests.support.processes.program import Program
 from tests.support.processes.server import Server
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
 
 THROUGHPUT = 300  # messages a second
+DEADLINE_S = 60
 ENDED_BY_SIGTERM = 143
 
 
@@ -56,13 +57,13 @@ def test_every_message_is_acknowledged_and_consumed_once_while_members_come_and_
     ):
         producer.line(lambda line: "producer_send_success" in line)
         with Verifiable(server, "Consumer", "verified", *member) as second:
-            until(lambda: second.read() and first.owned() | second.owned() == everything, PATIENCE_S)
+            until(lambda: second.read() and first.owned() | second.owned() == everything, DEADLINE_S)
             assert not first.owned() & second.owned()
             assert second.stop() == ENDED_BY_SIGTERM
-        until(lambda: first.owned() == everything, PATIENCE_S)
+        until(lambda: first.owned() == everything, DEADLINE_S)
         assert producer.stop() == ENDED_BY_SIGTERM
         acknowledged = [(it["partition"], it["offset"], it["value"]) for it in producer.told("producer_send_success")]
-        until(lambda: len(first.read()) + len(second.read()) >= len(acknowledged), PATIENCE_S)
+        until(lambda: len(first.read()) + len(second.read()) >= len(acknowledged), DEADLINE_S)
         assert first.stop() == ENDED_BY_SIGTERM
     assert producer.told("producer_send_error") == []
     [summary] = producer.told("tool_data")

@@ -11,7 +11,6 @@ from confluent_kafka import admin as admin_client
 
 from barnabas import Barnabas
 from barnabas.broker.cli import main
-from tests.support.waiting import PATIENCE_S
 
 TO_PAYMENTS = admin_client.ResourceType.TOPIC, "payments", admin_client.ResourcePatternType.LITERAL
 
@@ -22,7 +21,7 @@ def deny(admin: admin_client.AdminClient) -> None:
         *TO_PAYMENTS, "User:client", "*", admin_client.AclOperation.WRITE, admin_client.AclPermissionType.DENY
     )
     for added in admin.create_acls([denied]).values():
-        added.result(PATIENCE_S)
+        added.result(30)
 
 
 def allow_no_more(admin: admin_client.AdminClient) -> None:
@@ -32,7 +31,7 @@ def allow_no_more(admin: admin_client.AdminClient) -> None:
         *every_topic, "User:client", "*", admin_client.AclOperation.WRITE, admin_client.AclPermissionType.ALLOW
     )
     for removed in admin.delete_acls([allowed]).values():
-        assert len(removed.result(PATIENCE_S)) == 1
+        assert len(removed.result(30)) == 1
 
 
 def error_of_produce(settings: Mapping[str, str]) -> str | None:

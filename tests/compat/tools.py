@@ -8,7 +8,6 @@ from typing import NamedTuple
 from tests.support.clients.java import program_command
 from tests.support.kafka.jars import tools_libs
 from tests.support.processes.server import Server
-from tests.support.waiting import PATIENCE_S
 
 _SOURCE = Path(__file__).resolve().parent / "java" / "Tools.java"
 _PACKAGE = "org.apache.kafka.tools."
@@ -76,7 +75,7 @@ class Tools:
     def close(self) -> None:
         """End the JVM, if it was started."""
         if self._process is not None:
-            self._process.communicate(timeout=PATIENCE_S)
+            self._process.communicate(timeout=30)
 
 
 def _encode(text: str) -> str:

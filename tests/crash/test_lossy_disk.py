@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.lossy.disk import LossyDisk
-from tests.support.waiting import PATIENCE_S
 
+PATIENCE_S = 30.0
 SEEDS = range(12)
 WRITES_FOR_EVER = """
 import os, sys

@@ -25,7 +25,6 @@ from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupReq
 from barnabas.protocol.records.builder import build_batch
 from tests.support.fuzz.socket_client import SocketClient
 from tests.support.stories.transaction_program import TransactionProgram
-from tests.support.waiting import PATIENCE_S
 
 E = ErrorCode
 PARTITIONS = 3
@@ -38,6 +37,7 @@ SETTINGS = {
     "log.flush.interval.messages": 1,
     "group.initial.rebalance.delay.ms": 0,
 }
+STORY_TIMEOUT_S = 60
 _AGAIN = {E.COORDINATOR_LOAD_IN_PROGRESS, E.COORDINATOR_NOT_AVAILABLE, E.NOT_COORDINATOR, E.NOT_LEADER_OR_FOLLOWER}
 
 
@@ -229,7 +229,7 @@ def test_a_broker_that_is_crashed_at_a_step_goes_on_as_if_it_had_not_been(
 ) -> None:
     async def live() -> int:
         reborn = Reborn(broker)
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(STORY_TIMEOUT_S):
             await Story(reborn).tell()
         await reborn.close()
         return reborn.deaths

@@ -15,12 +15,12 @@ from barnabas.protocol.messages.create_topics import CreateTopicsRequest
 from tests.support.processes.killed_broker import KilledBroker, Line
 from tests.support.processes.own_broker import OwnBroker
 from tests.support.stories.transaction_program import TransactionProgram
-from tests.support.waiting import PATIENCE_S
 
 PARTITIONS = 300
 KILLS_IN_CI, KILLS_LONG = 10, 200
 KILLS_PER_DIRECTORY = 10
 DELAY_S_MAX = 0.2
+TIMEOUT_PER_KILL_S = 60
 SETTINGS = {"offsets.topic.num.partitions": 2, "transaction.state.log.num.partitions": 2}
 
 
@@ -81,7 +81,7 @@ async def die_often(data_dir: Path, dice: Random, kills: int, protocol: int) -> 
             load.stopped.set()
 
         writing = (load.write(program, Random(dice.random())) for program in programs)
-        await asyncio.wait_for(asyncio.gather(kill(), *writing), PATIENCE_S * kills)
+        await asyncio.wait_for(asyncio.gather(kill(), *writing), TIMEOUT_PER_KILL_S * kills)
         for program in programs:
             await program.check_nothing_hangs()
         for line in lines:

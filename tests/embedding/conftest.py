@@ -10,10 +10,10 @@ import pytest
 
 from barnabas import form
 from tests.support.source_tree import ROOT
-from tests.support.waiting import PATIENCE_S
 
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input")
 OWN_PACKAGES = ("broker", "client", "logfiles", "protocol", "storage")
+TIMEOUT_S = 180
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> str:
@@ -75,7 +75,7 @@ class Project:
     @staticmethod
     def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
         """(exit status, what it printed)"""
-        said, _ = process.communicate(timeout=PATIENCE_S)
+        said, _ = process.communicate(timeout=TIMEOUT_S)
         return process.returncode, said
 
 

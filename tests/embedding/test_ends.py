@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.embedding.conftest import Project
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
 
 TESTS = """
 import json, os, signal, sys, time
@@ -74,7 +74,7 @@ def test_nothing_is_left_when_pytest(project: Project, last: str, status: int) -
     project.write("test_it.py", f"{TESTS}    {last}\n")
     process = project.start("-q")
     try:
-        assert process.wait(PATIENCE_S) == status
+        assert process.wait(60) == status
         check_nothing_is_left(project)
     finally:
         os.killpg(process.pid, signal.SIGKILL) if _has_group(process.pid) else None

@@ -8,7 +8,7 @@ from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.broker import BrokerProcess
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 _JOINING: dict[str, Any] = {"member_epoch": 0, "rebalance_timeout_ms": 1000, "topic_partitions": []}
 _NAMED = {**_JOINING, "subscribed_topic_names": ["missing"]}
@@ -66,7 +66,7 @@ def _ask(client: Client, fields: dict[str, Any]) -> _Said:
         said.append(_Said(answer.error_code, answer.error_message, answer.member_epoch))
         return answer.error_code not in _LOADING
 
-    until(is_answered)
+    until(is_answered, PATIENCE_S)
     return said[-1]
 
 

@@ -114,11 +114,11 @@ def test_brokers_a_topic_and_a_checkpoint_are_enough(copy: Copy) -> None:
 def test_a_stream_that_was_stopped_in_the_middle_goes_on_behind_what_it_wrote(copy: Copy) -> None:
     copy.send(90)
     with copy.running():
-        until(lambda: len(copy.copied) >= 90)
+        until(lambda: len(copy.copied) >= 90, PATIENCE_S)
         copy.send(30)
     copy.send(30)
     with copy.running(transactionalIdPrefix=""):
-        until(lambda: len(copy.copied) >= 150)
+        until(lambda: len(copy.copied) >= 150, PATIENCE_S)
     assert copy.is_whole
 
 
@@ -215,7 +215,7 @@ def test_a_ledger_that_somebody_else_wrote_to_is_refused(copy: Copy) -> None:
 def test_of_two_queries_under_one_prefix_the_later_one_takes_over(copy: Copy, tmp_path: Path) -> None:
     copy.send(30)
     with copy.running(transactionalIdPrefix="shared") as first:
-        until(lambda: len(copy.copied) == 30)
+        until(lambda: len(copy.copied) == 30, PATIENCE_S)
         other = copy.writer(transactionalIdPrefix="shared").option("checkpointLocation", str(tmp_path / "other"))
         assert other.trigger(availableNow=True).start().awaitTermination(PATIENCE_S)
         copy.send(30)

@@ -72,7 +72,7 @@ class Reading:
         return sorted(int(row.value) for row in self.spark.read.text(str(self.directory / "found")).collect())
 
     def wait_for(self, count: int, query: StreamingQuery) -> None:
-        until(lambda: query.exception() is not None or self.lines() >= count)
+        until(lambda: query.exception() is not None or self.lines() >= count, PATIENCE_S)
         assert query.exception() is None
 
     def lines(self) -> int:
@@ -90,7 +90,7 @@ def reading(spark: SparkSession, server: Server, request: pytest.FixtureRequest,
 def test_a_stream_goes_on_with_new_topics_and_partitions_and_a_broker_that_was_killed(reading: Reading) -> None:
     pattern = {"subscribePattern": f"{reading.topic}.*", "startingOffsets": "latest"}
     with reading.running(**pattern) as query:
-        until(lambda: query.exception() or query.recentProgress)  # it has seen that there is nothing
+        until(lambda: query.exception() or query.recentProgress, PATIENCE_S)  # it has seen that there is nothing
         reading.create(1)
         reading.send(50)
         reading.wait_for(50, query)

@@ -111,11 +111,11 @@ def test_a_stream_counts_words_into_another_topic(spark: SparkSession, server: S
 def test_a_stream_goes_on_after_the_broker_was_killed(spark: SparkSession, server: Server, tmp_path: Path) -> None:
     _write(server, "going-on", range(60))
     with _copying(spark, server, "going-on", "copied", tmp_path / "checkpoint") as query:
-        until(lambda: _count(spark, server, "copied") == 60)
+        until(lambda: _count(spark, server, "copied") == 60, PATIENCE_S)
         server.kill()
         server.start()
         _write(server, "going-on", range(60, 120))
-        until(lambda: query.exception() is not None or _count(spark, server, "copied") >= 120)
+        until(lambda: query.exception() is not None or _count(spark, server, "copied") >= 120, PATIENCE_S)
         assert query.exception() is None
     assert sorted(set(_numbers(_read(spark, server, "copied")))) == list(range(120))
     assert _numbers(_read(spark, server, "going-on")) == list(range(120))

@@ -131,7 +131,7 @@ def test_a_checkpoint_by_the_sessions_setting_is_named_after_the_query(
 def test_the_continuous_trigger_commits_without_messages(spark: SparkSession, lines: str, log: Path) -> None:
     query = _writer(spark.readStream.format("rate").load(), log).trigger(continuous="1 second").start()
     try:
-        until(lambda: log.exists() and _told(log, "commit"))
+        until(lambda: log.exists() and _told(log, "commit"), PATIENCE_S)
     finally:
         query.stop()
     assert set(_told(log, "commit")[0]["task_attempts"]) == {None}

@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient
 from tests.support.clients.word_count import ENDED_BY_SIGTERM
 from tests.support.processes.server import Server
 from tests.support.stack.balances import APPLICATION, CHANGELOG, Accounts, Tables
-from tests.support.waiting import all_the_while, until
+from tests.support.waiting import PATIENCE_S, all_the_while, until
 
 
 def _writing(accounts: Accounts) -> AbstractContextManager[None]:
@@ -27,13 +27,13 @@ def _goes_on(program: Tables) -> None:
             shown.append(now)
         return len(shown) > 2
 
-    until(has_changed_twice)
+    until(has_changed_twice, PATIENCE_S)
 
 
 def _check(server: Server, accounts: Accounts, state: Path) -> None:
     """A program that finds no state of its own restores what must be there."""
     with Tables(server, state) as program:
-        until(lambda: program.shown() == accounts.expected)
+        until(lambda: program.shown() == accounts.expected, PATIENCE_S)
         assert program.stop() == ENDED_BY_SIGTERM
     accounts.check_topics()
 

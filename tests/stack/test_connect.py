@@ -15,7 +15,7 @@ import pytest
 from tests.support.processes.server import Server
 from tests.support.stack.compacted import last_values
 from tests.support.stack.connect import Worker
-from tests.support.waiting import all_the_while, until
+from tests.support.waiting import PATIENCE_S, all_the_while, until
 from tests.transactions.views import make_topics, values
 
 TOPIC = "connected-lines"
@@ -56,14 +56,14 @@ class _Pipeline:
         settings = {"file": str(self.source), "topic": TOPIC, "exactly_once_support": "required"}
         worker.set_connector("source", "Source", **settings)
         worker.set_connector("sink", "Sink", file=str(self._sink), topics=TOPIC)
-        until(lambda: worker.states().get("stopped") == worker.states().get("deleted") == RUNNING)
-        until(lambda: min(worker.position("deleted"), worker.position("stopped")) > 0)
+        until(lambda: worker.states().get("stopped") == worker.states().get("deleted") == RUNNING, PATIENCE_S)
+        until(lambda: min(worker.position("deleted"), worker.position("stopped")) > 0, PATIENCE_S)
         for name in ("stopped", "deleted"):
             worker.stop_connector(name)
-        until(lambda: worker.states()["deleted"] == worker.states()["stopped"] == ["STOPPED"])
+        until(lambda: worker.states()["deleted"] == worker.states()["stopped"] == ["STOPPED"], PATIENCE_S)
         worker.forget_offsets("deleted")
         worker.delete_connector("deleted")
-        until(lambda: not self._told_of_the_deleted())  # the worker writes some of it later
+        until(lambda: not self._told_of_the_deleted(), PATIENCE_S)  # the worker writes some of it later
 
     def _told_of_the_deleted(self) -> list[str]:
         """Its states. Settings of its tasks stay for ever: Connect deletes those of the connector alone."""
@@ -75,11 +75,11 @@ class _Pipeline:
     def goes_on(self) -> None:
         """Wait until a hundred lines more have come to the end."""
         before = len(self.sunk())
-        until(lambda: len(self.sunk()) > before + 100)
+        until(lambda: len(self.sunk()) > before + 100, PATIENCE_S)
 
     def check_worker(self, worker: Worker) -> None:
         """All the worker says of its connectors."""
-        until(lambda: worker.states() == {"source": RUNNING, "sink": RUNNING, "stopped": ["STOPPED"]})
+        until(lambda: worker.states() == {"source": RUNNING, "sink": RUNNING, "stopped": ["STOPPED"]}, PATIENCE_S)
         assert worker.config("stopped")["batch.size"] == "11"
         assert worker.config("source")["exactly.once.support"] == "required"
         assert worker.position("stopped") > 0
@@ -87,10 +87,10 @@ class _Pipeline:
     def check_lines(self, worker: Worker, lines: list[str]) -> None:
         """Nobody writes any more: all there was has arrived, in the topic once."""
         address = self._server.address
-        until(lambda: len(values(address, TOPIC)) >= len(lines) and set(self.sunk()) >= set(lines))
+        until(lambda: len(values(address, TOPIC)) >= len(lines) and set(self.sunk()) >= set(lines), PATIENCE_S)
         assert values(address, TOPIC) == sorted(lines)
         assert set(self.sunk()) == set(lines)
-        until(lambda: worker.position("source") == self.source.stat().st_size)
+        until(lambda: worker.position("source") == self.source.stat().st_size, PATIENCE_S)
 
     def check_topics(self) -> None:
         """What a worker that reads them from their start would learn."""

@@ -14,7 +14,7 @@ from tests.support.processes.server import Server
 from tests.support.stack.avro import read_avro, registry_client, write_avro
 from tests.support.stack.compacted import make_compacted
 from tests.support.stack.registry import Registry
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 _ORDERS = "orders"
 _JAVA = Path(__file__).resolve().parent / "java" / "AvroOrders.java"
@@ -61,7 +61,7 @@ class _Expected:
         """
         versions = list(range(1, len(self._ids) + 1))
         with registry_client(self._registry) as client:
-            until(lambda: client.get_subjects() and client.get_versions(f"{_ORDERS}-value") == versions)
+            until(lambda: client.get_subjects() and client.get_versions(f"{_ORDERS}-value") == versions, PATIENCE_S)
             assert client.get_subjects() == [f"{_ORDERS}-value"]
             for schema_id, schema in self._ids.items():
                 assert json.loads(client.get_schema(schema_id).schema_str or "") == json.loads(schema)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 PATIENCE_S = 1200.0
-"""For what another process does in seconds on an idle machine. It passes only where something hangs."""
+"""For what Spark, other JVMs and other programs do in seconds on an idle machine. It passes only where one hangs."""
 _ASK_AGAIN_S = 0.02
 
 
-def until(is_so: Callable[[], object], timeout_s: float = PATIENCE_S) -> None:
+def until(is_so: Callable[[], object], timeout_s: float = 30.0) -> None:
     """Return once `is_so()` is true; an AssertionError when it is not within `timeout_s`."""
     deadline = time.monotonic() + timeout_s
     never = threading.Event()

@@ -13,7 +13,7 @@ from confluent_kafka import Producer
 from tests.support.clients.java import program_command
 from tests.support.processes.program import Program
 from tests.support.processes.server import Server
-from tests.support.waiting import all_the_while, until
+from tests.support.waiting import PATIENCE_S, all_the_while, until
 from tests.transactions.versions import NEWEST_AND_OLDEST
 from tests.transactions.views import PARTITIONS, committed_offsets, make_topics, values
 
@@ -33,7 +33,7 @@ class ConsumeTransformProduce(Program):
     def commits(self, count: int = 2) -> None:
         """Wait until it has committed so many transactions more."""
         enough = self._committed() + count
-        until(lambda: self._committed() >= enough)
+        until(lambda: self._committed() >= enough, PATIENCE_S)
 
     def _committed(self) -> int:
         return sum(line.startswith("committed") for line in self.lines)
@@ -76,6 +76,6 @@ def test_what_is_consumed_is_produced_once_whoever_is_killed(mortal_server: Serv
                 third.commits()
                 third.kill()
     with ConsumeTransformProduce(server, version, source, target):
-        until(lambda: len(values(server.address, target)) >= len(written))
+        until(lambda: len(values(server.address, target)) >= len(written), PATIENCE_S)
     assert values(server.address, target) == sorted(value.upper() for value in written)
     assert committed_offsets(server.address, f"group-of-{target}", source) == len(written)

@@ -38,7 +38,7 @@ class Copier(Program):
     def copies(self, count: int) -> None:
         """Wait until it has copied so many messages more, or everything."""
         enough = self._copied() + count
-        until(lambda: self._copied() >= enough or self.has_ended)
+        until(lambda: self._copied() >= enough or self.has_ended, PATIENCE_S)
 
     def _copied(self) -> int:
         return max((json.loads(line)["totalProcessed"] for line in self.lines if "totalProcessed" in line), default=0)

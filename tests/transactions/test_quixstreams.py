@@ -51,14 +51,14 @@ def test_each_record_is_copied_once_and_numbered_once_over_kills(mortal_server: 
         return len(values(server.address, "quix-out"))
 
     write(server.address, "quix-in", COUNT)
-    until(lambda: copied() > 0)
+    until(lambda: copied() > 0, PATIENCE_S)
     server.kill()
     server.start()
-    until(lambda: copied() >= COUNT)
+    until(lambda: copied() >= COUNT, PATIENCE_S)
     write(server.address, "quix-in", COUNT)
-    until(lambda: copied() > COUNT)
+    until(lambda: copied() > COUNT, PATIENCE_S)
     copies.pop(0).kill()
-    until(lambda: copied() >= 2 * COUNT)
+    until(lambda: copied() >= 2 * COUNT, PATIENCE_S)
     copies[0].process.terminate()
     assert copies[0].process.wait(PATIENCE_S) == 0
     # Each number was written twice, as its key's first and second.

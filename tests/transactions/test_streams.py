@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.compat.tools import Tools
 from tests.support.clients.word_count import ENDED_BY_SIGTERM, WordCount
 from tests.support.processes.server import Server
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 
 def test_a_word_count_is_exact_over_kills_of_program_and_broker(
@@ -15,17 +15,17 @@ def test_a_word_count_is_exact_over_kills_of_program_and_broker(
     count = WordCount(server, tools, "exact", "exactly_once_v2")
     with count.writing():
         with count.run(tmp_path / "state") as program:
-            until(lambda: sum(count.counted().values()) > 300)
+            until(lambda: sum(count.counted().values()) > 300, PATIENCE_S)
             program.kill()
         with count.run(tmp_path / "state") as program:
             told = sum(count.counted().values())
-            until(lambda: sum(count.counted().values()) > told + 100)
+            until(lambda: sum(count.counted().values()) > told + 100, PATIENCE_S)
             server.kill()
             server.start()
             told = sum(count.counted().values())
-            until(lambda: sum(count.counted().values()) > told + 100)
+            until(lambda: sum(count.counted().values()) > told + 100, PATIENCE_S)
             program.kill()
     with count.run(tmp_path / "restored from the changelog") as program:
-        until(lambda: count.counted() == count.written)
+        until(lambda: count.counted() == count.written, PATIENCE_S)
         assert program.stop() == ENDED_BY_SIGTERM
     assert count.counted() == count.written

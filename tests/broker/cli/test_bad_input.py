@@ -14,8 +14,8 @@ from barnabas.client.client import Client
 from tests.support.command_line import Barnabas
 from tests.support.processes.own_broker import OwnBroker
 from tests.support.processes.server import ROOT
-from tests.support.waiting import PATIENCE_S
 
+TIMEOUT_S = 60
 HUGE = "9" * 30
 LONG = "x" * 40_000
 NO_TEXT = os.fsdecode(b"\xff")
@@ -103,7 +103,7 @@ def test_who_reads_no_more_is_told_nothing(broker: OwnBroker, nobody_reads: int,
 def said_by(command: list[str], stdout: int | None = None) -> tuple[int, str]:
     """(exit status, what came on stderr)"""
     done = subprocess.run(
-        command, cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=False
+        command, cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S, check=False
     )
     return done.returncode, done.stderr
 
@@ -125,12 +125,12 @@ def test_a_closed_stream_is_named(broker: OwnBroker, redirected: str, words: str
 def test_a_broker_that_dies_ends_a_reader_with_one_line(tmp_path: Path, membership: list[str]) -> None:
     with OwnBroker(tmp_path / "data", flags=["--topic", "t"]) as mortal:
         where = ["--bootstrap-server", mortal.address]
-        subprocess.run([*COMMAND, "produce", "t", *where], cwd=ROOT, input=b"a\n", timeout=PATIENCE_S, check=True)
+        subprocess.run([*COMMAND, "produce", "t", *where], cwd=ROOT, input=b"a\n", timeout=TIMEOUT_S, check=True)
         command = [*COMMAND, "consume", "t", "--from-beginning", *membership, *where, "--request-timeout-ms", "2500"]
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as reader:
             assert reader.stdout is not None
             assert reader.stdout.readline() == "a\n"
             mortal.kill()
-            _, said = reader.communicate(timeout=PATIENCE_S)
+            _, said = reader.communicate(timeout=TIMEOUT_S)
     assert (reader.returncode, len(said.splitlines())) == (1, 1)
     assert said.startswith("barnabas: ")

@@ -15,9 +15,9 @@ from barnabas.client.offsets import committed_offsets
 from barnabas.client.produce.producer import Producer
 from tests.support.command_line import Barnabas, Outcome
 from tests.support.processes.own_broker import OwnBroker
-from tests.support.waiting import PATIENCE_S
 
 Typed = Callable[[str], None]
+TIMEOUT_S = 60
 
 
 @pytest.fixture
@@ -246,7 +246,7 @@ def test_a_signal_ends_a_consumer_which_commits_what_it_printed(
         assert process.stdout is not None
         assert [process.stdout.readline() for _ in range(2)] == [b"a\n", b"b\n"]
         process.send_signal(which)
-        assert process.wait(PATIENCE_S) == 0
+        assert process.wait(TIMEOUT_S) == 0
     with Client(broker.address) as client:
         assert committed_offsets(client, topic) == {(topic, 0): 2}
 
@@ -266,7 +266,7 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(
         assert process.stderr is not None
         assert process.stdout.readline() == b"a line\n"
         process.stdout.close()
-        assert process.wait(PATIENCE_S) == 1
+        assert process.wait(TIMEOUT_S) == 1
         assert process.stderr.read() == b""
 
 
@@ -280,7 +280,7 @@ def test_what_is_typed_is_sent_at_once(barnabas: Barnabas, broker: OwnBroker) ->
         assert barnabas("consume", "typed", "--from-beginning", "--max-messages", "1").stdout == "first\n"
         process.stdin.write(b"ine\n")
         process.stdin.close()
-        assert process.wait(PATIENCE_S) == 0
+        assert process.wait(TIMEOUT_S) == 0
     assert consumed(barnabas, "typed").stdout.splitlines() == ["first", "half a line"]
 
 

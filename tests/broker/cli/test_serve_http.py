@@ -12,13 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes.served import Running
+from tests.support.processes.served import TIMEOUT_S, Running
 from tests.support.source_tree import ROOT
-from tests.support.waiting import PATIENCE_S
 
 
 def _get(address: str, path: str) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection(address, timeout=PATIENCE_S)
+    connection = http.client.HTTPConnection(address, timeout=TIMEOUT_S)
     connection.request("GET", path)
     answer = connection.getresponse()
     body = answer.read()
@@ -37,7 +36,7 @@ def test_a_broker_tells_how_it_is_and_stops_with_a_page_open(tmp_path: Path) -> 
         assert b"\nkafka_server_kafkaserver_brokerstate 3.0\n" in text
         assert b"\nprocess_resident_memory_bytes " in text
         host, _, port = address.rpartition(":")
-        with socket.create_connection((host, int(port)), PATIENCE_S):
+        with socket.create_connection((host, int(port)), TIMEOUT_S):
             status, _, stderr = it.stop()
         assert status == 0
         assert it.ready == f"barnabas ready {it.address} data={tmp_path / 'd'} http={address}"

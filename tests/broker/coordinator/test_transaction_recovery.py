@@ -20,8 +20,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 from barnabas.protocol.records.control import read_marker
 from barnabas.storage.errors import StorageError
-from tests.support.waiting import PATIENCE_S
-from tests.support.worlds.broker import settle, turn
+from tests.support.worlds.broker import ANSWER_TIMEOUT_S, settle, turn
 from tests.support.worlds.transactional_broker import Producer, TransactionalBroker
 
 WIDE = 30
@@ -51,7 +50,7 @@ async def _whole_when_let_in(world: TransactionalBroker) -> bool:
         seen.extend(len(world.read(partition, topic="wide")) for partition in range(WIDE))
 
     starting = asyncio.ensure_future(start())
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(ANSWER_TIMEOUT_S):
         while not starting.done():
             await settle()
             world.broker.clock.advance(1)

@@ -14,11 +14,11 @@ from barnabas.protocol.connection.framing import FrameBuffer
 from barnabas.protocol.messages.fetch import FetchRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
 from tests.support import requests
-from tests.support.waiting import PATIENCE_S
 from tests.support.worlds.broker import BrokerWorld, Peer, request_frame, settle, until
 from tests.support.worlds.memory_transport import MemoryTransport
 
 DESCRIPTOR = 1 << 20
+TIMEOUT_S = 30
 
 
 class Socket:
@@ -196,7 +196,7 @@ async def test_a_transport_that_changes_what_it_sends_is_not_passed_by(world: Br
 def test_a_peer_that_stops_reading_gets_all_in_order_later(new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
     """Real sockets: partial sends and a full kernel in whatever order they come."""
     with asyncio.Runner(loop_factory=new_loop) as runner:
-        runner.run(asyncio.wait_for(_answers_read_late(20_000), PATIENCE_S))
+        runner.run(asyncio.wait_for(_answers_read_late(20_000), TIMEOUT_S))
 
 
 async def _answers_read_late(count: int) -> None:

@@ -17,8 +17,9 @@ from barnabas.protocol.headers import parse_response_header
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.registry import ApiKey, response_codec
 from tests.support.requests import BY_NAME, fetch
-from tests.support.waiting import PATIENCE_S
 from tests.support.worlds.broker import BrokerWorld, request_frame, turn
+
+TIMEOUT_S = 30
 
 
 class Running:
@@ -37,8 +38,8 @@ class Running:
         """One exchange on a connection of its own."""
         reader, writer = await asyncio.open_connection(host, self.port)
         writer.write(request_frame(request, version))
-        size = int.from_bytes(await asyncio.wait_for(reader.readexactly(4), PATIENCE_S), "big")
-        frame = await asyncio.wait_for(reader.readexactly(size), PATIENCE_S)
+        size = int.from_bytes(await asyncio.wait_for(reader.readexactly(4), TIMEOUT_S), "big")
+        frame = await asyncio.wait_for(reader.readexactly(size), TIMEOUT_S)
         writer.close()
         key = ApiKey(request.__schema__.key or 0)
         _, position = parse_response_header(key, version, frame)
@@ -72,7 +73,7 @@ async def test_a_closed_connection_is_gone_without_the_garbage_collector(running
     try:
         for _ in range(3):
             await running.ask(MetadataRequest(topics=None), 1)
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             while any(each not in others for each in _connections()):
                 await turn()
     finally:
@@ -94,7 +95,7 @@ async def test_a_stop_closes_the_port_and_every_connection(running: Running) -> 
     reader, writer = await asyncio.open_connection("127.0.0.1", running.port)
     await running.ask(MetadataRequest(topics=[]), 1)
     await running.world.close()
-    assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
+    assert await asyncio.wait_for(reader.read(), TIMEOUT_S) == b""
     writer.close()
     with pytest.raises(OSError, match=r"refused|Connect call failed"):
         await asyncio.open_connection("127.0.0.1", running.port)

@@ -11,8 +11,7 @@ import pytest
 from barnabas.broker.partitions.opening.recoveries import StillRecovering
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.storage.disk.files import RealFiles
-from tests.support.waiting import PATIENCE_S
-from tests.support.worlds.broker import BrokerWorld, code_of, until
+from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, code_of, until
 from tests.support.worlds.killed_partitions import fetch, fetched
 
 LONG = 700  # batches: more than a first slice
@@ -48,7 +47,7 @@ def is_over(world: BrokerWorld) -> bool:
 
 
 async def answered(peer: Any) -> Any:
-    await asyncio.wait_for(peer.until_answered(), PATIENCE_S)
+    await asyncio.wait_for(peer.until_answered(), ANSWER_TIMEOUT_S)
     (result,) = fetched(peer)
     return result
 

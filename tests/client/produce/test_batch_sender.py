@@ -26,7 +26,6 @@ from barnabas.protocol.registry import ApiKey
 from tests.support.scripted.answers import accepted
 from tests.support.scripted.broker import HANG_UP, Answer, ScriptedBroker
 from tests.support.scripted.cluster import ScriptedCluster
-from tests.support.waiting import PATIENCE_S
 
 ME = ProducerIdentity(7, 0)
 SenderFor = Callable[..., BatchSender]
@@ -236,7 +235,7 @@ def test_a_batch_under_way_to_the_leader_before_is_judged_by_its_own_answer() ->
     follower_has_answered = threading.Event()
 
     def answer_late(request: ProduceRequest) -> Answer:
-        assert follower_has_answered.wait(PATIENCE_S)
+        assert follower_has_answered.wait(10)
         return accepted(request)
 
     told: list[tuple[str, object]] = []

@@ -18,9 +18,9 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 
 from tests.compat.chaos.ledger import Ledger
 from tests.compat.model import HEARTBEAT_INTERVAL_MS
-from tests.support.waiting import PATIENCE_S
 
 COMMIT_EVERY = 5  # turns of a member's loop
+DEADLINE_S = 60.0
 
 
 class Member(ABC):
@@ -62,9 +62,9 @@ class Member(ABC):
 
     def leave(self) -> None:
         """Close the consumer. A member that was told its id and never joins holds everybody up, so it joins first."""
-        self._settled.wait(PATIENCE_S)
+        self._settled.wait(DEADLINE_S)
         self._stopping.set()
-        self._thread.join(PATIENCE_S)
+        self._thread.join(DEADLINE_S)
         assert not self._thread.is_alive(), f"{self.owner} does not end"
 
     def given(self, generation_id: int, partitions: Iterable[int]) -> None:
@@ -173,7 +173,7 @@ class NewConfluentMember(ConfluentMember):
         its callback asks librdkafka, which has ended the group already.
         """
         consumer.unsubscribe()
-        given_back = time.monotonic() + PATIENCE_S
+        given_back = time.monotonic() + DEADLINE_S
         while self.next_offsets and time.monotonic() < given_back:
             consumer.consume(1, 0.05)
         super().end(consumer)

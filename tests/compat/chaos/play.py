@@ -8,9 +8,11 @@ from typing import Any, Self
 from confluent_kafka import KafkaException, Producer
 
 from tests.compat.chaos.ledger import Ledger
-from tests.compat.chaos.members import Member
+from tests.compat.chaos.members import DEADLINE_S, Member
 from tests.compat.chaos.watches import Watch
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
+
+READ_WITHIN_S = 120.0  # what everybody joins for: a session may have to end first, and programs start slowly
 
 
 class Writer:
@@ -46,7 +48,7 @@ class Writer:
         """Stop writing; what was written, all of it acknowledged."""
         self._ending.set()
         self._thread.join()
-        assert self._producer.flush(PATIENCE_S) == 0
+        assert self._producer.flush(DEADLINE_S) == 0
         return self.ends
 
 
@@ -98,7 +100,7 @@ class Play:
         for slot in range(len(self._kinds)):
             if slot not in self.living:
                 self.join(slot)
-        until(lambda: self.ledger.has_read(ends), PATIENCE_S)
+        until(lambda: self.ledger.has_read(ends), READ_WITHIN_S)
 
     def __enter__(self) -> Self:
         return self

@@ -18,6 +18,7 @@ from tests.support.waiting import until
 KILLED = 0.4  # of those who end
 TROUBLED = 0.5  # of the moves have a trouble before them
 RESTING = 0.25  # of the moves: the next one waits for the rebalance to end
+REBALANCE_ENDS_WITHIN_S = 120.0  # a session's timeout, and then some turns of clients on a slow machine
 
 
 class Troubles(Protocol):
@@ -88,7 +89,7 @@ def _go_on(playing: Play, script: Script, troubles: Troubles, story: list[str]) 
 
     def rest() -> None:
         story.append("a rebalance is to end")
-        until(lambda: playing.ledger.is_shared(playing.living.values(), script.partitions))
+        until(lambda: playing.ledger.is_shared(playing.living.values(), script.partitions), REBALANCE_ENDS_WITHIN_S)
 
     playing.join(0)
     rest()  # so there is a coordinator, which can move
@@ -120,4 +121,4 @@ def _check_the_end(playing: Play, partitions: int) -> None:
         assert len(each) == len(playing.living)
         assert all(each), each
         assert sorted(number for share in each for number in share) == [*range(partitions)]
-        until(lambda: committed(client, playing.topic) == writer.ends)
+        until(lambda: committed(client, playing.topic) == writer.ends, REBALANCE_ENDS_WITHIN_S)

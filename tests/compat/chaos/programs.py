@@ -25,12 +25,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.compat.chaos.ledger import Ledger
-from tests.compat.chaos.members import Member
+from tests.compat.chaos.members import DEADLINE_S, Member
 from tests.compat.model import HEARTBEAT_INTERVAL_MS
 from tests.support.clients.go import group_member
 from tests.support.clients.java import program_command
 from tests.support.clients.npm import JS, node_of
-from tests.support.waiting import PATIENCE_S
 
 CLASSIC, COOPERATIVE, CONSUMER = "classic", "cooperative", "consumer"
 _JAVA = JS.with_name("java") / "GroupMember.java"
@@ -149,7 +148,7 @@ class ProgramMember(Member):
             self.ledger.broken.append(f"{self.owner} ended with status {status}: {said[-4000:]}")
 
     def leave(self) -> None:
-        self._settled.wait(PATIENCE_S)
+        self._settled.wait(DEADLINE_S)
         if self._process is not None:
             assert self._process.stdin is not None
             self._process.stdin.close()

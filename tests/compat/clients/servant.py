@@ -8,7 +8,6 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 
 from tests.compat.model import WINDOW, Headers, Message, Stored
-from tests.support.waiting import PATIENCE_S
 
 
 class Servant:
@@ -44,7 +43,7 @@ class Servant:
     def close(self) -> None:
         """End the process, if one was started."""
         if self._process is not None:
-            self._process.communicate(timeout=PATIENCE_S)
+            self._process.communicate(timeout=30)
             self._process = None
 
     def _ask(self, command: str, *words: object) -> Iterator[str]:
@@ -60,7 +59,7 @@ class Servant:
             if answer == ".\n":
                 return
             yield answer.rstrip("\n")
-        status = self._process.wait(timeout=PATIENCE_S)
+        status = self._process.wait(timeout=30)
         self._process = None  # what comes next starts anew
         raise AssertionError(f"{self.name} ended with status {status} in the middle of {line}")
 

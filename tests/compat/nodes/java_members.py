@@ -11,9 +11,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from tests.compat.chaos.members import Member
+from tests.compat.chaos.members import DEADLINE_S, Member
 from tests.support.clients.java import program_command
-from tests.support.waiting import PATIENCE_S
 
 _SOURCE = Path(__file__).resolve().parents[1] / "java" / "GroupMembers.java"
 
@@ -47,7 +46,7 @@ class JavaMembers:
         if self._process is not None:
             assert self._process.stdin is not None
             self._process.stdin.close()
-            self._process.wait(PATIENCE_S)
+            self._process.wait(30)
 
     def _started(self) -> subprocess.Popen[str]:
         command = program_command(_SOURCE, client_version="4.4.0")
@@ -81,7 +80,7 @@ class JavaMember(Member):
         name = self._members.join(self, self._protocol)
         self._stopping.wait()
         self._members.leave(name)
-        assert self._left.wait(PATIENCE_S), f"{self.owner} does not leave"
+        assert self._left.wait(DEADLINE_S), f"{self.owner} does not leave"
 
     def hear(self, what: str, words: list[str]) -> None:
         """What the JVM tells of it."""

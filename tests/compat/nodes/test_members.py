@@ -11,13 +11,13 @@ import pytest
 
 from barnabas.client.client import Client as OwnClient
 from barnabas.client.offsets import committed_offsets
-from tests.compat.chaos.members import ConfluentMember, KafkaPythonMember, Member, NewConfluentMember
+from tests.compat.chaos.members import DEADLINE_S, ConfluentMember, KafkaPythonMember, Member, NewConfluentMember
 from tests.compat.chaos.play import play
 from tests.compat.model import Client
 from tests.compat.nodes.conftest import PARTITIONS, SESSION_TIMEOUT_MS, Nodes
 from tests.compat.nodes.java_members import JavaMember, JavaMembers
 from tests.support.depth import long
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
 
 STEPS = 6
 LONG_STEPS = 60
@@ -60,7 +60,7 @@ def test_records_are_delivered_while_leaders_and_the_coordinator_move(
 
     def step(number: int) -> None:
         if number == 0:  # so that there is something to lose
-            until(lambda: any(offset > 0 for offset in _committed(nodes, topic).values()), PATIENCE_S)
+            until(lambda: any(offset > 0 for offset in _committed(nodes, topic).values()), DEADLINE_S)
         moves.make()
 
     how = {"is_static": False, "seed": seed, "moves": steps, "session_timeout_ms": SESSION_TIMEOUT_MS}

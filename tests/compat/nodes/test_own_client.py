@@ -22,7 +22,7 @@ from tests.compat.nodes.test_transactions import check_transactions
 from tests.support.processes.moves import OFFSETS
 from tests.support.processes.program import Program
 from tests.support.processes.server import ROOT
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
 
 BARNABAS = str(ROOT / ".venv" / "bin" / "barnabas")
 PROTOCOLS: Mapping[str, GroupProtocol] = {"classic": ClassicProtocol(), "consumer": ConsumerProtocol()}
@@ -31,6 +31,7 @@ LONG_STEPS = 120
 TURNS = 4  # of writing and reading, while the nodes make a step
 AT_ONCE = 20
 LINES = 50
+DEADLINE_S = 60.0
 
 many_steps = pytest.mark.parametrize("steps", [STEPS, pytest.param(LONG_STEPS, marks=pytest.mark.long)])
 
@@ -125,8 +126,8 @@ def test_the_commands_go_on_while_the_nodes_command_moves_stops_and_starts(
             for line in lines:
                 producer.tell(line)
             written.extend(lines)
-            subprocess.run([BARNABAS, "nodes", *words, *at], check=True, capture_output=True, timeout=PATIENCE_S)
-            until(lambda: set(consumer.lines) >= set(written), PATIENCE_S)
+            subprocess.run([BARNABAS, "nodes", *words, *at], check=True, capture_output=True, timeout=DEADLINE_S)
+            until(lambda: set(consumer.lines) >= set(written), DEADLINE_S)
         producer.close_input()
         producer.succeed()
         assert consumer.stop() == 0

@@ -11,7 +11,7 @@ import pytest
 
 from tests.compat.nodes.conftest import Nodes
 from tests.support.depth import long
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
 from tests.transactions.clients.programs import PROGRAMS
 from tests.transactions.conftest import programs as programs
 from tests.transactions.model import Program
@@ -24,6 +24,7 @@ MOVES_AFTER_S = (0.0, 0.001, 0.002, 0.004, 0.008)  # an end was asked for: no ev
 IN_SHORT_RUNS = ("confluent-kafka",)
 STEPS = 6
 LONG_STEPS = 60
+DEADLINE_S = 60.0
 
 
 class Producer(Protocol):
@@ -101,7 +102,7 @@ def test_java_copies_exactly_once_while_coordinators_and_leaders_move(nodes: Nod
             for _ in range(steps):
                 moves.make()
                 program.commits()
-        until(lambda: len(values(nodes.address, target)) >= len(written), PATIENCE_S)
-        until(lambda: committed_offsets(nodes.address, f"group-of-{target}", source) >= len(written), PATIENCE_S)
+        until(lambda: len(values(nodes.address, target)) >= len(written), DEADLINE_S)
+        until(lambda: committed_offsets(nodes.address, f"group-of-{target}", source) >= len(written), DEADLINE_S)
     assert values(nodes.address, target) == sorted(value.upper() for value in written), moves.told
     assert committed_offsets(nodes.address, f"group-of-{target}", source) == len(written)

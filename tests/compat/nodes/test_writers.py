@@ -11,12 +11,12 @@ from tests.compat.model import StreamingClient
 from tests.compat.nodes.conftest import Nodes
 from tests.support.depth import long
 from tests.support.processes.moves import Moves
-from tests.support.waiting import PATIENCE_S
 
 COUNT = 2_000  # messages of one round; there are as many rounds as the moves take
 ACKS_BETWEEN = 100  # acknowledgements between two steps: the next one meets a client that has found the way again
 STEPS = 12
 LONG_STEPS = 120
+DEADLINE_S = 60.0
 IN_LONG_RUNS = [name for name in STREAMING if name not in JS]  # see kafkajs's issue 598: it ends with an error
 IN_SHORT_RUNS = ("java-4.4.0", "confluent-kafka", "kafka-python", "franz-go")
 
@@ -50,8 +50,8 @@ class Progress:
 
     def _wait_for(self, count: int) -> None:
         with self._changed:
-            came = self._changed.wait_for(lambda: len(self.offsets) >= count, PATIENCE_S)
-        assert came, f"no {ACKS_BETWEEN} acknowledgements in {PATIENCE_S} s after {self._moves.told}"
+            came = self._changed.wait_for(lambda: len(self.offsets) >= count, DEADLINE_S)
+        assert came, f"no {ACKS_BETWEEN} acknowledgements in {DEADLINE_S} s after {self._moves.told}"
 
     def join(self) -> None:
         """Wait for the last step; what went wrong in one is raised."""

@@ -20,7 +20,7 @@ from tests.support.kafka.jars import KAFKA_VERSION
 from tests.support.kafka.process import UNCLEAN_ELECTION
 from tests.support.processes.broker import BrokerProcess
 from tests.support.processes.server import Server
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 from tests.support.worlds import kafkas_own
 from tests.support.worlds.handover import ENDINGS, SETTINGS, STATE, WORDS, HandoverWorld
 
@@ -63,10 +63,10 @@ class Story:
                 self._share(client)
                 kafkas_own.make(client, self._kafkas_turns)
                 rules = self._kafkas_turns  # each is told once it is in force
-                until(lambda: len(kafkas_own.told(client)["rules"]) == rules)
+                until(lambda: len(kafkas_own.told(client)["rules"]) == rules, PATIENCE_S)
                 self._told = kafkas_own.told(client)
             self._wait_for_the_cleaner()
-            until(lambda: metadata_checkpoints(self.data_dir))
+            until(lambda: metadata_checkpoints(self.data_dir), PATIENCE_S)
             self._end(kafka)
             expected = [] if self.end == "stop" else [UNCLEAN_ELECTION]
             assert [each for each in kafka.complaints() if each not in expected] == []
@@ -96,9 +96,9 @@ class Story:
     def _is_told_again(self, client: Client) -> None:
         """What only Kafka understands is as it was made."""
         if self._told is not None:
-            until(lambda: kafkas_own.told(client) == self._told)
+            until(lambda: kafkas_own.told(client) == self._told, PATIENCE_S)
         if self._shares:
-            until(lambda: SHARERS in [group.group_id for group in list_groups(client, types=["share"])])
+            until(lambda: SHARERS in [group.group_id for group in list_groups(client, types=["share"])], PATIENCE_S)
 
     def _share(self, client: Client) -> None:
         """A share group, where the directory is one of Kafka's: its records are among the committed offsets."""
@@ -108,10 +108,10 @@ class Story:
 
     def _wait_for_the_cleaner(self) -> None:
         """Until it has cleaned all it can: it stops before the active segment, and before an open transaction."""
-        until(lambda: cleaned_to(self.data_dir, STATE, 0) == active_segment(self.data_dir, STATE, 0))
-        until(lambda: cleaned_to(self.data_dir, ENDINGS, 0) > 0)
+        until(lambda: cleaned_to(self.data_dir, STATE, 0) == active_segment(self.data_dir, STATE, 0), PATIENCE_S)
+        until(lambda: cleaned_to(self.data_dir, ENDINGS, 0) > 0, PATIENCE_S)
         for topic in COORDINATORS_TOPICS if self._kafkas_turns > 1 or self.world.turns > 1 else ():
-            until(partial(self._is_cleaned, topic))
+            until(partial(self._is_cleaned, topic), PATIENCE_S)
 
     def _is_cleaned(self, topic: str) -> bool:
         return any(cleaned_to(self.data_dir, topic, number) for number in (0, 1))

@@ -50,12 +50,12 @@ def committed(
 
 def wait_for(address: str, topic: str, count: int) -> None:
     """Until so many records are committed."""
-    until(lambda: len(committed(address, topic)) >= count)
+    until(lambda: len(committed(address, topic)) >= count, PATIENCE_S)
 
 
 def wait_for_markers(address: str, topic: str) -> None:
     """Until no transaction is open in the topic: Apache Kafka writes the markers after it has answered."""
-    until(lambda: _ends(address, topic, "read_committed") == _ends(address, topic, "read_uncommitted"))
+    until(lambda: _ends(address, topic, "read_committed") == _ends(address, topic, "read_uncommitted"), PATIENCE_S)
 
 
 def _ends(address: str, topic: str, isolation: str) -> dict[TopicPartition, int]:

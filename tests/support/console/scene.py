@@ -8,10 +8,9 @@ from typing import Any
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.support.waiting import PATIENCE_S
-
 MARKUP = "<img src=x onerror=alert(1)>"
 TOPICS = {"orders": 3, "payments": 3, "shipments": 1}
+_TIMEOUT_S = 30
 
 
 class Scene:
@@ -21,7 +20,7 @@ class Scene:
         self.address = address
         admin = AdminClient({"bootstrap.servers": address})
         for made in admin.create_topics([NewTopic(name, count) for name, count in TOPICS.items()]).values():
-            made.result(PATIENCE_S)
+            made.result(_TIMEOUT_S)
         self._clients: list[Any] = []
         self._plain()
         self._consumers = [self.consumer("order-readers", "orders"), self.consumer("billing", "payments")]
@@ -45,7 +44,7 @@ class Scene:
             "transaction.timeout.ms": 900_000,
         }
         producer = Producer(settings)
-        producer.init_transactions(PATIENCE_S)
+        producer.init_transactions(_TIMEOUT_S)
         self._clients.append(producer)
         return producer
 
@@ -56,7 +55,7 @@ class Scene:
         for number in range(4):
             producer.produce("orders", value=b'{"order":%d,"state":"paid"}' % number, key=b"k%d" % number, partition=0)
         producer.produce("payments", value=f"<b>{MARKUP}</b>".encode(), key=MARKUP.encode(), partition=1)
-        producer.flush(PATIENCE_S)
+        producer.flush(_TIMEOUT_S)
         return producer
 
     def consumer(self, group: str, topic: str) -> Consumer:
@@ -70,7 +69,7 @@ class Scene:
         }
         consumer = Consumer(settings)
         consumer.subscribe([topic])
-        assert len(consumer.consume(45, PATIENCE_S)) == 45
+        assert len(consumer.consume(45, _TIMEOUT_S)) == 45
         consumer.commit(asynchronous=False)
         return consumer
 
@@ -83,7 +82,7 @@ class Scene:
         }
         consumer = Consumer(settings)
         consumer.subscribe([topic])
-        found = [message.value() for message in consumer.consume(count, PATIENCE_S)]
+        found = [message.value() for message in consumer.consume(count, _TIMEOUT_S)]
         consumer.close()
         return found
 
@@ -94,7 +93,7 @@ class Scene:
             headers: dict[str, str | bytes | None] = {"trace": b"%032x" % number, "source": b"shop"}
             producer.produce("orders", value=value, key=b"k%d" % (number % 5), partition=number % 3, headers=headers)
             producer.produce("payments", value=b"\x00\x01\xfe%d" % number, partition=number % 3)
-            producer.flush(PATIENCE_S)
+            producer.flush(_TIMEOUT_S)
         self._clients.append(producer)
 
     def _ended(self) -> None:
@@ -106,8 +105,8 @@ class Scene:
             for _ in range(3 + number):
                 producer.produce("orders", value=b'{"order":%d}' % number, key=b"k", partition=0)
                 producer.produce("payments", value=b"paid %d" % number, partition=1)
-                producer.flush(PATIENCE_S)
+                producer.flush(_TIMEOUT_S)
             if number % 4 == 2:
-                producer.abort_transaction(PATIENCE_S)
+                producer.abort_transaction(_TIMEOUT_S)
             else:
-                producer.commit_transaction(PATIENCE_S)
+                producer.commit_transaction(_TIMEOUT_S)

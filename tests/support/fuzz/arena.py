@@ -22,7 +22,6 @@ from tests.support.fuzz.next_client import NextClient
 from tests.support.fuzz.offered import SETTINGS
 from tests.support.fuzz.stage import Stage, set_stage
 from tests.support.this_thread import InThisThread
-from tests.support.waiting import PATIENCE_S
 from tests.support.worlds.broker import BrokerWorld, Peer, settle
 
 MEMORY_BYTES_MAX = 48 << 20
@@ -31,6 +30,7 @@ MEMORY_PER_BYTE_MAX = 30
 """What a large frame may make of itself: an empty list is 2 bytes on the wire and 56 in memory."""
 _FEW_PARTITIONS = {"offsets.topic.num.partitions": "2", "transaction.state.log.num.partitions": "2"}
 _WAIT_MS = 60_000
+_END_TIMEOUT_S = 10
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
@@ -70,7 +70,7 @@ class Arena:
             await self.world.close()
             others = asyncio.all_tasks() - {asyncio.current_task()}
             if others:  # work that goes on unanswered after its connection is gone
-                await asyncio.wait(others, timeout=PATIENCE_S)
+                await asyncio.wait(others, timeout=_END_TIMEOUT_S)
             self._complaints.check()
 
     async def play(self, sent: Sent) -> None:

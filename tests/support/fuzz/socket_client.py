@@ -11,9 +11,9 @@ from barnabas.protocol.headers import parse_response_header
 from barnabas.protocol.registry import ApiKey, response_codec
 from tests.support.fuzz.judge import Finding
 from tests.support.fuzz.mutations import Sent
-from tests.support.waiting import PATIENCE_S
 from tests.support.worlds.broker import request_frame
 
+TIMEOUT_S = 20.0
 _SIZE = Struct(">i")
 _PIECES_MAX = 50
 
@@ -27,7 +27,7 @@ class SocketClient:
 
     async def ask(self, request: Request, version: int) -> Any:
         """The answer to an ordinary request."""
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             if self._streams is None:
                 self._streams = await asyncio.open_connection("127.0.0.1", self._port)
             reader, writer = self._streams
@@ -42,10 +42,10 @@ class SocketClient:
     async def send(self, sent: Sent) -> list[bytes]:
         """Send these bytes and nothing more; the answers until the broker closed, which it must."""
         try:
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(TIMEOUT_S):
                 return await self._send(sent)
         except TimeoutError as error:
-            raise Finding(f"the broker has not closed after {PATIENCE_S:.0f} s") from error
+            raise Finding(f"the broker has not closed after {TIMEOUT_S:.0f} s") from error
 
     async def _send(self, sent: Sent) -> list[bytes]:
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port)

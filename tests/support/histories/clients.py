@@ -15,6 +15,8 @@ Told: TypeAlias = Callable[[int | None, str], None]
 """Takes what became of a record: its offset, if that was told, or the name of an error."""
 INPUT: TopicPartition = ("input", 0)
 """The partition whose offsets groups commit."""
+PATIENCE_S = 60.0
+"""For what needs the broker, also while it is started anew on a busy machine."""
 STEP_S = 3.0
 """For one step of a producer: one that is fenced in the middle of it may never be told."""
 TRANSACTION_TIMEOUT_MS = 20_000

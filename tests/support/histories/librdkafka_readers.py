@@ -13,9 +13,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from tests.simulation.history import history
 from tests.simulation.history.history import OffsetRead, Poll
-from tests.support.histories.clients import INPUT
+from tests.support.histories.clients import INPUT, PATIENCE_S
 from tests.support.histories.notes import Notes
-from tests.support.waiting import PATIENCE_S
 
 RECONNECT = {
     "reconnect.backoff.ms": 20,

@@ -16,12 +16,12 @@ from typing import Protocol
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.simulation.history.history import History, TopicPartition
-from tests.support.histories.clients import INPUT, Client, Program
+from tests.support.histories.clients import INPUT, PATIENCE_S, Client, Program
 from tests.support.histories.librdkafka_readers import OffsetReader, is_settled, read_all
 from tests.support.histories.notes import Notes
 from tests.support.histories.programs import Idempotent, Transactor, group_of
 from tests.support.processes.server import Server
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
 
 TOPIC = "histories"
 PARTITIONS = 3

@@ -13,9 +13,8 @@ from collections.abc import Callable
 
 from tests.simulation.history import history
 from tests.simulation.history.history import Outcome
-from tests.support.histories.clients import INPUT, STEP_S, Client, ClientError
+from tests.support.histories.clients import INPUT, PATIENCE_S, STEP_S, Client, ClientError
 from tests.support.histories.notes import Notes
-from tests.support.waiting import PATIENCE_S
 
 
 class Life:

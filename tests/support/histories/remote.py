@@ -21,9 +21,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.simulation.history.history import TopicPartition
-from tests.support.histories.clients import INPUT, TRANSACTION_TIMEOUT_MS, ClientError, Told
+from tests.support.histories.clients import INPUT, PATIENCE_S, TRANSACTION_TIMEOUT_MS, ClientError, Told
 from tests.support.histories.notes import Notes
-from tests.support.waiting import PATIENCE_S
 
 _GRACE_S = 20.0
 """For an answer that is late on a busy machine: the program itself looks at the time that a call has."""

@@ -14,7 +14,8 @@ from tests.support.files.memory_survival import Survival
 from tests.support.lossy.__main__ import REFUSED
 from tests.support.lossy.device import MountRefused, detach
 from tests.support.processes.server import ROOT, Lines
-from tests.support.waiting import PATIENCE_S
+
+_PATIENCE_S = 30.0
 
 
 class LossyDisk:
@@ -43,7 +44,7 @@ class LossyDisk:
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         self._said, self._problems = Lines(self._process.stdout), Lines(self._process.stderr)
-        if self._said.first(lambda line: line.startswith("mounted"), PATIENCE_S) is None:
+        if self._said.first(lambda line: line.startswith("mounted"), _PATIENCE_S) is None:
             self._problems.join()
             problem = self._problems.text()
             status = self._close()
@@ -87,7 +88,7 @@ class LossyDisk:
         told = self._told
         self._process.stdin.write(f"{line}\n")
         self._process.stdin.flush()
-        said = self._said.first(lambda line: line.split()[:2] == [answer, str(told)], PATIENCE_S)
+        said = self._said.first(lambda line: line.split()[:2] == [answer, str(told)], _PATIENCE_S)
         assert said is not None, f"{line} is not answered: {self._problems.text()}"
         return said
 
@@ -95,7 +96,7 @@ class LossyDisk:
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
-            return self._process.wait(PATIENCE_S)
+            return self._process.wait(_PATIENCE_S)
         finally:
             self._process.kill()
             self._said.join()

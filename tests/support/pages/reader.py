@@ -20,10 +20,12 @@ from tests.support.pages.kafka_tools import Run, kafka_tools
 from tests.support.ports import unused_port
 from tests.support.processes.broker import BrokerProcess
 from tests.support.processes.server import ROOT
-from tests.support.waiting import PATIENCE_S, until
+from tests.support.waiting import until
 
 PORTS = ("9092", "9093", "9094", "9404")
 _ANY = "…"
+_TIMEOUT_S = 90
+_LOG_TIMEOUT_S = 10
 
 
 class PageBroker(BrokerProcess):
@@ -130,7 +132,7 @@ class Reader:
         """Each line, once the broker has printed it."""
         assert self.broker is not None, "there is no broker"
         for line in text.splitlines():
-            until(partial(self.broker.has_said, _pattern(line)), PATIENCE_S)
+            until(partial(self.broker.has_said, _pattern(line)), _LOG_TIMEOUT_S)
 
     def _done(self, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PATH": self._path}
@@ -142,7 +144,7 @@ class Reader:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=PATIENCE_S,
+            timeout=_TIMEOUT_S,
             check=False,
         )
 

@@ -10,8 +10,8 @@ from barnabas.protocol.headers import encode_request_header, parse_response_head
 from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec
-from tests.support.waiting import PATIENCE_S
 
+CONNECT_TIMEOUT_S = 30.0
 CLOSED, CLOSED_LATE, SILENT = "closed", "closed late", "silent"
 
 _SIZE = struct.Struct(">i")
@@ -22,7 +22,7 @@ class Wire:
 
     def __init__(self, port: int, address: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> None:
         """address: the one that it comes from."""
-        self._socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S, (address, 0))
+        self._socket = socket.create_connection(("127.0.0.1", port), CONNECT_TIMEOUT_S, (address, 0))
         if tls is not None:
             self._socket = tls.wrap_socket(self._socket, server_hostname="127.0.0.1")
 
@@ -37,7 +37,7 @@ class Wire:
         assert request.__schema__.key is not None
         key = ApiKey(request.__schema__.key)
         self.send(frame(key, version, request_codec(key, version).encode(request)))
-        payload = self.receive(PATIENCE_S)
+        payload = self.receive(CONNECT_TIMEOUT_S)
         assert isinstance(payload, bytes), payload
         return decoded(key, version, payload)
 

@@ -9,9 +9,10 @@ import time
 from typing import Any
 
 from barnabas.protocol.codec.schema import Request
-from tests.support.fuzz.socket_client import SocketClient
+from tests.support.fuzz.socket_client import TIMEOUT_S, SocketClient
 from tests.support.processes.server import Server
-from tests.support.waiting import PATIENCE_S
+
+BACK_TIMEOUT_S = 60.0
 
 
 class KilledBroker:
@@ -48,7 +49,7 @@ class Line:
             raise ConnectionResetError("the broker is gone") from cut
         except TimeoutError:
             said = await asyncio.to_thread(self._broker.server.abort)
-            raise AssertionError(f"no answer to {type(request).__name__} in {PATIENCE_S:.0f} s:\n{said}") from None
+            raise AssertionError(f"no answer to {type(request).__name__} in {TIMEOUT_S:.0f} s:\n{said}") from None
 
     async def advance(self, delay_ms: float) -> None:
         """Let time pass."""
@@ -57,7 +58,7 @@ class Line:
     async def boot(self) -> None:
         """Wait until the next process can be used."""
         await self._client.close()
-        await asyncio.wait_for(self._broker.is_up.wait(), PATIENCE_S)
+        await asyncio.wait_for(self._broker.is_up.wait(), BACK_TIMEOUT_S)
         self._client = SocketClient(self._broker.server.port)
 
     async def close(self) -> None:

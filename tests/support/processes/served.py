@@ -12,7 +12,8 @@ from typing import Any, Self
 
 from tests.support.command_line import Outcome
 from tests.support.source_tree import ROOT
-from tests.support.waiting import PATIENCE_S
+
+TIMEOUT_S = 30
 
 
 class Served:
@@ -43,7 +44,7 @@ class Served:
         return int(self.ready.split()[2].rpartition(":")[2])
 
     def connect(self, host: str = "127.0.0.1") -> socket.socket:
-        return socket.create_connection((host, self.port), PATIENCE_S)
+        return socket.create_connection((host, self.port), TIMEOUT_S)
 
     def first_event(self, event: str) -> dict[str, object]:
         """The first line of the log with this event."""
@@ -59,7 +60,7 @@ class Served:
         return self.end()
 
     def end(self) -> Outcome:
-        out, log = self.process.communicate(timeout=PATIENCE_S)
+        out, log = self.process.communicate(timeout=TIMEOUT_S)
         return Outcome(self.process.returncode, out, log)
 
     def __enter__(self) -> Self:
@@ -83,7 +84,7 @@ class Running(Served):
 def ask(
     address: str, method: str, body: Any = None, path: str = "/control/clock", **headers: str
 ) -> tuple[int, dict[str, Any]]:
-    connection = http.client.HTTPConnection(address, timeout=PATIENCE_S)
+    connection = http.client.HTTPConnection(address, timeout=TIMEOUT_S)
     connection.request(method, path, None if body is None else json.dumps(body), headers)
     answer = connection.getresponse()
     found = json.loads(answer.read())

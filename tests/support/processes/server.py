@@ -14,9 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from tests.support.waiting import PATIENCE_S
-
 ROOT = Path(__file__).resolve().parents[3]
+START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 30.0
 
 
 class Lines:
@@ -69,7 +69,7 @@ class Server(ABC):
     settings: broker keys under Kafka's names. After the first start the port stays the same.
     """
 
-    start_timeout_s = PATIENCE_S
+    start_timeout_s = START_TIMEOUT_S
 
     def __init__(self, data_dir: Path, settings: Mapping[str, object] | None = None) -> None:
         self.data_dir = data_dir
@@ -131,16 +131,16 @@ class Server(ABC):
 
     def kill(self) -> None:
         """SIGKILL: what a crash of the process does."""
-        self._end(signal.SIGKILL, PATIENCE_S)
+        self._end(signal.SIGKILL, STOP_TIMEOUT_S)
 
     def abort(self) -> str:
         """SIGABRT: return its log, which says where its threads are if PYTHONFAULTHANDLER was set."""
-        self._end(signal.SIGABRT, PATIENCE_S)
+        self._end(signal.SIGABRT, STOP_TIMEOUT_S)
         return self.log
 
     def stop(self) -> int:
         """SIGTERM: a clean stop. Returns the exit status."""
-        return self._end(signal.SIGTERM, PATIENCE_S)
+        return self._end(signal.SIGTERM, STOP_TIMEOUT_S)
 
     def _end(self, how: signal.Signals, timeout_s: float) -> int:
         assert self._process is not None

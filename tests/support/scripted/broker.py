@@ -17,9 +17,9 @@ from barnabas.protocol.connection.server import ProtocolBroken, RequestReceived,
 from barnabas.protocol.messages import metadata
 from barnabas.protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from barnabas.protocol.registry import ApiKey
-from tests.support.waiting import PATIENCE_S
 
 NODE_ID = 1
+_ARRIVAL_TIMEOUT_S = 60.0
 
 
 class HangUp:
@@ -66,7 +66,7 @@ class ScriptedBroker:
         """Return once a request of this kind has come: for one that gets no answer, as an answer on another connection
         says nothing of it."""
         with self._arrival:
-            assert self._arrival.wait_for(lambda: self.of(kind), PATIENCE_S), f"no {kind.__name__} came"
+            assert self._arrival.wait_for(lambda: self.of(kind), _ARRIVAL_TIMEOUT_S), f"no {kind.__name__} came"
 
     def drop_connections(self) -> None:
         """Close every connection, as a broker that dies does."""

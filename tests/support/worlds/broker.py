@@ -36,13 +36,13 @@ from barnabas.protocol.registry import ApiKey, request_codec, response_codec
 from barnabas.protocol.security.listener_protocols import PLAINTEXT
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.virtual_clock import VirtualClock
-from tests.support.waiting import PATIENCE_S
 from tests.support.worlds.memory_network import MemoryNetwork
 from tests.support.worlds.memory_transport import MemoryTransport
 
 _SIZE = Struct(">i")
 _TURNS = 20
 _PATIENCE = 100
+ANSWER_TIMEOUT_S = 30
 
 
 async def settle() -> None:
@@ -61,7 +61,7 @@ async def turn() -> None:
 
 async def until(is_so: Callable[[], object]) -> None:
     """Let the loop turn until something is so. TimeoutError if it does not come to that."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(ANSWER_TIMEOUT_S):
         while not is_so():
             await turn()
 
@@ -283,7 +283,7 @@ class Peer:
 
     async def until_answered(self) -> None:
         """Wait for the next response that is not here yet: work in a thread takes its time."""
-        await asyncio.wait_for(self.transport.written.wait(), PATIENCE_S)
+        await asyncio.wait_for(self.transport.written.wait(), ANSWER_TIMEOUT_S)
         await settle()
 
     def frames(self) -> list[bytes]:
@@ -322,7 +322,7 @@ class Peer:
     async def frames_to_come(self, count: int) -> list[bytes]:
         """So many response frames, each read as far as it has come, so that there is room for more."""
         frames: list[bytes] = []
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(ANSWER_TIMEOUT_S):
             while len(frames) < count:
                 frames += self.frames()
                 await settle()
@@ -330,7 +330,7 @@ class Peer:
 
     async def answer_to_come(self) -> Any:
         """The one response, read as far as it has come, so that there is room for more."""
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(ANSWER_TIMEOUT_S):
             while not (answers := self.answers()):
                 await settle()
         (message,) = answers

@@ -13,8 +13,7 @@ from barnabas.protocol.records.batch import CREATE_TIME, set_max_timestamp
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.compression import ZSTD
 from tests.support import requests
-from tests.support.waiting import PATIENCE_S
-from tests.support.worlds.broker import BrokerWorld, Peer, settle, turn, until
+from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, Peer, settle, turn, until
 
 LATEST, MAX_TIMESTAMP = -1, -3
 LOOKS_A_SLICE = 20
@@ -58,7 +57,7 @@ async def test_others_are_answered_while_a_batch_is_walked_that_a_header_points_
 
     slow.ask(asking(now_ms + 1))
     turns = 0
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(ANSWER_TIMEOUT_S):
         while (answer := told(slow)) is None:
             turns += 1
             quick.ask(asking(LATEST))

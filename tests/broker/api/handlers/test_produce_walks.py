@@ -22,8 +22,7 @@ from barnabas.storage.log import log_validator
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log.log_validator import Walking, walk_in_steps
 from tests.support import requests
-from tests.support.waiting import PATIENCE_S
-from tests.support.worlds.broker import BrokerWorld, Peer, settle, turn, until
+from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, Peer, settle, turn, until
 from tests.support.worlds.killed_partitions import produced
 
 E = ErrorCode
@@ -86,7 +85,7 @@ async def test_walks_take_turns_few_at_a_time_and_others_are_served_in_between(
     for peer in slow:
         ask(peer, "looked-into", (0, bomb(world.clock.now_ms())))
     quick, turns = world.connect(), 0
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(ANSWER_TIMEOUT_S):
         while not all(peer.transport.written.is_set() for peer in slow):
             assert under_way() <= batch_validations.WALK.under_way_max < len(slow)
             ends = end_offset(world)
@@ -176,7 +175,7 @@ async def test_one_large_batch_is_rebuilt_at_a_time(world: BrokerWorld, monkeypa
     peers = [world.connect() for _ in range(3)]
     for index, peer in enumerate(peers):
         ask(peer, "zipped", (index, bomb(world.clock.now_ms(), RECORDS // 4)))
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(ANSWER_TIMEOUT_S):
         while not all(peer.transport.written.is_set() for peer in peers):
             assert sum(each.size > 2 * large and not each.is_sealed for each in made) <= 1
             await turn()
@@ -239,7 +238,7 @@ async def test_a_batch_is_appended_as_soon_as_its_own_walk_is_over(world: Broker
     peer, now_ms = world.connect(), world.clock.now_ms()
     ask(peer, "looked-into", (0, bomb(now_ms)), (1, bomb(now_ms, RECORDS // 10)))
     parked_bytes = world.services.batch_validations.parked_bytes
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(ANSWER_TIMEOUT_S):
         while end_offset(world, 1) == 0:
             assert world.services.batch_validations.parked_bytes == parked_bytes, "it is held until it is appended"
             await turn()

@@ -14,8 +14,7 @@ from barnabas.broker.partitions.opening.recovery_queue import RecoveryQueue
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from tests.support.files.memory_files import MemoryFiles
-from tests.support.waiting import PATIENCE_S
-from tests.support.worlds.broker import BrokerWorld, code_of, settle, until
+from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, code_of, settle, until
 from tests.support.worlds.transactional_broker import STATE_PARTITIONS, TIMEOUT_MS, TransactionalBroker
 
 IDS = ("a", "b", "c", "d")
@@ -178,7 +177,7 @@ async def test_a_start_after_a_kill_is_not_held_up_and_tells_once_of_what_it_can
     world.files.crash("everything")
     damage_what_was_synced(world.files, directory)
     after = BrokerWorld(world.settings, world.files)
-    await asyncio.wait_for(after.broker.start(), PATIENCE_S)
+    await asyncio.wait_for(after.broker.start(), ANSWER_TIMEOUT_S)
     transactions = after.services.transactions
     assert None not in (transactions.describe("b"), transactions.describe("c"))
     await until(lambda: after.broker.recovery.progress is None and not len(after.services.partitions.recoveries))

@@ -13,8 +13,7 @@ from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.records.batch import BatchHeader, parse_header
 from barnabas.protocol.records.control import EndTxnMarker
 from tests.support.files.memory_files import Survival
-from tests.support.waiting import PATIENCE_S
-from tests.support.worlds.broker import BrokerWorld, code_of
+from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, code_of
 
 _OFFSETS = "__consumer_offsets"
 _PARTITION = partition_for("g", 50)
@@ -114,7 +113,7 @@ async def test_batches_are_compressed_as_the_configuration_says(
 @pytest.mark.parametrize("survival", ["nothing", "some"])
 async def test_an_answered_commit_outlives_a_power_cut_where_flushing_is_on(survival: Survival) -> None:
     world = BrokerWorld({"log.flush.interval.messages": "1"}, topics={"t": 1})
-    assert await asyncio.wait_for(world.commit_offset(5), PATIENCE_S) == (E.NONE,)
+    assert await asyncio.wait_for(world.commit_offset(5), ANSWER_TIMEOUT_S) == (E.NONE,)
     assert not world.commit_offset(6).done()
     assert killed(world, survival).committed() in ({0: 5}, {0: 6})
 

@@ -4,14 +4,13 @@ import http.client
 from contextlib import ExitStack, closing
 
 from barnabas.broker.insight.history.history import FOLLOWERS_MAX
-from tests.support.processes.served import Running, ask
-from tests.support.waiting import PATIENCE_S
+from tests.support.processes.served import TIMEOUT_S, Running, ask
 
 
 def test_followers_leave_room_for_everybody_else(running: Running) -> None:
     with ExitStack() as connections:
         for number in range(FOLLOWERS_MAX + 1):
-            connection = http.client.HTTPConnection(running.http, timeout=PATIENCE_S)
+            connection = http.client.HTTPConnection(running.http, timeout=TIMEOUT_S)
             connections.enter_context(closing(connection))
             connection.request("GET", "/control/trace", headers={"Accept": "text/event-stream"})
             answer = connections.enter_context(connection.getresponse())

@@ -14,8 +14,7 @@ import pytest
 from barnabas.broker.http.secured import HANDSHAKES_MAX
 from tests.support.certificates import Authority
 from tests.support.command_line import Barnabas
-from tests.support.processes.served import Served
-from tests.support.waiting import PATIENCE_S
+from tests.support.processes.served import TIMEOUT_S, Served
 
 ADDRESS = ("--port", "0", "--http", "127.0.0.1:0", "--log-format", "json")
 
@@ -36,7 +35,7 @@ class Secured:
 
     def get(self, path: str, user: str | None = None, password: str | None = None) -> tuple[int, bytes]:
         context = ssl.create_default_context(cafile=self.security / "authority.pem")
-        connection = http.client.HTTPSConnection(self.http, timeout=PATIENCE_S, context=context)
+        connection = http.client.HTTPSConnection(self.http, timeout=TIMEOUT_S, context=context)
         said = b64encode(f"{user}:{password or self.passwords.get(user or '')}".encode()).decode()
         connection.request("GET", path, headers={} if user is None else {"Authorization": f"Basic {said}"})
         answer = connection.getresponse()
@@ -69,11 +68,11 @@ def test_health_is_open_and_the_rest_is_for_users(secured: Secured) -> None:
 
 def test_peers_that_do_not_shake_hands_keep_nobody_out(secured: Secured) -> None:
     host, _, port = secured.http.rpartition(":")
-    silent = [socket.create_connection((host, int(port)), PATIENCE_S) for _ in range(HANDSHAKES_MAX + 8)]
+    silent = [socket.create_connection((host, int(port)), TIMEOUT_S) for _ in range(HANDSHAKES_MAX + 8)]
     try:
         assert secured.get("/ready") == (200, b"ready\n")
         for each in silent[:8]:
-            each.settimeout(PATIENCE_S)
+            each.settimeout(TIMEOUT_S)
             assert was_closed(each)
     finally:
         for each in silent:
@@ -128,7 +127,7 @@ def test_a_listener_with_certificates_of_its_own_secures_http_too(tmp_path: Path
         it.first_event("broker started")
         context = ssl.create_default_context(cadata=authority.pem)
         for password, status in (("wonderland", 200), ("guess", 401), ("wonderland", 200)):
-            connection = http.client.HTTPSConnection(address, timeout=PATIENCE_S, context=context)
+            connection = http.client.HTTPSConnection(address, timeout=TIMEOUT_S, context=context)
             said = b64encode(f"alice:{password}".encode()).decode()
             connection.request("GET", "/metrics", headers={"Authorization": f"Basic {said}"})
             assert connection.getresponse().status == status

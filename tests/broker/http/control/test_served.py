@@ -20,9 +20,8 @@ from barnabas.protocol.errors import KafkaError
 from tests.support.clients.committed import begun
 from tests.support.clients.heartbeats import heartbeat
 from tests.support.command_line import Barnabas
-from tests.support.processes.served import Running, ask
+from tests.support.processes.served import TIMEOUT_S, Running, ask
 from tests.support.source_tree import ROOT
-from tests.support.waiting import PATIENCE_S
 
 DAY_MS = 86_400_000
 
@@ -72,7 +71,7 @@ def test_a_group_consumer_reads_on_while_the_clock_is_moved(running: Running) ->
 
 
 def test_bodies_are_bounded_and_the_connection_goes_on(running: Running) -> None:
-    connection = http.client.HTTPConnection(running.http, timeout=PATIENCE_S)
+    connection = http.client.HTTPConnection(running.http, timeout=TIMEOUT_S)
     for body, status in ((b'{"freeze": true}', 200), (b"{}", 400), (b'{"run": true}', 200)):
         connection.request("POST", "/control/clock", body)
         answer = connection.getresponse()
@@ -114,12 +113,12 @@ def test_each_change_is_a_line_in_the_log_and_the_next_run_is_not_behind(running
     with Running(tmp_path / "d") as after:
         state = ask(after.http, "GET")[1]
         assert state["state"] == "running"
-        assert DAY_MS - PATIENCE_S * 1000 < state["ahead_ms"] <= DAY_MS  # less what the move took of the machine's time
+        assert DAY_MS - TIMEOUT_S * 1000 < state["ahead_ms"] <= DAY_MS  # less what the move took of the machine's time
 
 
 def test_without_control_there_is_none(tmp_path: Path, offline: Barnabas) -> None:
     with Running(tmp_path / "d", control=False) as it:
-        connection = http.client.HTTPConnection(it.http, timeout=PATIENCE_S)
+        connection = http.client.HTTPConnection(it.http, timeout=TIMEOUT_S)
         connection.request("POST", "/control/clock", b'{"freeze": true}')
         assert connection.getresponse().status == 405
         connection.close()

@@ -15,7 +15,6 @@ from barnabas.protocol.errors import KafkaError
 from tests.support.clients.committed import begun
 from tests.support.command_line import Barnabas
 from tests.support.processes.served import Running, ask
-from tests.support.waiting import PATIENCE_S
 
 PATH = "/control/faults"
 
@@ -54,7 +53,7 @@ def test_a_commit_stands_at_a_pause_until_it_is_released(running: Running) -> No
         assert ask(running.http, "GET", path=f"{PATH}/here?wait_standing=1&timeout=30s")[0] == 200
         assert committed_end(running) == 0
         assert ask(running.http, "POST", {}, f"{PATH}/here/release")[0] == 200
-        committing.result(PATIENCE_S)
+        committing.result(30)
     assert committed_end(running) == 2
 
 
@@ -66,10 +65,10 @@ def test_a_stop_does_not_wait_for_whoever_is_paused(running: Running) -> None:
         assert ask(running.http, "GET", path=f"{PATH}/here?wait_standing=1&timeout=30s")[0] == 200
         begun = time.monotonic()
         running.process.terminate()
-        assert running.process.wait(PATIENCE_S) == 0
+        assert running.process.wait(30) == 0
         assert time.monotonic() - begun < 10
         with pytest.raises(KafkaError):
-            asking.result(PATIENCE_S)
+            asking.result(30)
 
 
 # --- barnabas faults -------------------------------------------------------------------------------------------------

@@ -15,8 +15,7 @@ from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFe
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import StorageError
 from tests.support.requests import txn_commit
-from tests.support.waiting import PATIENCE_S
-from tests.support.worlds.broker import BrokerWorld, code_of, settle, turn, until
+from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, code_of, settle, turn, until
 from tests.support.worlds.killed_partitions import fetch, fetched, killed, produce, produced
 
 ON_THE_LOOP = pytest.mark.parametrize("ways", ["on the loop"], indirect=True)
@@ -299,7 +298,7 @@ async def test_what_waits_is_recovered_when_all_that_were_begun_are_deleted(monk
     run = SyncJob.run
 
     def held(job: SyncJob) -> None:
-        assert may_sync.wait(PATIENCE_S)
+        assert may_sync.wait(ANSWER_TIMEOUT_S)
         run(job)
 
     monkeypatch.setattr(SyncJob, "run", held)
@@ -308,7 +307,7 @@ async def test_what_waits_is_recovered_when_all_that_were_begun_are_deleted(monk
     world.services.catalogue.delete_topics(["t"])
     await settle()
     may_sync.set()
-    await asyncio.wait_for(world.services.partitions.recovered([("waits", 0)], 60_000), PATIENCE_S)
+    await asyncio.wait_for(world.services.partitions.recovered([("waits", 0)], 60_000), ANSWER_TIMEOUT_S)
     assert world.services.partitions.get("waits", 0).log_end_offset == 1
 
 
@@ -321,7 +320,7 @@ async def test_what_waits_is_recovered_when_all_that_were_begun_fail(
 
     monkeypatch.setattr(SyncJob, "run", fail)
     world = await syncing_and_waiting(monkeypatch)
-    await asyncio.wait_for(world.services.partitions.recovered([("waits", 0)], 60_000), PATIENCE_S)
+    await asyncio.wait_for(world.services.partitions.recovered([("waits", 0)], 60_000), ANSWER_TIMEOUT_S)
     assert world.services.partitions.get("waits", 0).log_end_offset == 1
     await until(lambda: not len(world.services.partitions.recoveries))
     for partition in range(BEGUN_MAX):

@@ -26,7 +26,6 @@ from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.errors import CorruptFile, LockedError, StorageError
 from tests.support import waiting
 from tests.support.jobs import Count, Fail, Hold
-from tests.support.waiting import PATIENCE_S
 
 _IMPORTED = """
 import barnabas.broker.runtime.workers.process, sys
@@ -50,7 +49,7 @@ def test_a_process_ends_with_its_stdin_whatever_it_is_at(tmp_path: Path) -> None
         process.stdin.write(encode(JobAssignment(Hold(str(tmp_path)))))
         waiting.until((tmp_path / "begun").exists)
         process.stdin.close()
-        assert process.wait(PATIENCE_S) == 0
+        assert process.wait(30) == 0
 
 
 def test_a_process_leaves_the_stop_of_a_service_to_its_broker(tmp_path: Path) -> None:
@@ -68,7 +67,7 @@ def test_a_process_leaves_the_stop_of_a_service_to_its_broker(tmp_path: Path) ->
             answer += messages.feed(process.stdout.read(1000))
         assert answer == [JobProgress(30), JobDone((3, process.pid))]
         process.stdin.close()
-        assert process.wait(PATIENCE_S) == 0
+        assert process.wait(30) == 0
 
 
 def test_two_jobs_in_one_directory_wait_for_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +85,7 @@ def test_two_jobs_in_one_directory_wait_for_each_other(tmp_path: Path, monkeypat
         own.leave()
         waiting.until((tmp_path / "begun").exists)
         process.stdin.close()
-        process.wait(PATIENCE_S)
+        process.wait(30)
 
 
 def _is_waiting_for_a_lock(pid: int) -> bool:

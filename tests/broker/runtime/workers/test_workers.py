@@ -19,8 +19,9 @@ from barnabas.storage.disk.files import RealFiles
 from barnabas.storage.errors import StorageError
 from tests.support import waiting
 from tests.support.jobs import Count, Die, Fail, Hold
-from tests.support.waiting import PATIENCE_S
 from tests.support.worlds.broker import until
+
+TIMEOUT_S = 30
 
 
 @contextmanager
@@ -48,7 +49,7 @@ def is_gone(pid: int) -> bool:
 @pytest.mark.parametrize("processes_max", [0, 1])
 async def test_a_job_gives_its_result(processes_max: int, tmp_path: Path) -> None:
     with open_workers(processes_max) as workers:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             pauses, pid = await workers.run(Count(str(tmp_path), 7))
     assert pauses == 7
     assert (pid == os.getpid()) is (processes_max == 0)
@@ -57,7 +58,7 @@ async def test_a_job_gives_its_result(processes_max: int, tmp_path: Path) -> Non
 def test_it_runs_under_uvloop(tmp_path: Path) -> None:
     async def run() -> tuple[int, int]:
         with open_workers(1) as workers:
-            return await asyncio.wait_for(workers.run(Count(str(tmp_path))), PATIENCE_S)
+            return await asyncio.wait_for(workers.run(Count(str(tmp_path))), TIMEOUT_S)
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         assert runner.run(run())[1] != os.getpid()
@@ -67,8 +68,8 @@ def test_it_runs_under_uvloop(tmp_path: Path) -> None:
 async def test_what_a_job_raises_comes_back_as_itself(processes_max: int, tmp_path: Path) -> None:
     with open_workers(processes_max) as workers:
         with pytest.raises(StorageError, match="cannot write: no room") as raised:
-            await asyncio.wait_for(workers.run(Fail(str(tmp_path))), PATIENCE_S)
-        reason = await asyncio.wait_for(workers.run(Fail(str(tmp_path), in_call=True)), PATIENCE_S)
+            await asyncio.wait_for(workers.run(Fail(str(tmp_path))), TIMEOUT_S)
+        reason = await asyncio.wait_for(workers.run(Fail(str(tmp_path), in_call=True)), TIMEOUT_S)
     assert (raised.value.path, raised.value.reason, raised.value.errno) == (
         f"{tmp_path}/x",
         "cannot write: no room",
@@ -79,7 +80,7 @@ async def test_what_a_job_raises_comes_back_as_itself(processes_max: int, tmp_pa
 
 async def test_a_process_does_one_job_after_another(tmp_path: Path) -> None:
     with open_workers(1) as workers:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             done = await asyncio.gather(*(workers.run(Count(str(tmp_path))) for _ in range(3)))
         assert len({pid for _, pid in done}) == 1
         assert len(workers.pids) == 1
@@ -111,7 +112,7 @@ async def test_who_waits_comes_before_the_background(tmp_path: Path) -> None:
             future.add_done_callback(partial(note, order, name))
         workers.hurry(hurried)
         (tmp_path / "held" / "go on").touch()
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             await asyncio.gather(held, *named.values())
     assert order == ["hurried", "asked", "behind"]
 
@@ -121,7 +122,7 @@ async def test_progress_is_told(processes_max: int, tmp_path: Path) -> None:
     told: list[int] = []
     with open_workers(processes_max) as workers:
         future = workers.run(Hold(str(tmp_path)), on_progress=told.append)
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             await until(lambda: len(told) >= 3)
             (tmp_path / "go on").touch()
             await future
@@ -137,20 +138,20 @@ async def test_a_job_that_is_given_up_ends_with_its_process(tmp_path: Path) -> N
         assert future.cancelled()
         assert workers.pids == []
         await asyncio.to_thread(waiting.until, lambda: is_gone(pid))
-        assert (await asyncio.wait_for(workers.run(Count(str(tmp_path))), PATIENCE_S))[1] != pid
+        assert (await asyncio.wait_for(workers.run(Count(str(tmp_path))), TIMEOUT_S))[1] != pid
 
 
 async def test_a_job_whose_process_dies_is_begun_again(tmp_path: Path) -> None:
     with open_workers(1) as workers:
-        assert await asyncio.wait_for(workers.run(Die(str(tmp_path), 1)), PATIENCE_S) == 1
+        assert await asyncio.wait_for(workers.run(Die(str(tmp_path), 1)), TIMEOUT_S) == 1
 
 
 async def test_a_job_whose_process_dies_twice_fails(tmp_path: Path) -> None:
     with open_workers(1) as workers:
         with pytest.raises(HelperDied, match=str(tmp_path)):
-            await asyncio.wait_for(workers.run(Die(str(tmp_path), 5)), PATIENCE_S)
+            await asyncio.wait_for(workers.run(Die(str(tmp_path), 5)), TIMEOUT_S)
         assert len(os.listdir(tmp_path)) == 2
-        assert (await asyncio.wait_for(workers.run(Count(str(tmp_path))), PATIENCE_S))[0] == 3
+        assert (await asyncio.wait_for(workers.run(Count(str(tmp_path))), TIMEOUT_S))[0] == 3
 
 
 @pytest.mark.parametrize("times", [1, 5])
@@ -160,12 +161,12 @@ async def test_a_process_that_says_nothing_any_more_is_killed_and_its_job_begun_
     with open_workers(1, quiet_s=3) as workers:
         job = workers.run(Die(str(tmp_path), times, signal.SIGSTOP))
         if times == 1:
-            assert await asyncio.wait_for(job, PATIENCE_S) == 1
+            assert await asyncio.wait_for(job, TIMEOUT_S) == 1
         else:
             with pytest.raises(HelperDied, match=str(tmp_path)):
-                await asyncio.wait_for(job, PATIENCE_S)
+                await asyncio.wait_for(job, TIMEOUT_S)
         assert len(os.listdir(tmp_path)) == min(times, 2)
-        assert (await asyncio.wait_for(workers.run(Count(str(tmp_path))), PATIENCE_S))[0] == 3
+        assert (await asyncio.wait_for(workers.run(Count(str(tmp_path))), TIMEOUT_S))[0] == 3
 
 
 async def test_a_process_that_tells_of_its_progress_may_take_its_time(tmp_path: Path) -> None:
@@ -173,28 +174,28 @@ async def test_a_process_that_tells_of_its_progress_may_take_its_time(tmp_path: 
         future = workers.run(Hold(str(tmp_path)))
         await asyncio.wait([future], timeout=3)
         (tmp_path / "go on").touch()
-        await asyncio.wait_for(future, PATIENCE_S)
+        await asyncio.wait_for(future, TIMEOUT_S)
 
 
 async def test_an_idle_process_ends(tmp_path: Path) -> None:
     with open_workers(1, idle_s=0.01) as workers:
-        await asyncio.wait_for(workers.run(Count(str(tmp_path))), PATIENCE_S)
-        async with asyncio.timeout(PATIENCE_S):
+        await asyncio.wait_for(workers.run(Count(str(tmp_path))), TIMEOUT_S)
+        async with asyncio.timeout(TIMEOUT_S):
             await until(lambda: not workers.pids)
             assert (await workers.run(Count(str(tmp_path))))[0] == 3
 
 
 async def test_an_idle_process_that_is_killed_is_no_loss(tmp_path: Path) -> None:
     with open_workers(1) as workers:
-        await asyncio.wait_for(workers.run(Count(str(tmp_path))), PATIENCE_S)
+        await asyncio.wait_for(workers.run(Count(str(tmp_path))), TIMEOUT_S)
         os.kill(workers.pids[0], signal.SIGKILL)
-        assert (await asyncio.wait_for(workers.run(Count(str(tmp_path))), PATIENCE_S))[0] == 3
+        assert (await asyncio.wait_for(workers.run(Count(str(tmp_path))), TIMEOUT_S))[0] == 3
 
 
 @pytest.mark.parametrize("program", [["/no/such/program"], [sys.executable, "-c", "raise SystemExit(3)"]])
 async def test_where_no_process_starts_the_job_is_done_in_slices(program: list[str], tmp_path: Path) -> None:
     with open_workers(2, program=program) as workers:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             done = await asyncio.gather(*(workers.run(Count(str(tmp_path))) for _ in range(3)))
         assert not workers.has_processes
         workers.close()
@@ -226,13 +227,13 @@ async def test_a_directory_made_anew_under_a_job_is_not_touched(tmp_path: Path) 
         directory.mkdir()
         (directory / "go on").touch()
         (tmp_path / "t-0.gone" / "go on").touch()
-        await asyncio.wait_for(future, PATIENCE_S)
+        await asyncio.wait_for(future, TIMEOUT_S)
     assert os.listdir(directory) == ["go on"]
 
 
 async def test_a_directory_that_is_gone_is_a_storage_error(tmp_path: Path) -> None:
     with open_workers(1) as workers, pytest.raises(StorageError, match="cannot enter the directory"):
-        await asyncio.wait_for(workers.run(Count(str(tmp_path / "none"))), PATIENCE_S)
+        await asyncio.wait_for(workers.run(Count(str(tmp_path / "none"))), TIMEOUT_S)
 
 
 async def test_a_job_in_slices_is_held_to_its_rate(tmp_path: Path) -> None:
