@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from barnabas.broker.partitions.purgatory import DelayedOperation
 from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.broker.runtime.replies import ignore_result
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
@@ -90,13 +91,7 @@ class DeferredResponse:
         if self._may_be_given_up:
             self._future.cancel()
         else:
-            self._future.add_done_callback(_take_failure)
-
-
-def _take_failure(done: Any) -> None:
-    """Retrieve the failure of a future that is not awaited, because asyncio logs a failure that is never retrieved."""
-    if not done.cancelled():
-        done.exception()
+            ignore_result(self._future)
 
 
 def failure_of(done: Later) -> Exception | asyncio.CancelledError | None:

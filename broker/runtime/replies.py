@@ -86,12 +86,15 @@ def pass_on(reply: Reply[T], to: Future[T]) -> None:
         to.set_result(reply)
 
 
-def answer_nobody(reply: Future[Any]) -> None:
-    """Ignore the result of a reply: retrieve its exception, since asyncio logs exceptions that are never retrieved."""
+def ignore_result(reply: Any) -> None:
+    """Ignore the result of a future or a parked request (partitions/purgatory.py).
+
+    Its exception is retrieved, since asyncio logs exceptions that are never retrieved.
+    """
     reply.add_done_callback(_take_failure)
 
 
-def _take_failure(reply: Future[Any]) -> None:
+def _take_failure(reply: Any) -> None:
     if not reply.cancelled():
         reply.exception()
 

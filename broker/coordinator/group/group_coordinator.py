@@ -43,7 +43,7 @@ from barnabas.broker.coordinator.runtime.decision_listener import Telling
 from barnabas.broker.coordinator.runtime.outcome import Effect, ResolveTopics, TransactionProducer
 from barnabas.broker.coordinator.runtime.shard import AppendPosition, Shard
 from barnabas.broker.runtime.clock import Clock
-from barnabas.broker.runtime.replies import Reply, answer_nobody
+from barnabas.broker.runtime.replies import Reply, ignore_result
 from barnabas.broker.runtime.scheduler import CooperativeScheduler
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
@@ -402,4 +402,4 @@ class GroupCoordinator:
         """Carry out a decision without a waiting request. KafkaError."""
         reply: Reply[None] = self._execute(partition, "", outcome)
         if isinstance(reply, Future):
-            answer_nobody(reply)  # a failed sync is logged by the code that syncs
+            ignore_result(reply)  # a failed sync is logged by the code that syncs

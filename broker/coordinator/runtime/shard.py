@@ -40,7 +40,7 @@ from barnabas.broker.coordinator.runtime.replies_after_sync import WhenSynced, g
 from barnabas.broker.runtime.clock import Clock, Timer
 from barnabas.broker.runtime.events.cause import TimerCause
 from barnabas.broker.runtime.log_lines import line, logger
-from barnabas.broker.runtime.replies import Reply, answer_nobody
+from barnabas.broker.runtime.replies import Reply, ignore_result
 from barnabas.protocol.errors import EncodeError, ErrorCode, KafkaError
 
 R = TypeVar("R")
@@ -347,7 +347,7 @@ class Shard(Generic[R, V]):
         """Carry out the machine's decision. KafkaError if it cannot be written."""
         reply = self.execute(entity_id, self._machine.timer_fired(entity_id, timer, self._clock.now_ms()))
         if isinstance(reply, Future):
-            answer_nobody(reply)  # a failed sync is logged by the code that syncs
+            ignore_result(reply)  # a failed sync is logged by the code that syncs
 
     def _fired(self, entity_id: str, timer: TimerKey, refusals: int, done: Future[None]) -> None:
         refusal = None if done.cancelled() else done.exception()

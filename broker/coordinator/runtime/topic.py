@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.coordinator.runtime.outcome import TransactionProducer
 from barnabas.broker.coordinator.runtime.shard import AppendPosition
-from barnabas.broker.runtime.replies import answer_nobody
+from barnabas.broker.runtime.replies import ignore_result
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from barnabas.protocol.records.builder import NewRecord, build_batch, build_plain, build_single
@@ -92,7 +92,7 @@ class CoordinatorTopic:
         log = self._partitions.led.get((self.name, partition))
         synced = None if log is None else self._partitions.synced_log(log, log.log_end_offset)
         if synced is not None:
-            answer_nobody(synced)  # a caller may only test whether there is something to wait for
+            ignore_result(synced)  # a caller may only test whether there is something to wait for
         return synced
 
     def append_marker(
