@@ -211,9 +211,9 @@ def live_files(sizes: Mapping[str, int]) -> tuple[tuple[ListedSegment, ...], tup
 def _sizes(directory: str) -> dict[str, int]:
     """Return sizes by name. A file that disappears meanwhile was being deleted."""
     sizes: dict[str, int] = {}
-    with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError):  # the partition was deleted
         for entry in os.scandir(directory):
-            with suppress(FileNotFoundError):
+            with suppress(FileNotFoundError):  # the file was deleted
                 sizes[entry.name] = entry.stat().st_size
     return sizes
 

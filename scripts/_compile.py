@@ -47,7 +47,7 @@ def main() -> int:
             if form.usable_modules(str(target), str(PACKAGE)) == set(modules):
                 return 0
         except form.NotUsable:
-            pass
+            pass  # so it is compiled now
         if missing := what_is_missing():
             print(f"barnabas: cannot compile: {missing}", file=sys.stderr)
             return 1

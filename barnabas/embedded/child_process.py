@@ -72,10 +72,10 @@ class ChildProcess:
     def kill(self) -> None:
         """Send SIGKILL, and wait until all its resources are free."""
         if self._end is not None:
-            with suppress(ProcessLookupError):
+            with suppress(ProcessLookupError):  # it has already ended
                 signal.pidfd_send_signal(self._end, signal.SIGKILL)
         elif not self._has_ended(0):
-            with suppress(ProcessLookupError):
+            with suppress(ProcessLookupError):  # it has already ended
                 os.kill(self.pid, signal.SIGKILL)
         self._wait_and_close()
 
@@ -169,6 +169,7 @@ def read_log(home: str | None) -> str:
     """Return the log of the brokers in `home`."""
     if home is None:
         return ""
+    # No log was begun, or it was removed with the directory.
     with suppress(OSError), open(os.path.join(home, LOG_NAME), encoding="utf-8", errors="replace") as file:
         return file.read()
     return ""

@@ -101,7 +101,7 @@ class Pool:
 
     def last_words(self) -> str:
         """Return the last output of the nursery, after waiting for its end."""
-        with suppress(subprocess.TimeoutExpired):
+        with suppress(subprocess.TimeoutExpired):  # then its output so far
             self._process.wait(_LAST_WORDS_S)
         stderr = self._process.stderr
         with _lock:  # another thread may close a pool that has died

@@ -240,7 +240,7 @@ class LogDirMoves:
         self._release(moving)
         copy, moving.copy = moving.copy, None
         if copy is not None:
-            with suppress(StorageError):
+            with suppress(StorageError):  # the directory of the copy has failed
                 copy.give_up()
         if self._current is moving:
             self._current = None

@@ -131,7 +131,7 @@ class Partitions:
         `get_led`, which would do it for each, refuses a partition that does not exist, or cannot be written.
         """
         unled = [key for key in keys if key not in self.led and self.is_here(*key)]
-        with suppress(KafkaError):
+        with suppress(KafkaError):  # `get_led` gets it again, for the partition it belongs to
             if len(unled) > 1 and not self._is_closed:
                 self._catalogue.lead(unled)
         return unled

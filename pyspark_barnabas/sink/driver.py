@@ -189,7 +189,7 @@ class _Committing:
         for each in ids:
             if deadline.is_over:
                 return  # the rest is swept after another batch
-            with suppress(KafkaError):
+            with suppress(KafkaError):  # it is swept after another batch
                 fence(self._client, each, deadline)
 
 

@@ -172,5 +172,5 @@ def _give_up(client: Client, settings: SinkSettings, transaction: TaskTransactio
     own: ProducerIdentity | None = transaction.identity
     if own is not None and transaction.is_own:
         deadline = client.deadline(min(_ABORT_TIMEOUT_MS, settings.delivery_timeout_ms))
-        with suppress(KafkaError):
+        with suppress(KafkaError):  # it is swept later
             end(client, transaction.transactional_id, own, commit=False, protocol=EXPLICIT, deadline=deadline)

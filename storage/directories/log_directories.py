@@ -130,7 +130,7 @@ class LogDirectories:
                 found.begin()
         except BaseException:
             for found in opened.values():
-                with suppress(StorageError):
+                with suppress(StorageError):  # the first error is raised
                     found.give_up()
             raise
         return directories
@@ -355,7 +355,7 @@ class LogDirectories:
 def _known_cluster(files: Files, paths: Iterable[str]) -> str | None:
     """Return the cluster id of the first directory that has one; empty directories join that cluster."""
     for path in paths:
-        with suppress(StorageError, DecodeError):
+        with suppress(StorageError, DecodeError):  # reported where the directory is opened
             data = Directory(Disk(files, path), path).read(names.META_PROPERTIES)
             if data is not None:
                 return meta_properties.decode(data).cluster_id

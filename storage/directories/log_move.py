@@ -75,7 +75,7 @@ class CopyRound:
             if self._sizes is not None and self.size >= ROUND_BYTES:
                 self._is_unsettled(name)
                 break
-            with suppress(FileRemoved):
+            with suppress(FileRemoved):  # by retention or compaction: the copy needs it no longer
                 self._bring(name)
         for name in set(self._future.names()).difference(existing):
             self._future.remove(name)

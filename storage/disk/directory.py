@@ -136,7 +136,7 @@ class Directory:
                 close_quietly(file)
         except OSError as error:
             if is_new:
-                with suppress(OSError):
+                with suppress(OSError):  # the first error is raised
                     self.disk.files.remove(path)
             raise self.disk.failure(path, "write", error) from error
         finally:

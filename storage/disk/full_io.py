@@ -120,7 +120,7 @@ def remove_directory(files: Files, path: str) -> None:
 
 def close_quietly(file: File) -> None:
     """Close a file. An error is ignored: the descriptor is gone anyway, and only a sync makes data durable."""
-    with suppress(OSError):
+    with suppress(OSError):  # nothing depends on it
         file.close()
 
 

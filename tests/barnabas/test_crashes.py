@@ -148,7 +148,7 @@ def test_where_nobody_was_told_that_it_could_not_be_started_again_the_end_says_s
 
     monkeypatch.setattr(broker, "_begin", begin)
     topic = CreatableTopic(name="new", num_partitions=1, replication_factor=1, assignments=[], configs=[])
-    with suppress(ConnectionFailed), Client(broker.bootstrap_servers) as client:
+    with suppress(ConnectionFailed), Client(broker.bootstrap_servers) as client:  # the broker crashes at this request
         client.ask_any(CreateTopicsRequest(topics=[topic], timeout_ms=1000), client.deadline(500))
     assert began.wait(10)
     with pytest.raises(BarnabasError, match=r"could not be started again: the disk is gone$"):

@@ -166,7 +166,7 @@ def test_open_files_and_locks_do_not_outlive_a_cut(disk: LossyDisk, folder: Path
         os.write(old, b"y")
     with (folder / "a").open("r+b") as new:
         fcntl.flock(new, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    with suppress(OSError):
+    with suppress(OSError):  # its disk is gone
         os.close(old)
     assert (folder / "a").read_bytes() == b"x"
 

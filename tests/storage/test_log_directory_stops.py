@@ -262,7 +262,7 @@ def test_a_power_cut_at_any_call_of_a_whole_life_loses_nothing_promised() -> Non
         files = MemoryFiles(change)
         promised: dict[str, int] = {}
         files.cut_power_at(change)
-        with suppress(PowerCut):
+        with suppress(PowerCut):  # the change may come before the cut
             next(_life(files, promised))
         files.crash("some", torn=change % 2 == 0)
         directory = start(files)

@@ -14,6 +14,6 @@ def unused_port() -> int:
     """A port below those that systems give to whoever asks for any, and so to another test at the same time."""
     for number in _numbers:
         port = _FIRST + number % _COUNT
-        with suppress(OSError), socket.create_server(("", port)):
+        with suppress(OSError), socket.create_server(("", port)):  # in use: the next one
             return port
     raise AssertionError("numbers end")

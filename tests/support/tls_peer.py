@@ -47,7 +47,7 @@ class TlsPeer:
         """What has come, decrypted."""
         self._incoming.write(self.transport.read())
         found = bytearray()
-        with suppress(ssl.SSLWantReadError, ssl.SSLZeroReturnError):
+        with suppress(ssl.SSLWantReadError, ssl.SSLZeroReturnError):  # all is read
             while data := self.tls.read(1 << 16):
                 found += data
         return bytes(found)
@@ -59,13 +59,13 @@ class TlsPeer:
 
     def say_goodbye(self) -> None:
         """That it sends no more."""
-        with suppress(ssl.SSLWantReadError):
+        with suppress(ssl.SSLWantReadError):  # the answer has not come, and need not
             self.tls.unwrap()
         self.transport.send(self._outgoing.read())
 
     def hello(self) -> bytes:
         """The beginning of a handshake."""
-        with suppress(ssl.SSLWantReadError):
+        with suppress(ssl.SSLWantReadError):  # the answer has not come yet
             self.tls.do_handshake()
         return self._outgoing.read()
 

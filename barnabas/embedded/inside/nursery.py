@@ -96,7 +96,7 @@ class Nursery:
         self._children.clear()
 
     def _reap(self) -> None:
-        with suppress(BlockingIOError):
+        with suppress(BlockingIOError):  # all is read
             while self._ended.recv(1 << 12):
                 pass
         for pid in list(self._children):
@@ -152,7 +152,7 @@ def _speak_into(home: str) -> None:
 def prepare() -> Iterator[str]:
     """Import what brokers need, a little at a time, the most needed first; then prepare for forks."""
     for name in ("barnabas.embedded.inside.child", "uvloop"):
-        with suppress(ImportError):
+        with suppress(ImportError):  # the fork imports it again, and fails there; uvloop is optional
             import_module(name)
         yield name
     from barnabas.embedded.inside.warm_up import warm_up

@@ -85,7 +85,7 @@ def _by_directory(
         for number in numbers:
             topic = topics.get(name)
             if topic is not None and number < len(topic.partitions):
-                with suppress(StorageError):
+                with suppress(StorageError):  # the directory is offline: it is omitted
                     place = directories.place(name, number, topic.partitions[number].directory_id)
                     found.setdefault(place, {}).setdefault(name, []).append(number)
             yield

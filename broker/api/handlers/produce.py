@@ -123,7 +123,7 @@ def _open_all(unled: list[TopicPartition], context: RequestContext) -> Work[None
     if context.services.partitions.recoveries.turn_is_over:
         yield context.services.request_scheduler.next_turn()
     for topic, index in unled:
-        with suppress(KafkaError):
+        with suppress(KafkaError):  # the append gets it again, and answers it
             context.services.partitions.get_led(topic, index)
         yield None
 

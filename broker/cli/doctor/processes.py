@@ -92,5 +92,5 @@ def _processes() -> list[int]:
 def _open_files(pid: int) -> Iterator[str]:
     with suppress(OSError):  # it has ended, or belongs to another user
         for descriptor in os.listdir(f"/proc/{pid}/fd"):
-            with suppress(OSError):
+            with suppress(OSError):  # closed meanwhile
                 yield os.readlink(f"/proc/{pid}/fd/{descriptor}")

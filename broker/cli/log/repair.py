@@ -108,7 +108,7 @@ def _locked(path: str) -> Iterator[Directory]:
         yield root
     finally:
         root.disk.close()
-        with suppress(OSError):
+        with suppress(OSError):  # the name stays, as after a kill; the lock itself is released anyway
             lock.release()
 
 

@@ -250,7 +250,7 @@ def _stop_with_stdin(loop: asyncio.AbstractEventLoop, stopping: asyncio.Event) -
     from threading import Thread
 
     def read() -> None:
-        with suppress(OSError):
+        with suppress(OSError):  # a stdin that cannot be read has ended, too
             while sys.stdin is not None and os.read(sys.stdin.fileno(), 1 << 16):
                 pass
         with suppress(RuntimeError):  # the loop is closed: the broker is already stopping

@@ -43,7 +43,7 @@ class Listener(NamedTuple):
             try:
                 inet_pton(family, self.host.partition("%")[0])
             except OSError:
-                continue
+                continue  # not of this version
             return version
         return None
 

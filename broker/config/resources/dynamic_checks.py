@@ -56,7 +56,7 @@ def _usable(settings: Mapping[str, str]) -> dict[str, str]:
     """Return the settings that are in force: another Kafka may have stored unusable ones."""
     found = {}
     for name, text in settings.items():
-        with suppress(InvalidValue):
+        with suppress(InvalidValue):  # then the key counts as not set
             if is_dynamic(name, text):
                 found[name] = text
     return found

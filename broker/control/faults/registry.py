@@ -195,7 +195,7 @@ class FaultRegistry:
 
     async def _until(self, is_so: Callable[[], bool], armed: Armed, timeout_s: float) -> bool:
         """Wait for the condition; return whether it was met in time."""
-        with suppress(TimeoutError):
+        with suppress(TimeoutError):  # the caller gets False
             async with asyncio.timeout(timeout_s):
                 while armed.is_armed and not is_so():
                     if self._news is None:

@@ -45,7 +45,7 @@ class UnopenedCompactedLogs:
         for _ in range(min(LOOKED_AT_MAX, len(self._left))):
             key = self._left.pop()
             if not around.partitions.is_used(*key) and is_wanted(key):
-                with suppress(StorageError, KafkaError):
+                with suppress(StorageError, KafkaError):  # it stays closed until the next sweep
                     if self._may_be_dirty(key):
                         around.partitions.get(*key)
                         self._woken[key] = None

@@ -249,7 +249,7 @@ class DiskSpaceWatch:
             room.tried_ms, room.wait_ms = self._now_ms(), disk_space_decisions.wait_ms(0, room.wait_ms)
             return False
         finally:
-            with suppress(StorageError):
+            with suppress(StorageError):  # it was not created; else the next trial replaces it
                 root.remove(TRIAL_NAME)
 
     # --- called by the catalogue -----------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ def can_start() -> bool:
 
 def helper_processes_max() -> int:
     """Return the number of cores. Helpers are niced: the event loop has its share even if all are busy."""
-    with suppress(AttributeError, OSError):
+    with suppress(AttributeError, OSError):  # not on this system
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
@@ -113,7 +113,7 @@ class Helper:
         self._is_over = True
         self._loop.remove_reader(self._stdout.fileno())
         self._loop.remove_writer(self._stdin.fileno())
-        with suppress(OSError):
+        with suppress(OSError):  # it has already ended
             self._process.kill()
         self._stdin.close()
         self._stdout.close()
@@ -122,7 +122,7 @@ class Helper:
     def kill_and_wait(self, timeout_s: float) -> None:
         """Kill the process and wait for its end, at most `timeout_s` if the disk blocks it. Needs no running loop."""
         self.kill()
-        with suppress(subprocess.TimeoutExpired):
+        with suppress(subprocess.TimeoutExpired):  # it ends when the disk answers
             self._process.wait(timeout_s)
 
     def _read(self) -> None:

@@ -77,9 +77,9 @@ def main() -> None:
 
 def give_way() -> None:
     """Give the broker precedence over this process, for the processor and for memory."""
-    with suppress(OSError):
+    with suppress(OSError):  # a sandbox may forbid it
         os.nice(NICENESS)
-    with suppress(OSError), open("/proc/self/oom_score_adj", "wb") as file:
+    with suppress(OSError), open("/proc/self/oom_score_adj", "wb") as file:  # not on this system, or forbidden
         file.write(_OOM_SCORE_ADJUSTMENT)
 
 
@@ -122,7 +122,7 @@ def go_through(
     bytes_per_s: int,
     tell: Tell,
     now_s: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
+    sleep: Callable[[float], None] = time.sleep,  # noqa: TID251  # the pace of a process that waits for nothing else
 ) -> Any:
     """Do the steps of a job one after another; return its result."""
     pace = JobThrottle(bytes_per_s, now_s())

@@ -74,7 +74,7 @@ def issue(authority: Authority, hosts: Collection[str], now_ms: int) -> str:
 
 def is_good(pem: str, authority: Authority, hosts: Collection[str], now_ms: int) -> bool:
     """Return whether a certificate is issued by the authority, for exactly these hosts, and valid for a while."""
-    with suppress(ValueError, TypeError, InvalidSignature, x509.ExtensionNotFound):
+    with suppress(ValueError, TypeError, InvalidSignature, x509.ExtensionNotFound):  # then it is not good
         certificate = x509.load_pem_x509_certificate(pem.encode())
         key = load_pem_private_key(pem.encode(), None)
         certificate.verify_directly_issued_by(authority.certificate)

@@ -49,7 +49,7 @@ class TargetTopics:
 
     def _asked_before(self, topic: str) -> TopicInfo | None:
         if topic in self._just_asked and not self._is_fresh_until.is_over:
-            with suppress(KafkaError):
+            with suppress(KafkaError):  # `find` asks again, and explains the error
                 return self._client.cluster.topic(topic)
         return None
 

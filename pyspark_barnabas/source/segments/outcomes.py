@@ -137,5 +137,5 @@ def _read_indexes(files: PartitionFiles, segment: int) -> list[AbortedTxn]:
         try:
             entries += aborted_txns(data or b"")
         except DecodeError:
-            continue
+            continue  # its entries are missing, as said above
     return entries

@@ -71,7 +71,7 @@ async def test_a_transaction_is_finished_once_all_is_synced(monkeypatch: pytest.
 
     with monkeypatch.context() as patch:
         patch.setattr(Partitions, "synced_log", failing)
-        with suppress(KafkaError):
+        with suppress(KafkaError):  # the answer does not matter, but the state below
             await world.end(producer, commit=True)
         await settle()
     assert world.txn().state is S.PREPARE_COMMIT

@@ -248,7 +248,7 @@ async def test_the_power_may_be_cut_before_any_change_of_a_move(
         world = world_of(MemoryFiles(change))
         await moved(world)
         world.files.cut_power_at(change)
-        with contextlib.suppress(PowerCut):
+        with contextlib.suppress(PowerCut):  # the change may come before the cut
             move_at_once(world)
         forget_moves(world)
         world.files.crash(survival)

@@ -51,7 +51,7 @@ class Broker:
             try:
                 side.do_handshake()
             except ssl.SSLWantReadError:
-                continue
+                continue  # it waits for the other side
         return client.getpeercert(binary_form=True)
 
     def shows(self, issued: Issued) -> bool:

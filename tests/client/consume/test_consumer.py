@@ -163,7 +163,7 @@ def test_a_leader_that_failed_is_waited_for_shortly_where_others_are_read(leader
     with reading(leaders, {A: 0, B: 0} if is_read else {B: 0}) as (client, consumer):
         noted = notes_of_patience(client)
         for _ in range(2 if is_read else 1):
-            with suppress(KafkaError):
+            with suppress(KafkaError):  # only the timeouts matter here
                 consumer.poll(0)
         given = [timeout_ms for node, timeout_ms in noted if node == 2]
         assert given[0] == TIMEOUT_MS

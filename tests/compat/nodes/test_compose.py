@@ -44,7 +44,7 @@ def unused_ports(count: int) -> list[int]:
                 for port in range(first, first + count):
                     taken.enter_context(socket.create_server(("", port)))
         except OSError:
-            continue
+            continue  # one of them is in use: the next ones
         return list(range(first, first + count))
 
 

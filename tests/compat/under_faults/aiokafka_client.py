@@ -107,7 +107,7 @@ async def _closed(client: Any) -> AsyncIterator[Any]:
     try:
         yield client
     finally:
-        with suppress(KafkaError):
+        with suppress(KafkaError):  # the broker may be gone
             await client.stop()
 
 

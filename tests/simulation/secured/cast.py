@@ -100,5 +100,5 @@ class SecuredCast:
 
 async def _unheard(asking: Coroutine[Any, Any, object]) -> None:
     """Whatever becomes of it."""
-    with suppress(Disconnected):
+    with suppress(Disconnected):  # the history has it
         await asking

@@ -124,7 +124,7 @@ async def intruding(
             code = answer.responses[0].partition_responses[0].error_code
             asked.answered(world.now_us, is_allowed=code == E.NONE)
         except Disconnected:
-            pass
+            pass  # the history has no answer then
         wire.close()
         await asyncio.sleep(dice.choice([0.1, 0.5]))
 

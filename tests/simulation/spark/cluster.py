@@ -98,7 +98,7 @@ class Cluster:
             async with asyncio.timeout(seconds):
                 await self._news.wait()
         except TimeoutError:
-            pass
+            pass  # the caller looks again
 
     def _new_checkpoint(self) -> Checkpoint:
         name = f"q{self._queries}"

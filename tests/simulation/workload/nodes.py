@@ -34,13 +34,13 @@ class Operator:
     async def run(self, is_over: Callable[[], bool]) -> None:
         """Until it is over; then all nodes run."""
         while not is_over():
-            with suppress(Disconnected):
+            with suppress(Disconnected):  # the broker was killed: the next turn asks again
                 await self._look()
                 await self._act()
                 await self._look()
             await asyncio.sleep(self._dice.choice([0.05, 0.3, 1.5]))
         while True:
-            with suppress(Disconnected):
+            with suppress(Disconnected):  # as above
                 if await self._switch(_SET, ""):
                     return
             await asyncio.sleep(_AGAIN_S)

@@ -45,5 +45,5 @@ async def _transaction(
         if is_commit is not None:
             return await producer.end(commit=is_commit)
     except (Fenced, Unusable):
-        pass
+        pass  # the transaction ends here: another life begins
     await live_again(producer)

@@ -99,7 +99,7 @@ class BlockingThread:
     def _work(self) -> None:
         self._may_work.acquire()
         while not self._is_over and self._job is not None:
-            with suppress(Killed):
+            with suppress(Killed):  # the process of this thread was killed
                 self._job()
             self._job = None
             if not self._is_over:

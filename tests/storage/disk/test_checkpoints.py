@@ -60,7 +60,7 @@ def test_a_power_cut_at_any_call_leaves_the_old_rows_or_the_new_ones(torn: bool)
             checkpoint.update({("b-c", 7): None, **NEW})
             files.cut_power_at(files.changes_made + change)
             done = False
-            with suppress(PowerCut):
+            with suppress(PowerCut):  # `done` stays False
                 checkpoint.write()
                 done = True
             files.crash("some", torn=torn)

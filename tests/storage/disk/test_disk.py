@@ -96,7 +96,7 @@ def test_whoever_watches_the_room_is_told_of_each_call_that_finds_none(error: in
     ]
     for number, (name, call) in enumerate(calls, 1):
         files.fail(name, error)
-        with contextlib.suppress(DirectoryFull):
+        with contextlib.suppress(DirectoryFull):  # only how often it is told matters here
             call()
         files.heal()
         assert len(told) == number, (name, number)
@@ -196,7 +196,7 @@ def test_a_replaced_file_is_the_old_or_the_new_one_after_a_power_cut_at_any_poin
             root.write_atomically("checkpoint", b"old")
             files.cut_power_at(files.changes_made + change)
             done = False
-            with contextlib.suppress(PowerCut):
+            with contextlib.suppress(PowerCut):  # `done` stays False
                 root.write_atomically("checkpoint", b"new" * 300)
                 done = True
             assert done == (change == CHANGES_OF_A_REPLACE)

@@ -47,7 +47,7 @@ def run(spark: SparkSession, streams: list[dict[str, Any]]) -> None:
     """All streams to their ends, each with as many starts as it may have."""
     running = {each["name"]: (each, start(spark, each), each["restarts"]) for each in streams}
     while running:
-        with suppress(StreamingQueryException):
+        with suppress(StreamingQueryException):  # each query is looked at below
             spark.streams.awaitAnyTermination()
         spark.streams.resetTerminated()
         for name, (stream, query, left) in list(running.items()):

@@ -105,5 +105,5 @@ class Monkey:
         daemons = [pid for pid in driver.processes() if _DAEMON in command_of(pid)]
         workers = [pid for pid in daemons if parents_of(pid)[0] in daemons]
         if workers:
-            with suppress(ProcessLookupError):
+            with suppress(ProcessLookupError):  # it ended by itself
                 os.kill(workers[blow.records % len(workers)], signal.SIGKILL)

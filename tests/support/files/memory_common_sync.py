@@ -44,7 +44,7 @@ class MemoryCommonSync:
         try:
             self._files.sync_directory(path)
         except FileNotFoundError:
-            pass
+            pass  # it was removed: nothing to sync
         except NotADirectoryError:
             file = self._files.open(path)
             file.sync()

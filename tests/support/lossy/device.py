@@ -35,7 +35,7 @@ class Device:
 
     def write(self, answer: bytes) -> None:
         """To whoever asked; nobody waits for the answer if that process is dead by now."""
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError):  # that process is dead
             os.write(self.descriptor, answer)
 
     def cut(self) -> None:

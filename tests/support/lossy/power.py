@@ -73,6 +73,6 @@ class PowerCut:
                 return
 
     def _cut(self) -> None:
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError):  # it has already ended
             os.kill(self._server.pid, signal.SIGKILL)
         self._disk.cut_power(self._dice.choice(_SURVIVALS), torn=self._dice.random() < _TORN)

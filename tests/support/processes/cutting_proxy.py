@@ -61,7 +61,7 @@ class CuttingProxy:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with suppress(OSError):
+        with suppress(OSError):  # not on this system: `close` is enough
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for each in list(self._sockets):
@@ -75,7 +75,7 @@ class CuttingProxy:
         thread.start()
 
     def _accept(self) -> None:
-        with suppress(OSError):
+        with suppress(OSError):  # `__exit__` has closed it
             while True:
                 connection, _ = self._listener.accept()
                 self._sockets.append(connection)
@@ -84,7 +84,7 @@ class CuttingProxy:
     def _serve(self, connection: socket.socket) -> None:
         """One request after the other: as the broker answers in order, nothing is lost by it."""
         frames = FrameBuffer()
-        with connection, suppress(OSError):
+        with connection, suppress(OSError):  # either end is gone
             if self.is_down:
                 return
             with socket.create_connection(("127.0.0.1", self.target)) as broker:
@@ -123,5 +123,5 @@ def _receive(broker: socket.socket) -> memoryview | None:
 
 
 def _shut(each: socket.socket) -> None:
-    with suppress(OSError):
+    with suppress(OSError):  # the peer has closed it
         each.shutdown(socket.SHUT_RDWR)

@@ -71,5 +71,5 @@ def _pass_on(source: socket.socket, sink: socket.socket) -> None:
     with suppress(OSError):  # either end is gone
         while piece := source.recv(_PIECE_BYTES):
             sink.sendall(piece)
-    with suppress(OSError):
+    with suppress(OSError):  # the peer has closed it
         sink.shutdown(socket.SHUT_WR)

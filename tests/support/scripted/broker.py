@@ -64,14 +64,15 @@ class ScriptedBroker:
 
     def await_arrival(self, kind: type[Request]) -> None:
         """Return once a request of this kind has come: for one that gets no answer, as an answer on another connection
-        says nothing of it."""
+        says nothing of it.
+        """
         with self._arrival:
             assert self._arrival.wait_for(lambda: self.of(kind), _ARRIVAL_TIMEOUT_S), f"no {kind.__name__} came"
 
     def drop_connections(self) -> None:
         """Close every connection, as a broker that dies does."""
         for connection in self._open:
-            with suppress(OSError):
+            with suppress(OSError):  # the client has closed it
                 connection.shutdown(socket.SHUT_RDWR)
 
     def __enter__(self) -> Self:
@@ -81,7 +82,7 @@ class ScriptedBroker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with suppress(OSError):
+        with suppress(OSError):  # not on this system: `close` is enough
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self._accepting.join()  # from here on no connection is added
@@ -96,7 +97,7 @@ class ScriptedBroker:
         return thread
 
     def _accept(self) -> None:
-        with suppress(OSError):
+        with suppress(OSError):  # `__exit__` has closed it
             while True:
                 connection, _ = self._listener.accept()
                 self.connections += 1
@@ -105,11 +106,11 @@ class ScriptedBroker:
 
     def _serve(self, connection: socket.socket) -> None:
         protocol = ServerConnection()
-        with suppress(OSError):
+        with suppress(OSError):  # the client gave up the handshake
             if self._tls is not None:
                 connection = self._tls.wrap_socket(connection, server_side=True)
                 self._open.append(connection)
-        with connection, suppress(OSError):
+        with connection, suppress(OSError):  # the client is gone
             while data := connection.recv(1 << 16):
                 for event in protocol.receive(data):
                     if isinstance(event, ProtocolBroken):

@@ -196,7 +196,8 @@ class CrashStory:
 
     def _delete(self) -> None:
         """Flush first: were the log cut below its new start, it would begin anew (case V). Checkpoint at once: a start
-        that falls back has lost its epochs. This story knows no such things."""
+        that falls back has lost its epochs. This story knows no such things.
+        """
         self._flush()
         self.start = max(self.start, self.random.randint(0, self.world.log.high_watermark))
         self.world.log.delete_records_before(self.start)
@@ -281,7 +282,7 @@ class CrashStory:
 
     def _open_interrupted(self) -> None:
         self.world.files.cut_power_at(self.world.files.changes_made + self.random.randint(0, 10))
-        with suppress(PowerCut):
+        with suppress(PowerCut):  # the cut may come after the opening
             self.world.open()
         self.world.files.cut_power_at(None)
         self.world.kill()

@@ -199,7 +199,7 @@ class LogWorld:
         segments, snapshots = live_files(
             {name: reading.size(f"{self.path}/{name}") for name in self.files.peek_names(self.path)}
         )
-        with suppress(DecodeError):
+        with suppress(DecodeError):  # `check_root` below reports it
             data = reading.content(f"{ROOT}/{RECOVERY_POINT_CHECKPOINT}") or b""
             recovery_point = decode_offsets(data).get((TOPIC, PARTITION), 0)
             gone = first_given_up(self.files.peek_names(self.path))

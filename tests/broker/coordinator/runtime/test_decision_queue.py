@@ -36,5 +36,5 @@ async def test_a_refusal_after_a_pause_holds_nobody_who_asked() -> None:
 
 def _ask(decisions: DecisionQueue, asker: Asker) -> None:
     """The frame of this call is in the refusal's traceback."""
-    with suppress(KafkaError):
+    with suppress(KafkaError):  # only the reference to this frame matters
         decisions.made("group", asker.refused)

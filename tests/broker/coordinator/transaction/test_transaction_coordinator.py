@@ -114,7 +114,7 @@ async def _killed_at(change: int, settings: dict[str, str], *, commit: bool) -> 
         await _story(world, commit=commit)
         answered = True
     except PowerCut:
-        pass
+        pass  # `answered` stays False
     world = await world.restart("nothing" if settings else "kill")
     assert not [txn for txn in world.coordinator.transactions() if txn.state.is_prepared]
     found = next((txn for txn in world.coordinator.transactions() if txn.transactional_id == "tx"), None)

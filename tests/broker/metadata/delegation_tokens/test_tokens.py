@@ -199,7 +199,7 @@ def test_an_owner_has_no_more_tokens_than_there_is_room_for(monkeypatch: pytest.
     def filled(tokens: Tokens, owner: Principal) -> int:
         """How many more tokens the owner gets."""
         before = len(tokens)
-        with suppress(KafkaError):
+        with suppress(KafkaError):  # the owner has all that are allowed
             for _ in range(13):
                 tokens.create(owner, owner, [], -1)
         assert refused(lambda: tokens.create(owner, owner, [], -1)) == ErrorCode.POLICY_VIOLATION

@@ -156,7 +156,7 @@ def test_a_damaged_note_of_the_end_is_refused_by_name_unless_it_says_the_same(wo
     ]
     for damaged in (*flipped, *(noted[:size] for size in range(1, len(noted)))):
         _write(world, END, damaged)
-        with suppress(DecodeError):
+        with suppress(DecodeError):  # then the start refuses it, too
             if decode_offsets(damaged).items() >= said.items():
                 continue
         with pytest.raises(CatalogueError, match=END):

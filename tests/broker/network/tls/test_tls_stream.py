@@ -361,7 +361,7 @@ async def test_whatever_a_peer_sends_others_are_served(secured: Secured, seed: i
         if not transport.is_lost:
             sending(bytes(spoiled), dice.choice((1 << 30, 100, 3)))
 
-    with patch.object(transport, "send", spoil), suppress(ssl.SSLError, StuckHandshake):
+    with patch.object(transport, "send", spoil), suppress(ssl.SSLError, StuckHandshake):  # one of the two sides notices
         peer.shake_hands(and_send=metadata(3))
         peer.send(metadata(3))
     await settle()

@@ -57,7 +57,7 @@ def run(settings: Settings) -> list[str]:
 def _begin(producer: Producer, failed: list[KafkaError]) -> None:
     """Wait until the producer is known; only its callback says at once that the password is wrong."""
     for turn in range(10):
-        with suppress(KafkaException):
+        with suppress(KafkaException):  # the next turn tries again
             return producer.init_transactions(1)
         producer.poll(0)
         if failed and turn:  # so that there was time for a second attempt
