@@ -77,7 +77,7 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture
 def barnabas(request: pytest.FixtureRequest) -> Iterator[Barnabas]:
-    """A new, empty Kafka broker for this test: `barnabas.bootstrap_servers` is its address."""
+    """Start a new, empty Kafka broker for this test: `barnabas.bootstrap_servers` is its address."""
     from barnabas.embedded.barnabas import Barnabas
 
     with Barnabas(**_marked(request)) as broker:

@@ -65,7 +65,8 @@ def side_by_side(
     names: list[str], plan: Plan, *, brokers: list[MakePeer], beside: list[MakePeer], with_unkind: bool, path: Path
 ) -> int:
     """Measure `brokers` and, in the loads that they support, those `beside` them; print the tables, write every result
-    as JSON to `path`. Unkind clients are for `brokers` alone."""
+    as JSON to `path`. Unkind clients are for `brokers` alone.
+    """
     makers = [*brokers, *beside]
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as scratch, ExitStack() as started:
         peers = [make(Path(scratch) / make.__name__) for make in makers]

@@ -147,7 +147,7 @@ def _wait_until_clean(peer: Peer, topic: str, offset: int) -> None:
     while _clean_until(peer, topic) < offset:
         if time.monotonic() > deadline:
             raise TimeoutError(f"{peer.name}: {topic} was not cleaned in {_PATIENCE_S:.0f} s")
-        time.sleep(_POLL_S)  # polling a file of another program
+        time.sleep(_POLL_S)  # noqa: TID251  # polling a file of another program
 
 
 def _clean_until(peer: Peer, topic: str) -> int:

@@ -57,7 +57,8 @@ class View(NamedTuple):
 
 class Opened(NamedTuple):
     """The cost of one page: time until its last byte; the broker's processor time, in ticks of 10 ms; another client's
-    longest wait."""
+    longest wait.
+    """
 
     took_ms: float
     cpu_ms: float

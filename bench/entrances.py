@@ -29,7 +29,8 @@ class Entrance(NamedTuple):
 
     def broker_settings(self, ports: Mapping[str, int], certificate: Path) -> dict[str, object]:
         """Return settings of a broker with a plain listener and this one. `ports`: of PLAINTEXT, of this one under its
-        protocol's name, and of the broker's other listeners."""
+        protocol's name, and of the broker's other listeners.
+        """
         listeners = {(_LISTENER if name == self.protocol else name): port for name, port in ports.items()}
         protocols = {name: self.protocol if name == _LISTENER else "PLAINTEXT" for name in listeners}
         addresses = {name: f"{name}://127.0.0.1:{port}" for name, port in listeners.items()}

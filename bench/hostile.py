@@ -61,7 +61,7 @@ def run(peer: Peer, clients: int = 1000, seconds: float = 10.0) -> dict[str, Any
                     except OSError:
                         continue  # the broker closed it, as it may
                 peak = max(peak, peer.rss_mb())
-                time.sleep(0.1)  # ten bytes a second each
+                time.sleep(0.1)  # noqa: TID251  # ten bytes a second each
             loud = kind.result()
     finally:
         for s in (*deaf, *slow):

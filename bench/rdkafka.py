@@ -106,7 +106,8 @@ def sync(options: argparse.Namespace) -> dict[str, Any]:
 
 def transactions(options: argparse.Namespace) -> dict[str, Any]:
     """Run one transactional producer: `count` messages a transaction, each committed before the next begins. The first
-    is committed before the clock starts."""
+    is committed before the clock starts.
+    """
     producer = Producer({**_broker(options), "transactional.id": options.topic, "linger.ms": 0})
     producer.init_transactions(60)
     value = b"x" * options.size
@@ -141,7 +142,8 @@ def transactions(options: argparse.Namespace) -> dict[str, Any]:
 
 def consume(options: argparse.Namespace) -> dict[str, Any]:
     """Run W8: read a backlog of `count` messages from the start, repeatedly, for the given time. The clock runs from
-    the first message of a pass to its last."""
+    the first message of a pass to its last.
+    """
     consumer = Consumer(
         {
             **_broker(options),
@@ -206,7 +208,7 @@ def latency(options: argparse.Namespace) -> dict[str, Any]:
     for number in range(wanted):
         due = start + number / options.rate
         if (left := due - time.perf_counter()) > 0:
-            time.sleep(left)
+            time.sleep(left)  # noqa: TID251  # the rate of the load
         producer.produce(options.topic, str(time.perf_counter_ns()).encode())
         producer.poll(0)
     producer.flush(30)

@@ -121,7 +121,7 @@ def _copy(source: Path, target: Path) -> Path:
 def _one_start(name: str, scratch: Path, kept: _Kept, size: Size) -> Figures:
     directory = _copy(kept.directory, scratch / "data")
     peer = _peer(name, directory)
-    one, *others = random.sample(range(size.partitions), size.partitions)
+    one, *others = random.Random().sample(range(size.partitions), size.partitions)
     begun = time.perf_counter()
     peer.server.start()
     try:

@@ -15,7 +15,8 @@ from bench.warming import Warming, warm_until_flat
 
 class Plan(NamedTuple):
     """The number and length of rounds. Only `rounds`, `seconds` and `cap_s` differ between a full and a quick run: the
-    criterion for warm is the same."""
+    criterion for warm is the same.
+    """
 
     rounds: int
     seconds: float

@@ -49,9 +49,10 @@ def _client(peer: Peer) -> dict[str, str | int | float | bool]:
 
 def settle(peers: list[Peer]) -> None:
     """Wait until the files of all deleted topics are gone and all other writes are on the disk, so that no load
-    pays for the one before it."""
+    pays for the one before it.
+    """
     deadline = time.monotonic() + _GONE_S
     for peer in peers:
         while any(peer.server.data_dir.glob("*-delete")) and time.monotonic() < deadline:
-            time.sleep(0.05)  # polling the timers of two brokers, from outside
+            time.sleep(0.05)  # noqa: TID251  # polling the timers of two brokers, from outside
     os.sync()

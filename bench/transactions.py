@@ -203,7 +203,8 @@ SYNCED_LOADS = [
 
 def start_with_ids(peer: Peer) -> Figures:
     """Measure memory and starts with IDS transactional ids: after a clean stop and after a kill, to ready and to the
-    first answer about an id."""
+    first answer about an id.
+    """
     peer.start()
     _make_ids(peer.port, 1)
     before_mb = peer.held_mb()

@@ -1,6 +1,7 @@
 """The workloads W1 to W11, those of groups, and Kafka's own tools: the load that each puts on a broker, and its
 figures that count. All brokers get the same clients with the same settings. A load that writes has a fresh topic each
-time."""
+time.
+"""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

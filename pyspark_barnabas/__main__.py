@@ -1,4 +1,4 @@
-"""`python -m pyspark_barnabas`: inspect and repair a sink from a terminal. docs/ledger.md"""
+"""`python -m pyspark_barnabas`: inspect and repair a sink from a terminal, as docs/ledger.md describes."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _ROOT = "barnabas"
 
 
 def logger(part: str) -> logging.Logger:
-    """Return the logger of one part of the broker: `net`, `api`, `storage` …"""
+    """Return the logger of one part of the broker: `net`, `api`, `storage` and others."""
     return logging.getLogger(f"{_ROOT}.{part}")
 
 

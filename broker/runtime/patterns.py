@@ -69,7 +69,7 @@ def compile_pattern(text: str, memory_max: int = MEMORY_MAX) -> Pattern:
 
 
 def _escapes(text: str) -> set[str]:
-    """Return the characters that follow a backslash, outside of what `\\Q…\\E` quotes."""
+    r"""Return the characters that follow a backslash, outside of what `\Q…\E` quotes."""
     found = set()
     position = text.find("\\")
     while 0 <= position < len(text) - 1:

@@ -1,5 +1,6 @@
 """The background jobs that move partitions between data directories, compact logs, remove expired delegation tokens
-and keep the catalogue's log short: created when first needed, stopped together."""
+and keep the catalogue's log short: created when first needed, stopped together.
+"""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def tables(book: list[Page], every: list[Found]) -> str:
 
 
 def _said(book: list[Page]) -> Iterator[Found]:
-    """What long pages say of differences; they are not told to Barnabas in every run."""
+    """Return what long pages say of differences; Barnabas does not get their requests in every run."""
     for page in book:
         for story in page.stories if page.is_long else ():
             for step in story.steps:
@@ -78,7 +78,7 @@ def _said(book: list[Page]) -> Iterator[Found]:
 
 
 def _rows(each: Found) -> Iterator[str]:
-    """A difference that several versions or askers share is one row."""
+    """Return the rows; a difference that several versions or principals share is one row."""
     labels: dict[tuple[str, str, str], list[int | str]] = {}
     for label, field, kafkas, ours in each.differences:
         labels.setdefault((field, kafkas, ours), []).extend([] if label is None else [label])

@@ -14,7 +14,8 @@ _WINDOW = ("merchant", "window_start", "window_end")
 
 def wrong_sums(expected: DataFrame, written: DataFrame) -> DataFrame:
     """Find wrong sums. expected: the columns of REVENUE, of all valid orders. written: those of the records, with
-    their places."""
+    their places.
+    """
     last = written.agg(F.max("window_end").alias("last"))
     due = expected.crossJoin(F.broadcast(last)).where("window_end <= last").drop("last")
     there = written.groupBy(*_WINDOW).agg(

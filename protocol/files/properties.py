@@ -1,7 +1,7 @@
-"""Java properties: the format of meta.properties, server.properties and client configuration files.
+r"""Java properties: the format of meta.properties, server.properties and client configuration files.
 
 `key=value`, `key: value` or `key value` per line; `#` and `!` open comments; a backslash at the end joins the next
-line, elsewhere it escapes (`\\t \\n \\r \\f \\uXXXX`, else the character itself). Whitespace in front of a key, around
+line, elsewhere it escapes (`\t \n \r \f \uXXXX`, else the character itself). Whitespace in front of a key, around
 the separator and in front of a value is ignored; after a value it is not.
 
 `java.util.Properties` reads the bytes of a file as ISO-8859-1, and so does Kafka with the files of brokers, clients

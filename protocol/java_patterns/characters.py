@@ -1,6 +1,6 @@
-"""Sets of characters, for the classes of Java's regular expressions: sorted ranges, and their names in Java.
+r"""Sets of characters, for the classes of Java's regular expressions: sorted ranges, and their names in Java.
 
-Without flags that are refused, Java's `\\w \\d \\s` and the POSIX classes contain only ASCII. General categories are
+Without flags that are refused, Java's `\w \d \s` and the POSIX classes contain only ASCII. General categories are
 those of this Python's Unicode, which may have more or fewer characters than that of a JVM.
 """
 
@@ -110,7 +110,7 @@ _PREFIXES = ("gc=", "general_category=", "Is")
 
 
 def named(name: str, *, any_case: bool) -> Characters | None:
-    """Return the set of `\\p{name}`; None for a name that is unknown here, as those of scripts and blocks."""
+    r"""Return the set of `\p{name}`; None for a name that is unknown here, as those of scripts and blocks."""
     if name in _NAMED:
         return in_either_case(_NAMED[name]) if any_case and name in ("Lower", "Upper") else _NAMED[name]
     category = next((name.removeprefix(each) for each in _PREFIXES if name.startswith(each)), name)

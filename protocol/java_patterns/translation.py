@@ -1,8 +1,8 @@
-"""Translation of a Java regular expression into a Python one with the same meaning.
+r"""Translation of a Java regular expression into a Python one with the same meaning.
 
 Each construct is parsed and written again, so no construct with different meanings is passed through: classes become
 sets of characters, `.` `^` `$` use Java's line ends, flags are applied to the parts they change. The text is written
-for `re.ASCII`. Constructs that Python lacks, or that Java defines in more than one way (`\\b` changed in Java 19), are
+for `re.ASCII`. Constructs that Python lacks, or that Java defines in more than one way (`\b` changed in Java 19), are
 refused.
 """
 
@@ -59,7 +59,7 @@ def translated(text: str) -> Translated:
 
 
 def _without_quotes(text: str) -> str:
-    """Return the text with each character that `\\Q…\\E` quotes escaped."""
+    r"""Return the text with each character that `\Q…\E` quotes escaped."""
 
     def quoted(found: re.Match[str]) -> str:
         if found["quoted"] is None:

@@ -1,11 +1,11 @@
-"""Login modules in the format of Java's JAAS: in `sasl.jaas.config`, and in the file that KAFKA_OPTS names.
+r"""Login modules in the format of Java's JAAS: in `sasl.jaas.config`, and in the file that KAFKA_OPTS names.
 
     org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="secret";
 
 A value is a list of modules, as Kafka's JaasConfig reads it; a file has sections (`KafkaServer { … };`), each with such
 a list, as Java's ConfigFile reads it. Both split the text with a java.io.StreamTokenizer, whose rules are not those of
 a shell: a word has letters, digits and `. - _ $`, anything else is in quotes, and so does what begins like a
-number; a `/` begins a comment; in quotes `\\t \\n \\r \\b \\f \\v \\a` and octal numbers are escapes, and a quote that
+number; a `/` begins a comment; in quotes `\t \n \r \b \f \v \a` and octal numbers are escapes, and a quote that
 is not closed ends with its line. Kafka takes single quotes, too; a file has `${name}` in values for properties of
 Java's, and stars in words.
 

@@ -38,7 +38,8 @@ class FinishPlan(NamedTuple):
 
 def signs_of_life(first: Look, second: Look, quiet_ms: int) -> list[str]:
     """Return why a run seems alive; empty if none does. What `abandon` and `recover` wrote or left open is no sign, nor
-    is what a run did that began behind a lost batch: it can only fail, however often it is started again."""
+    is what a run did that began behind a lost batch: it can only fail, however often it is started again.
+    """
     found = []
     rescues = {each.record.run for each in second.records if is_rescue(each.record.run_id)}
     hopeless = _hopeless(second)

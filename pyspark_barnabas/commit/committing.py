@@ -116,7 +116,8 @@ def _look_closer(batch: Batch, view: CommitView, state: CommitState) -> tuple[Co
 
 def _leftovers(batch: Batch, view: CommitView) -> CommitStep | None:
     """Return the next step for the decision before this batch's: ending it, and recording the end of another query's
-    decision, as its batch may be repeated after its ids have expired. Its own query reports any other outcome of it."""
+    decision, as its batch may be repeated after its ids have expired. Its own query reports any other outcome of it.
+    """
     newest = _unsettled_before(batch, view)
     if newest is None:
         return None
@@ -150,7 +151,8 @@ def _unsettled_before(batch: Batch, view: CommitView) -> Decided | None:
 
 def _lost_before(batch: Batch, view: CommitView) -> str:
     """Return a sentence if the query's batch before was decided and then aborted. Ids that coordinators have forgotten
-    are those of a query that was stopped for days after it, and prove nothing."""
+    are those of a query that was stopped for days after it, and prove nothing.
+    """
     record = _unsettled_before(batch, view)
     if record is None or record.query_id != batch.sink.query_id:
         return ""

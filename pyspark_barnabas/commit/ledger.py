@@ -104,7 +104,8 @@ class Ledger:
 
     def reaches(self, query_id: str, batch_id: int) -> bool:
         """Return whether this end has all that is needed about a batch: the record of any batch of the query from two
-        before it on. A batch without an earlier record is known to be new only at the ledger's beginning."""
+        before it on. A batch without an earlier record is known to be new only at the ledger's beginning.
+        """
         return any(each.batch_id <= batch_id - 2 for each in self.decided(query_id))
 
     def holder(self) -> LedgerRecord | None:

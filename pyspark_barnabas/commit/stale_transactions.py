@@ -18,7 +18,8 @@ from pyspark_barnabas.commit.ledger import Decided, Ledger
 
 def choose(sink: Sink, listed: Iterable[str], ledger: Ledger) -> tuple[str, ...]:
     """Return the listed ids, all with an open transaction, that have to be aborted. To be called between two batches
-    of this run, by the run that still was the driver after they were listed."""
+    of this run, by the run that still was the driver after they were listed.
+    """
     decided = {
         each.transactional_id
         for record in ledger.records

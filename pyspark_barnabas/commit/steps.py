@@ -46,7 +46,8 @@ class UseToken:
 class Produce:
     """InitProducerId with this id (retry on CONCURRENT_TRANSACTIONS), write the rows, wait for all acknowledgements,
     and do not end the transaction. In atomic mode `known` is the producer that all tasks share: no InitProducerId, and
-    its sequence numbers continue from `written`; in a partition that is not in there they begin at 0."""
+    its sequence numbers continue from `written`; in a partition that is not in there they begin at 0.
+    """
 
     transactional_id: str
     known: RunToken | None = None
@@ -100,7 +101,8 @@ class ListTasks:
 @dataclass(frozen=True, slots=True)
 class Sweep:
     """InitProducerId of each: its open transaction is aborted, and a task still writing in it is fenced. Then all is
-    done; transactions that could not be swept now are swept after another batch."""
+    done; transactions that could not be swept now are swept after another batch.
+    """
 
     transactional_ids: tuple[str, ...]
 

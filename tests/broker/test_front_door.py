@@ -1,5 +1,6 @@
 """`barnabas serve` as a stand-in for Apache Kafka: its files and variables start it, several listeners each tell their
-own address, and what cannot be used is refused before anything is made."""
+own address, and what cannot be used is refused before anything is made.
+"""
 
 import asyncio
 import socket

@@ -1,5 +1,6 @@
 """Stock clients through two listeners of one broker that KAFKA_* variables alone set up, as in a compose file: one
-straight, one advertised as a port that is mapped elsewhere. Whoever is told the wrong one does not get through."""
+straight, one advertised as a port that is mapped elsewhere. Whoever is told the wrong one does not get through.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple

@@ -1,5 +1,6 @@
 """One script, and every single moment at which it can go wrong: each change of the disk with the power cut before it,
-each call failing once."""
+each call failing once.
+"""
 
 import errno
 

@@ -74,7 +74,7 @@ class Project:
 
     @staticmethod
     def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
-        """(exit status, what it printed)"""
+        """(exit status, stdout)."""
         said, _ = process.communicate(timeout=TIMEOUT_S)
         return process.returncode, said
 

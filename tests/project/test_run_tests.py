@@ -1,5 +1,6 @@
 """scripts/test: its table hides nothing (what failed, hung, took too long or could not run has failed), and two groups
-run beside each other where there is place for them."""
+run beside each other where there is place for them.
+"""
 
 import os
 import shutil

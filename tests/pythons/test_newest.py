@@ -1,5 +1,6 @@
 """The newest Python, for which some packages have no wheels yet: everything runs but regular expressions, which are
-refused in one sentence."""
+refused in one sentence.
+"""
 
 from collections.abc import Iterator
 from importlib.util import find_spec

@@ -19,7 +19,7 @@ class Count:
     pauses: int = 3
 
     def steps(self, files: Files) -> Steps[tuple[int, int]]:
-        """(pauses, process id)"""
+        """(pauses, process id)."""
         for _ in range(self.pauses):
             yield 10
         return self.pauses, os.getpid()

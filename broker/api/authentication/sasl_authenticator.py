@@ -173,7 +173,8 @@ class SaslAuthenticator:
 
     def _open_if_complete(self, client: RequestConnection) -> int:
         """Return the session lifetime, 0 for no limit. Raise SaslAuthenticationFailed for another principal than
-        before."""
+        before.
+        """
         conversation, session = self._conversation, client.session
         if conversation.user is None:
             return 0

@@ -114,7 +114,8 @@ def read(flags: Mapping[str, str], arguments: Sequence[str]) -> Options:
 
 def says_version(options: Options, arguments: Sequence[str], purpose: str, flags: Mapping[str, str]) -> bool:
     """Return whether --version was given, and print the version then. CommandRefused with all flags for --help or no
-    flags."""
+    flags.
+    """
     if not arguments or options.has("help"):
         shown = {**flags, **COMMON}
         lines = (f"--{name}{'' if shown[name] is ALONE else ' <String>'}" for name in sorted(shown))
@@ -207,7 +208,8 @@ def client_properties(options: Options, flags: Sequence[str], file_flag: str, pr
 
 def refuse_security(settings: Mapping[str, str], prog: str) -> None:
     """Raise CommandRefused for security settings on the command line, where every process of the machine could read
-    them."""
+    them.
+    """
     for key, value in settings.items():
         if key.startswith(_SECURITY) and (key, value) != ("security.protocol", "PLAINTEXT"):
             raise CommandRefused(f"{prog}: put {key} into a file, and name it with --command-config")

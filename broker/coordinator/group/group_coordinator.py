@@ -357,7 +357,8 @@ class GroupCoordinator:
     def _decide(self, group_id: str, decide: Callable[[AnyGroup | None], AnyOutcome], count: int = 1) -> Reply[T]:
         """Decide about a group, and carry it out: after earlier requests, as Kafka's coordinator does.
 
-        count: of records. Very many records are prepared in steps, and then written at once."""
+        count: of records. Very many records are prepared in steps, and then written at once.
+        """
         if count > RECORDS_AT_ONCE:
             return self.consumer.in_steps(group_id, partial(in_one_step, decide))
         return self.consumer.in_line(group_id, partial(self._decided, group_id, decide))

@@ -299,7 +299,8 @@ class TransactionMarkerWriter:
 
     def _show(self, job: MarkerJob) -> None:
         """Release every held partition; nothing else happens in between. If a marker is not synced yet, its
-        partition shows the transaction once it is."""
+        partition shows the transaction once it is.
+        """
         held, job.held = job.held, []
         producer_id, is_commit = job.marker.producer_id, job.marker.commit
         for topic, partition in held:

@@ -1,7 +1,7 @@
-"""ssl.principal.mapping.rules: from the name in a client's certificate to the name of a principal, as Kafka maps it.
+r"""ssl.principal.mapping.rules: from the name in a client's certificate to the name of a principal, as Kafka maps it.
 
 A list of `RULE:pattern/replacement/[L|U]` and `DEFAULT`; the first rule whose pattern matches the whole name decides.
-Patterns are Java's regular expressions. In a replacement `$1` and `${name}` are the text of a group, `\\` makes the
+Patterns are Java's regular expressions. In a replacement `$1` and `${name}` are the text of a group, `\` makes the
 next character a plain one, and a reference to a missing group is text. As in Kafka, the replacement is inserted for
 every match in the name, which may be less than all of it.
 
@@ -98,10 +98,10 @@ def _apply(rule: _Rule, name: str) -> str | None:
 
 
 def _with_plain_dollars(replacement: str, groups: int) -> str:
-    """Insert a `\\` before each reference to a missing group, where Kafka puts it.
+    r"""Insert a `\` before each reference to a missing group, where Kafka puts it.
 
     Kafka searches positions in the original text and inserts into the text that has become longer: of two such
-    references the second gets its `\\` a character early. Raises ValueError for a number that is too large for Java's
+    references the second gets its `\` a character early. Raises ValueError for a number that is too large for Java's
     int.
     """
     if groups == 0:

@@ -55,7 +55,8 @@ class RefusingReader(DataSourceStreamReader):  # type: ignore[misc]  # because p
 
 class StreamReader(SentToWorkers, DataSourceStreamReader):  # type: ignore[misc]  # because pyspark is not in the environment of the checks
     """The reader of a stream. It lives in a process of Spark's driver for the whole run of a query; another one is
-    pickled to the tasks."""
+    pickled to the tasks.
+    """
 
     takes_limits = False
 

@@ -61,7 +61,8 @@ def plan(
     partitions: Iterable[tuple[PartitionFiles, OffsetBounds]], *, split_bytes: int, parts_min: int
 ) -> list[tuple[Piece, ...]]:
     """Return the parts, each of one or more pieces: none is much larger than `split_bytes`, and there are `parts_min`
-    of them if the data is enough for that."""
+    of them if the data is enough for that.
+    """
     segments = [piece for piece in whole_segments(partitions) if piece.end]
     total = sum(piece.end + OPEN_COST_BYTES for piece in segments)
     target = max(1, min(split_bytes, -(-total // max(1, parts_min))))

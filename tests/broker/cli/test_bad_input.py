@@ -101,7 +101,7 @@ def test_who_reads_no_more_is_told_nothing(broker: OwnBroker, nobody_reads: int,
 
 
 def said_by(command: list[str], stdout: int | None = None) -> tuple[int, str]:
-    """(exit status, what came on stderr)"""
+    """(exit status, stderr)."""
     done = subprocess.run(
         command, cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S, check=False
     )

@@ -30,7 +30,7 @@ def answering(*answers: Callable[[ProduceRequest], Answer]) -> Callable[[Produce
 
 
 class Broker(ScriptedBroker):
-    """Hands out producer ids 50, 51 …"""
+    """Hands out producer ids 50, 51 and so on."""
 
     def __init__(self, *produce: Callable[[ProduceRequest], Answer]) -> None:
         self.next_id = 49

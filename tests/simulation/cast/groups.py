@@ -1,5 +1,6 @@
 """Who takes part in groups: one group that commits by itself, one that consumes, processes and produces, and who feeds
-them."""
+them.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterator

@@ -32,7 +32,8 @@ class _Errors(logging.Handler):
 @contextmanager
 def listening(machine: Machine) -> Iterator[None]:
     """Collect the errors that the broker logs. Warnings are ignored: a process that was killed leaves coroutines that
-    nobody awaits. What the Spark sink logs of its batches is for nobody here."""
+    nobody awaits. What the Spark sink logs of its batches is for nobody here.
+    """
     log, sink = logging.getLogger("barnabas"), logging.getLogger("pyspark_barnabas")
     before = log.handlers, log.level, log.propagate
     sink_before = sink.handlers, sink.propagate

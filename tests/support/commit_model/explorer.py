@@ -91,7 +91,8 @@ def repeated(scenario: Scenario, world: World) -> Sequence[str]:
 
 def finish_alone(stepper: Stepper, scenario: Scenario, world: World, query_id: str) -> str:
     """A fresh run with nobody beside it: "" if it ends with everything shown once, "lost" if it says what is lost,
-    otherwise what is wrong."""
+    otherwise what is wrong.
+    """
     alone = World(world.broker, (Run("alone", query_id=query_id),), Faults(), world.noted)
     while (after := stepper.alone(alone, 0)) is not None:
         alone = after

@@ -1,4 +1,4 @@
-"""The blocks of a page of documentation. The word after a fence says what a block is:
+"""The blocks of a page of documentation. The word after a fence says what a block is.
 
 sh          commands, each of which succeeds
 console     commands after `$ `, each with what it prints; `…` stands for any text

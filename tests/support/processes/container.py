@@ -103,7 +103,7 @@ def build_image() -> None:
 
 
 def image_config() -> dict[str, Any]:
-    """What the image says of itself, as Docker keeps it: Cmd, User, Env, Healthcheck …"""
+    """What the image says of itself, as Docker keeps it: Cmd, User, Env, Healthcheck and others."""
     inspected: dict[str, Any] = json.loads(output("inspect", "--type", "image", IMAGE))
     config: dict[str, Any] = inspected["Docker"]["config"]
     return config

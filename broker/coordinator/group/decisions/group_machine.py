@@ -77,7 +77,8 @@ class GroupMachine:
 
     def prepared(self, entity_id: str, records: Sequence[AnyRecord]) -> Generator[None, None, PreparedRecords]:
         """Encode many records of a group in steps, and replay them on a copy of the group; return the rest of the
-        work. Committed offsets are encoded, but not replayed on a copy. EncodeError."""
+        work. Committed offsets are encoded, but not replayed on a copy. EncodeError.
+        """
         encoded: list[tuple[bytes, bytes | None]] = []
         are_offsets = isinstance(records[0], OffsetCommitted)  # these are short
         for record in records:

@@ -67,7 +67,7 @@ class PartitionFacts(NamedTuple):
 
     @property
     def where(self) -> str:
-        """topic-partition"""
+        """topic-partition."""
         return f"{named(self.topic)}-{self.partition}"
 
 

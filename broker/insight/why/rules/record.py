@@ -74,7 +74,7 @@ class RecordFacts(NamedTuple):
 
     @property
     def where(self) -> str:
-        """topic-partition"""
+        """topic-partition."""
         return f"{named(self.topic)}-{self.partition}"
 
 

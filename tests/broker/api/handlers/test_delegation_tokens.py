@@ -1,5 +1,6 @@
 """CreateDelegationToken, RenewDelegationToken, ExpireDelegationToken and DescribeDelegationToken: who may ask, about
-whose tokens, and what is answered."""
+whose tokens, and what is answered.
+"""
 
 from typing import Any
 

@@ -1,5 +1,6 @@
 """Faults of the disk in files that are no logs: indexes, snapshots, checkpoints, the catalogue. What the broker does
-with each is told in docs/faults.md."""
+with each is told in docs/faults.md.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Decisions are StandardAuthorizer's: found through the index and kept, they are those of a model that reads every
-entry each time, written down from Kafka's own classes."""
+entry each time, written down from Kafka's own classes.
+"""
 
 from collections.abc import Sequence
 

@@ -63,7 +63,8 @@ def test_what_an_api_does_is_what_its_resources_know() -> None:
 
 def test_an_api_is_the_operations_that_kafka_checks_for_it() -> None:
     """As the classes of Kafka 4.4.0 have them (KafkaApis, ControllerApis, ConfigHelper): its documentation's table
-    lacks some."""
+    lacks some.
+    """
     by_key = {row.key: sorted(map(str, row.accesses)) for row in API_TABLE}
     assert by_key[ApiKey.PRODUCE] == ["Write Topic", "Write TransactionalId"]
     assert by_key[ApiKey.METADATA] == ["Create Cluster", "Create Topic", "Describe Cluster", "Describe Topic"]

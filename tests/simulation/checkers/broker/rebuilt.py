@@ -40,7 +40,7 @@ class Batch(NamedTuple):
 
 
 def wrong_snapshots(disk: Disk, history: History) -> Iterator[str]:
-    """A snapshot has every producer as the batches below its offset make it. (Not where some of them are gone.)"""
+    """A snapshot has every producer as the batches below its offset make it, unless some of them are gone."""
     for at, files in _partitions(disk):
         batches = _batches(disk, at, files)
         if not _is_whole(files, batches):

@@ -1,5 +1,6 @@
 """Rules about producers: who was fenced has written his last record; no sequence is left out; offsets are those of
-committed transactions."""
+committed transactions.
+"""
 
 from collections.abc import Iterator
 

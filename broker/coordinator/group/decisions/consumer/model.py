@@ -106,7 +106,7 @@ class ResolvedRegex(NamedTuple):
 
 
 class MigrationPolicy(Enum):
-    """`group.consumer.migration.policy`: how a group with members may change its protocol. (upgrade, downgrade)"""
+    """`group.consumer.migration.policy`: how a group with members may change its protocol: (upgrade, downgrade)."""
 
     DISABLED = (False, False)
     UPGRADE = (True, False)
