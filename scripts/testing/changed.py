@@ -23,7 +23,7 @@ BUDGET_S = 100.0  # of processor time of its tests: two processors, and two minu
 SECONDS_A_LINE = 0.004  # the time of fast tests, where it was not noted
 WORKERS = 2
 NEAR = 50.0  # the score from which a file of tests of another group runs for a file of its own folder
-TIDINESS = ("tests/project/test_docs.py", "tests/project/test_tidy.py")  # rules for every file: seconds
+TIDINESS = tuple(f"tests/project/test_{name}.py" for name in ("docs", "seams", "tidy"))  # rules for every file: seconds
 SELECTED = (*FAST, "tests/project")
 
 # What runs for changed files that no test names, or that affect more than the tests that do, by the path's beginning.

@@ -130,6 +130,7 @@ MODULES = {
 @pytest.mark.parametrize("name", MODULES)
 def test_a_modules_starter_script_starts_a_broker_its_wait_sees_and_its_client_uses(box: Container, name: str) -> None:
     module = MODULES[name]
+    # The command that the modules give to a container: it waits for their file in this way.
     wait = f"while [ ! -f {module.path} ]; do sleep 0.1; done; {module.shell}{module.path}"
     running = box.start("sh", "-c", wait, environment=module.variables)
 

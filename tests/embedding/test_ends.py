@@ -82,7 +82,7 @@ def test_nothing_is_left_when_pytest(project: Project, last: str, status: int) -
 
 
 def test_nothing_is_left_when_xdist_is_killed(project: Project) -> None:
-    project.write("test_it.py", f"{TESTS}    time.sleep(60)\n")
+    project.write("test_it.py", f"{TESTS}    time.sleep(60)\n")  # it is killed long before
     process = project.start("-q", "-n", "1")
     until(lambda: (project.home / "facts").exists())
     os.kill(process.pid, signal.SIGKILL)

@@ -11,9 +11,8 @@ from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequ
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from bench.floor_process import FloorProcess
 from bench.measure import blast
+from tests.support.missing import missing
 from tests.support.probes.wire import Wire
-
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="the floor is C")
 
 PRODUCE_VERSION, FETCH_VERSION = 9, 12
 VALUE = b"v" * 1000
@@ -21,6 +20,8 @@ VALUE = b"v" * 1000
 
 @pytest.fixture
 def floor(tmp_path: Path) -> Iterator[FloorProcess]:
+    if shutil.which("cc") is None:
+        missing("there is no C compiler, and the floor is C")
     with FloorProcess(tmp_path / "data") as process:
         yield process
 

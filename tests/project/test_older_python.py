@@ -3,13 +3,10 @@
 A Python 3.10 reads the sources and looks each name up; nothing of ours is imported, so it needs no package.
 """
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
+from tests.support.missing import python_of
 from tests.support.source_tree import ROOT
 
 PACKAGES = ("client", "logfiles", "protocol", "pyspark_barnabas")
@@ -17,20 +14,8 @@ EXCEPTIONS = {ROOT / "protocol/older_python.py", ROOT / "protocol/records/zstd_f
 LOOK = ROOT / "tests/support/newer_names.py"
 
 
-def _python_3_10() -> str:
-    """One that starts: pyenv's own `python3.10` may refuse to."""
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    for candidate in ("python3.10", *map(str, sorted(pyenv.glob("3.10.*/bin/python3.10")))):
-        found = shutil.which(candidate)
-        if found and subprocess.run([found, "-c", ""], capture_output=True, check=False).returncode == 0:
-            return found
-    if os.environ.get("CI") == "true":
-        pytest.fail("there is no Python 3.10")
-    pytest.skip("there is no Python 3.10")
-
-
 def _look(*files: Path) -> list[str]:
-    done = subprocess.run([_python_3_10(), LOOK, *files], capture_output=True, text=True, check=True, cwd=ROOT)
+    done = subprocess.run([python_of("3.10"), LOOK, *files], capture_output=True, text=True, check=True, cwd=ROOT)
     return done.stdout.splitlines()
 
 

@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from pyspark_barnabas.source.readers.stream_reader import StreamReader
 from pyspark_barnabas.source.row_schema import row_schema
 from tests.spark.programs.every_spark import COUNT, MOMENT, Work, outcomes
 from tests.support.clients import topics
+from tests.support.missing import python_of
 from tests.support.processes.server import ROOT, Server
 from tests.support.spark.cluster import QUICK_JVM
 from tests.support.waiting import PATIENCE_S
@@ -120,7 +120,7 @@ def _environment(release: Release) -> Path:
     python, stamp = directory / "bin" / "python", directory / f".ready-{release.spark}"
     if not stamp.exists():
         shutil.rmtree(directory, ignore_errors=True)
-        subprocess.run([_python(release.python), "-m", "venv", directory], check=True)
+        subprocess.run([python_of(release.python), "-m", "venv", directory], check=True)
         _install(python, "wheel", "setuptools<80")  # Spark comes as sources
         wanted = [f"pyspark[sql]=={release.spark}", "pandas>=2.2,<3", release.numpy, "pyarrow", *CODECS]
         _install(python, "--no-build-isolation", *wanted)
@@ -130,14 +130,3 @@ def _environment(release: Release) -> Path:
 
 def _install(python: Path, *what: str) -> None:
     subprocess.run([python, "-m", "pip", "--quiet", "--disable-pip-version-check", "install", *what], check=True)
-
-
-def _python(version: str) -> str:
-    """One of pyenv's or of the PATH; pyenv's own `python3.10` may refuse to start."""
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    for candidate in (*map(str, sorted(pyenv.glob(f"{version}.*/bin/python{version}"))), f"python{version}"):
-        if shutil.which(candidate):
-            return candidate
-    if version == f"{sys.version_info.major}.{sys.version_info.minor}":
-        return sys.executable
-    pytest.skip(f"there is no Python {version}")

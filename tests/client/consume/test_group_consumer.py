@@ -159,7 +159,7 @@ def test_a_partition_with_an_unstable_offset_does_not_keep_the_others_waiting() 
         assert not member.is_at_end()
         broker.unstable = set()
         while b"7" not in values(member):
-            member._client.clock.sleep(0.01)
+            member._client.clock.sleep(0.01)  # else the clock stands still, and no request is due again
         assert member.assignment == [("t", 0), ("t", 1)]
         assert len(broker.of(JoinGroupRequest)) == 1
 

@@ -75,7 +75,7 @@ func writeOverARestart(writer *kafka.Writer, messages []kafka.Message) error {
 		if err == nil || errors.As(err, &sent) || time.Now().After(deadline) {
 			return err
 		}
-		time.Sleep(kafkaGoWait)
+		time.Sleep(kafkaGoWait) // nothing tells when the broker is back
 	}
 }
 

@@ -85,7 +85,7 @@ public final class Sweep implements InvocationHandler {
             if (System.nanoTime() > end) {
                 throw new IllegalStateException("waited in vain after " + method);
             }
-            Thread.sleep(5);
+            Thread.sleep(5); // a broker of Kafka does not tell when it has learnt of a change
         }
     }
 

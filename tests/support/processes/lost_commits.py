@@ -90,7 +90,7 @@ def _shown(client: Client, transactional_id: str, places: list[tuple[str, int]])
         (txn,) = describe_transactions(client, [transactional_id])
         if shown == len(places) or deadline.is_over or txn.state == "CompleteAbort":
             return shown if txn.state != "CompleteAbort" else 0
-        client.clock.sleep(_PAUSE_S)
+        client.clock.sleep(_PAUSE_S)  # neither broker tells when a transaction has ended
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ def loaded():
 async def turning(turns):
     while True:
         turns.append(None)
-        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # one turn of the loop
 
 
 async def main():

@@ -66,7 +66,7 @@ func patiently(call func() error) error {
 		if err == nil || !isPassing || time.Now().After(deadline) {
 			return err
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond) // nothing tells when the broker is back
 	}
 }
 
