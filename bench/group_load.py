@@ -32,8 +32,8 @@ from bench.rdkafka import percentile
 
 FIND, JOIN, SYNC, HEARTBEAT, COMMIT, FETCH = 2, 5, 3, 3, 7, 7
 SESSION_MS = 60_000
-METADATA = bytes.fromhex("0001" "00000001" "0005") + b"topic" + bytes.fromhex("ffffffff" "00000000")  # fmt: skip
-ASSIGNMENT = METADATA[:9] + b"topic" + bytes.fromhex("00000001" "00000000" "ffffffff")  # fmt: skip
+METADATA = bytes.fromhex("0001 00000001 0005") + b"topic" + bytes.fromhex("ffffffff 00000000")
+ASSIGNMENT = METADATA[:9] + b"topic" + bytes.fromhex("00000001 00000000 ffffffff")
 AGAIN = {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR}
 
 

@@ -120,6 +120,7 @@ def build_single(key: bytes, value: bytes | None, timestamp_ms: int) -> bytearra
     size = 4 + len(key_size) + len(key) + len(value_size) + len(value)
     # The record: attributes, zero deltas of timestamp and offset, key, value, no headers.
     batch = bytearray(b"%b%b\0\0\0%b%b%b%b\0" % (_NO_HEADER, uvarint(2 * size), key_size, key, value_size, value))
+    # The fields in their order, several on a line.
     # fmt: off
     _pack_header(
         batch, 0, 0, len(batch) - batches.LOG_OVERHEAD, batches.NO_LEADER_EPOCH, batches.MAGIC, 0, 0, 0,
@@ -145,6 +146,7 @@ def build_plain(records: Sequence[tuple[bytes, bytes | None]], timestamp_ms: int
         size = 3 + len(delta) + len(key_size) + len(key) + len(value_size) + len(value)
         record_size = known.get(size) or known.setdefault(size, uvarint(2 * size))
         batch += b"%b\0\0%b%b%b%b%b\0" % (record_size, delta, key_size, key, value_size, value)
+    # The fields in their order, several on a line.
     # fmt: off
     _pack_header(
         batch, 0, 0, len(batch) - batches.LOG_OVERHEAD, batches.NO_LEADER_EPOCH, batches.MAGIC, 0, 0,

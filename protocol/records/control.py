@@ -78,6 +78,7 @@ def end_txn_marker(
     One is written for every partition of every transaction.
     """
     batch = bytearray(END_TXN_MARKER_SIZE)
+    # The fields in their order, several on a line.
     # fmt: off
     _MARKER_BATCH.pack_into(
         batch, 0, base_offset, END_TXN_MARKER_SIZE - LOG_OVERHEAD, leader_epoch, MAGIC, 0, _MARKER_ATTRIBUTES, 0,

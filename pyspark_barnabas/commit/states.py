@@ -87,7 +87,7 @@ _ROWS: dict[CommitState, tuple[Answer, Answer, Answer]] = {
     CommitState.LOST:         (_SKIP,     _FAIL,     _LEAVE),  # a task cannot repair it; commit() reports it
     CommitState.CONTRADICTED: (_FAIL,     _FAIL,     _LEAVE),
     CommitState.FENCED:       (_FAIL,     _FAIL,     _LEAVE),
-}  # fmt: skip
+}  # fmt: skip  # a table
 
 TABLE: dict[tuple[CommitState, Call], Answer] = {
     (state, call): answer for state, row in _ROWS.items() for call, answer in zip(Call, row, strict=True)

@@ -175,6 +175,7 @@ class Appender:
         size = len(batch)
         if size <= HEADER_SIZE:
             return -1
+        # The fields in their order, several on a line.
         # fmt: off
         (sent_offset, length, _, magic, crc, attributes, last_delta, base_timestamp, max_timestamp,
          producer_id, producer_epoch, base_sequence, count) = _unpack_header(batch)

@@ -89,7 +89,7 @@ def test_users_are_kept_beside_the_data_and_may_be_given_other_passwords(tmp_pat
         ({"grants": {"client": "--topic 'orders"}}, "No closing quotation"),
         ({"grants": {"client": "--topic t --deny-principal User:x"}}, "the right already has a principal before it"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_is_said_at_the_start(settings: Mapping[str, Any], said: str) -> None:
     with pytest.raises(BarnabasError) as refused, Barnabas(secure=True, **settings):
         pass

@@ -103,7 +103,7 @@ MODULES = {
         "KAFKA_LOG4J_LOGGERS": "kafka.controller=INFO",
         "KAFKA_HEAP_OPTS": "-Xmx1G",
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("version", "bootstrap"), [("3.9", "voters"), ("4.3", "bootstrap.servers")])
@@ -153,10 +153,18 @@ def test_what_testcontainers_sets_starts_with_a_word_on_what_is_ignored(
     [
         (["--port", "0"], {"KAFKA_NUM_PARTITIONS": "many"}, 1, "KAFKA_NUM_PARTITIONS: Invalid value many"),
         ([], {"KAFKA_LISTENERS": "A://:0,B://:0"}, 1, "has no protocol for A"),
-        (["--set", "listener.security.protocol.map=A:PLAINTEXT,B:PLAINTEXT"],
-         {"KAFKA_LISTENERS": "A://:9092,B://:9092"}, 1, "A and B have the same port, 9092"),
-        ([], {"KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://0.0.0.0:9092"}, 1,
-         "not an address that clients can connect to"),
+        (
+            ["--set", "listener.security.protocol.map=A:PLAINTEXT,B:PLAINTEXT"],
+            {"KAFKA_LISTENERS": "A://:9092,B://:9092"},
+            1,
+            "A and B have the same port, 9092",
+        ),
+        (
+            [],
+            {"KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://0.0.0.0:9092"},
+            1,
+            "not an address that clients can connect to",
+        ),
         (["--port", "0", "--set", "log.segment.bytes=1.5"], {}, 1, "Not a number of type INT"),
         (["--port", "0", "--feature", "transaction.version=9"], {}, 2, "the levels of transaction.version are 0 to 2"),
         (["--port", "0", "--feature", "no.such=1"], {}, 2, "the features are"),
@@ -165,14 +173,18 @@ def test_what_testcontainers_sets_starts_with_a_word_on_what_is_ignored(
         (["--port", "0", "--topic", "no/name"], {}, 1, "INVALID_TOPIC_EXCEPTION"),
         ([], {"KAFKA_LISTENERS": "SASL_PLAINTEXT://:0"}, 1, "requires GSSAPI"),
         ([], {"KAFKA_LISTENERS": "SSL://:0"}, 1, "listener SSL: there is no key store"),
-        ([], {"KAFKA_LISTENERS": "SASL_PLAINTEXT://:0", "KAFKA_SASL_ENABLED_MECHANISMS": "SECRET"}, 1,
-         "KAFKA_SASL_ENABLED_MECHANISMS: sasl.enabled.mechanisms names SECRET"),
+        (
+            [],
+            {"KAFKA_LISTENERS": "SASL_PLAINTEXT://:0", "KAFKA_SASL_ENABLED_MECHANISMS": "SECRET"},
+            1,
+            "KAFKA_SASL_ENABLED_MECHANISMS: sasl.enabled.mechanisms names SECRET",
+        ),
         (["--port", "0"], {"KAFKA_OPTS": "-Djavax.net.ssl.trustStore=/x"}, 1, "KAFKA_OPTS: -Djavax.net.ssl.trustStore"),
         (["--port", "0"], {"KAFKA_AUTHORIZER_CLASS_NAME": "x.Y"}, 1, "authorizer.class.name is x.Y: only"),
         (["--host", "no.such.host.invalid", "--port", "0"], {}, 1, "cannot listen on no.such.host.invalid:0"),
         (["--host", "192.0.2.1", "--port", "0"], {}, 1, "cannot listen on 192.0.2.1:0"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_refused_in_one_line_and_leaves_nothing_behind(
     offline: Barnabas,
     monkeypatch: pytest.MonkeyPatch,

@@ -85,8 +85,15 @@ def test_an_application_finds_its_rights(tmp_path: Path) -> None:
         assert [each.group_id for each in admin.list_consumer_groups().result(30).valid] == ["g"]
         for deleted in admin.delete_topics(["in"]).values():
             deleted.result(30)
-        wish = AclBinding(ResourceType.TOPIC, "out", ResourcePatternType.LITERAL, "User:eve", "*", AclOperation.READ,
-                          AclPermissionType.ALLOW)  # fmt: skip
+        wish = AclBinding(
+            ResourceType.TOPIC,
+            "out",
+            ResourcePatternType.LITERAL,
+            "User:eve",
+            "*",
+            AclOperation.READ,
+            AclPermissionType.ALLOW,
+        )
         for refused in admin.create_acls([wish]).values():
             with pytest.raises(KafkaException, match="CLUSTER_AUTHORIZATION_FAILED"):
                 refused.result(30)

@@ -73,8 +73,19 @@ def test_the_compose_files_variables_start_it_and_a_stock_client_works_with_it(b
     answer = json.loads(box.ask_from_outside("-m", "tests.support.clients.round_trip", "localhost:9092", "orders"))
     assert answer == {"values": ["0", "1", "2"], "brokers": ["localhost:9092"]}
 
-    inside = box.run("kafka-console-consumer.sh", "--bootstrap-server", "broker:19092", "--topic", "orders",
-                     "--partition", "0", "--offset", "earliest", "--max-messages", "3")  # fmt: skip
+    inside = box.run(
+        "kafka-console-consumer.sh",
+        "--bootstrap-server",
+        "broker:19092",
+        "--topic",
+        "orders",
+        "--partition",
+        "0",
+        "--offset",
+        "earliest",
+        "--max-messages",
+        "3",
+    )
     assert inside.stdout == "0\n1\n2\n", inside.stderr
     described = box.run(
         "/opt/kafka/bin/kafka-topics.sh", "--describe", "--topic", "orders", "--bootstrap-server", "broker:19092"

@@ -37,13 +37,15 @@ ENDS = {
     "is killed": ("os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL),
     "is terminated": ("os.kill(os.getpid(), signal.SIGTERM)", -signal.SIGTERM),
     "is killed with a child that was forked and lives": (
-        "os.fork() or os.execvp('sleep', ['sleep', '1'])\n    os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL
+        "os.fork() or os.execvp('sleep', ['sleep', '1'])\n    os.kill(os.getpid(), signal.SIGKILL)",
+        -signal.SIGKILL,
     ),
     "is killed while a child has all its descriptors": (
         "if os.fork() == 0:\n        signal.pause()\n    Path('child').write_text('')\n"
-        "    os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL
+        "    os.kill(os.getpid(), signal.SIGKILL)",
+        -signal.SIGKILL,
     ),
-}  # fmt: skip
+}
 
 
 def is_there(pid: int) -> bool:

@@ -196,7 +196,7 @@ def _module_change(names: set[str]) -> Change:
         ("A = 1\nclass C:\n b = 2\n def m(self): return 3\n def n(): 0\n", Change("f.py", added=frozenset({"C.n"}))),
         ("A = 1\nclass C:\n    'Says.'\n    b = 2\n    def m(self):\n        'Says.'\n        return 3  # so\n", None),
     ],
-)  # fmt: skip
+)
 def test_what_differs_between_two_texts_of_a_module(new: str, expected: Change | None) -> None:
     old = "A = 1\n\nclass C:\n    b = 2\n    def m(self): return 3\n"
     assert python_change("f.py", old, new) == expected

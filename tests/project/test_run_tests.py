@@ -77,7 +77,7 @@ def test_groups_of_several_workers_that_share_by_file_say_so_to_pytest(tmp_path:
         (Group("left out", 60, ("tests",), is_left_out=True), "", ""),
     ],
     ids=lambda value: value.name if isinstance(value, Group) else None,
-)  # fmt: skip
+)
 def test_a_long_run_takes_just_what_a_run_leaves_out(group: Group, by_default: str, with_long: str) -> None:
     assert (group.selection(is_long=False), group.selection(is_long=True)) == (by_default, with_long)
 

@@ -22,7 +22,7 @@ MAX_FUNCTION_LINES = 70
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")
 BARE_IGNORE = re.compile(
     r"# type: ignore(?!\[[\w, -]+\]\s+# \w)|# noqa(?!: [A-Z]+\d+(, [A-Z]+\d+)*\s+(# )?[\w(])"
-    r"|# pragma: no cover(?!\s+# \w)|# nosec(?! B\d+ - \w)"
+    r"|# pragma: no cover(?!\s+# \w)|# nosec(?! B\d+ - \w)|# fmt: skip(?!\s+# \w)"
 )
 
 FILES = tree.python_files()

@@ -107,8 +107,10 @@ class Formatter:
         if part == "value":
             return self._text("value", record.value)
         if part == "headers":
-            pairs_ = (name.encode("utf-8", "surrogateescape") + b":" + self._text(part, value)
-                      for name, value in record.headers)  # fmt: skip
+            pairs_ = (
+                name.encode("utf-8", "surrogateescape") + b":" + self._text(part, value)
+                for name, value in record.headers
+            )
             return self._between.join(pairs_) if record.headers else b"NO_HEADERS"
         texts = {
             "timestamp": f"{self.time_name}:{record.timestamp}",

@@ -64,8 +64,11 @@ def signed_tokens(settings: ListenerSettings, config: BrokerConfig, options: Map
     if handler in (None, "", UNSECURED_HANDLER):
         for key in (_URL, _AUDIENCE, _ISSUER):
             if own.is_set(key):
-                raise _wrong(own, key, f"requires signed tokens, which are accepted only if "
-                                       f"{own.full(HANDLER)} is {SIGNED_HANDLER}")  # fmt: skip
+                raise _wrong(
+                    own,
+                    key,
+                    f"requires signed tokens, which are accepted only if {own.full(HANDLER)} is {SIGNED_HANDLER}",
+                )
         return None
     if handler == _OLD_HANDLER:
         raise ConfigError(f"{own.full(HANDLER)}: since Kafka 4.0 it is {SIGNED_HANDLER}", own.full(HANDLER))

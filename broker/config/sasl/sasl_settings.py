@@ -157,6 +157,8 @@ def warnings_of_sasl(config: BrokerConfig) -> list[str]:
         if (signed := settings.signed_tokens) is not None:
             warnings += warning_of_url(signed.keys_url, config)
         else:
-            warnings.append(f"NOT SECURE: listener {listener.name} accepts unsigned OAUTHBEARER tokens, so a client "
-                            "can authenticate as any user. Use it only for tests")  # fmt: skip
+            warnings.append(
+                f"NOT SECURE: listener {listener.name} accepts unsigned OAUTHBEARER tokens, so a client "
+                "can authenticate as any user. Use it only for tests"
+            )
     return warnings

@@ -26,8 +26,10 @@ class UnsecuredRules(NamedTuple):
 
 def rules_in(options: Mapping[str, str]) -> UnsecuredRules:
     """Return the rules in the options of the login module. Raises ValueError with a sentence."""
-    said = {key: options.get(f"{_PREFIX}{key}", "").strip() for key in (
-        "PrincipalClaimName", "ScopeClaimName", "RequiredScope", "AllowableClockSkewMs")}  # fmt: skip
+    said = {
+        key: options.get(f"{_PREFIX}{key}", "").strip()
+        for key in ("PrincipalClaimName", "ScopeClaimName", "RequiredScope", "AllowableClockSkewMs")
+    }
     skew = said["AllowableClockSkewMs"] or "0"
     if not (skew.isascii() and skew.isdecimal()):
         raise ValueError(f"{_PREFIX}AllowableClockSkewMs is not a number from 0 on")

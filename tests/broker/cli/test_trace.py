@@ -35,9 +35,18 @@ def test_names_that_would_move_the_cursor_are_escaped() -> None:
 def test_a_stream_is_read_event_by_event() -> None:
     told = event("topic.created", topic="t")
     lines = [
-        ": the trace\n", "\n", "id: 1\n", "event: topic.created\n", f"data: {json.dumps(told)}\n", "\n",
-        ": still here\n", "\n", "event: lost\n", 'data: {"count":3}\n', "\n",
-    ]  # fmt: skip
+        ": the trace\n",
+        "\n",
+        "id: 1\n",
+        "event: topic.created\n",
+        f"data: {json.dumps(told)}\n",
+        "\n",
+        ": still here\n",
+        "\n",
+        "event: lost\n",
+        'data: {"count":3}\n',
+        "\n",
+    ]
     assert list(events_in(line.encode() for line in lines)) == [told, {"lost": 3}]
 
 

@@ -44,8 +44,14 @@ def test_no_key_of_the_broker_is_hidden_by_a_name_that_means_something_else() ->
 
 def test_underscores_are_read_from_the_left_as_the_image_does() -> None:
     assert [key_of(f"KAFKA_A{'_' * count}B") for count in range(1, 8)] == [
-        "a.b", "a_b", "a-b", "a-.b", "a-_b", "a--b", "a--.b",
-    ]  # fmt: skip
+        "a.b",
+        "a_b",
+        "a-b",
+        "a-.b",
+        "a-_b",
+        "a--b",
+        "a--.b",
+    ]
 
 
 def test_a_value_is_read_as_a_line_of_a_properties_file() -> None:

@@ -77,8 +77,12 @@ def test_a_range_is_read_from_the_batch_that_holds_its_first_offset_to_the_one_w
     with fetching(in_tens, start=25, end=61) as (broker, fetcher):
         assert offsets(fetcher.answers()) == [20, 30, 40, 50, 60]
         assert [request.topics[0].partitions[0].fetch_offset for request in broker.of(fetch.FetchRequest)] == [
-            25, 30, 40, 50, 60,
-        ]  # fmt: skip
+            25,
+            30,
+            40,
+            50,
+            60,
+        ]
 
 
 def test_the_next_request_is_under_way_while_an_answer_is_looked_at() -> None:

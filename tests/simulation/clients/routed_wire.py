@@ -16,13 +16,15 @@ from tests.simulation.history.topics import topic_id_in
 from tests.support.requests import metadata
 
 _GROUP, _TRANSACTION = 0, 1  # kinds of keys that are coordinated
-_IS_ELSEWHERE = frozenset({
-    E.NOT_LEADER_OR_FOLLOWER,
-    E.NOT_COORDINATOR,
-    E.COORDINATOR_NOT_AVAILABLE,
-    E.UNKNOWN_TOPIC_OR_PARTITION,
-    E.UNKNOWN_TOPIC_ID,
-})  # fmt: skip
+_IS_ELSEWHERE = frozenset(
+    {
+        E.NOT_LEADER_OR_FOLLOWER,
+        E.NOT_COORDINATOR,
+        E.COORDINATOR_NOT_AVAILABLE,
+        E.UNKNOWN_TOPIC_OR_PARTITION,
+        E.UNKNOWN_TOPIC_ID,
+    }
+)
 _Whose: TypeAlias = tuple[str, str | int]
 """A topic and the number of a partition; or a kind of key, and the key."""
 

@@ -9,7 +9,7 @@ import org.apache.kafka.server.telemetry.ClientTelemetry;
 import org.apache.kafka.server.telemetry.ClientTelemetryReceiver;
 import org.apache.kafka.shaded.io.opentelemetry.proto.metrics.v1.MetricsData;
 
-@SuppressWarnings("removal")
+@SuppressWarnings("removal") // of an interface that Kafka 4.4 still calls
 public class TelemetryReceiver implements MetricsReporter, ClientTelemetry {
     @Override
     public ClientTelemetryReceiver clientReceiver() {

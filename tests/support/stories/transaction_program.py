@@ -35,13 +35,15 @@ from tests.support.files.memory_files import PowerCut
 
 E = ErrorCode
 TIMEOUT_MS = 600_000
-_AGAIN = frozenset({
-    E.NOT_LEADER_OR_FOLLOWER,
-    E.CONCURRENT_TRANSACTIONS,
-    E.COORDINATOR_LOAD_IN_PROGRESS,
-    E.COORDINATOR_NOT_AVAILABLE,
-    E.NOT_COORDINATOR,
-})  # fmt: skip
+_AGAIN = frozenset(
+    {
+        E.NOT_LEADER_OR_FOLLOWER,
+        E.CONCURRENT_TRANSACTIONS,
+        E.COORDINATOR_LOAD_IN_PROGRESS,
+        E.COORDINATOR_NOT_AVAILABLE,
+        E.NOT_COORDINATOR,
+    }
+)
 _BACKOFF_MS = 50
 _DEATHS = (PowerCut, ConnectionError)
 _WRITTEN = frozenset({E.NONE, E.DUPLICATE_SEQUENCE_NUMBER})

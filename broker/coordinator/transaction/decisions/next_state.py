@@ -43,6 +43,7 @@ def moved(
     """
     meaning = on(txn.state, event)
     assert isinstance(meaning, Go), f"{event.name} does not move a transaction in {txn.state.value}"
+    # The fields in their order, several on a line.
     # fmt: off
     (transactional_id, old_id, old_epoch, old_timeout, _, _, _, old_next_id, old_next_epoch, old_last_epoch,
      old_partitions, old_start, old_version) = txn

@@ -95,22 +95,22 @@ _IN_USE = Never("an unfinished transaction does not expire")
 _UNSEEN = Never("no transaction is ever in this state")
 
 _ROWS: dict[TransactionEvent, tuple[Cell, Cell, Cell, Cell, Cell, Cell]] = {
-    #                           Empty        Ongoing     PrepareCommit PrepareAbort CompleteCommit CompleteAbort
-    TransactionEvent.INITIALISED:         (_EMPTY,      _ABORT,     _WAIT,        _WAIT,       _EMPTY,        _EMPTY),
-    TransactionEvent.INITIALISED_KEEPING: (_EMPTY,      _ONGOING,   _WAIT,        _WAIT,       _EMPTY,        _EMPTY),
-    TransactionEvent.ADDED:               (_ONGOING,    _ONGOING,   _WAIT,        _WAIT,       _ONGOING,      _ONGOING),
-    TransactionEvent.VERIFIED:            (_SERVE,      _SERVE,     _WAIT,        _WAIT,       _SERVE,        _SERVE),
-    TransactionEvent.COMMITTED:           (_WRONG,      _COMMIT,    _WAIT,        _WAIT,       _SERVE,        _WRONG),
-    TransactionEvent.ABORTED:             (_WRONG,      _ABORT,     _WAIT,        _WAIT,       _WRONG,        _SERVE),
-    TransactionEvent.COMMITTED_CURRENT:   (_WRONG,      _COMMIT,    _WAIT,        _WAIT,       _WRONG,        _WRONG),
-    TransactionEvent.COMMITTED_RETRY:     (_FENCED,     _FENCED,    _WAIT,        _WAIT,       _SERVE,        _WRONG),
-    TransactionEvent.ABORTED_CURRENT:     (_ABORT,      _ABORT,     _WAIT,        _WAIT,       _ABORT,        _ABORT),
-    TransactionEvent.ABORTED_RETRY:       (_FENCED,     _FENCED,    _WAIT,        _WAIT,       _WRONG,        _SERVE),
-    TransactionEvent.FENCED:              (_CLOSED,     _ABORT,     _CLOSED,      _CLOSED,     _CLOSED,       _CLOSED),
-    TransactionEvent.MARKED:              (_UNDECIDED,  _UNDECIDED, _DONE_COMMIT, _DONE_ABORT, _UNDECIDED,
-    _UNDECIDED), TransactionEvent.EXPIRED:             (_DEAD,       _IN_USE,    _IN_USE,      _IN_USE,     _DEAD,
-    _DEAD),
-}  # fmt: skip
+    #                                                              Prepare       Prepare      Complete    Complete
+    #                                      Empty       Ongoing     Commit        Abort        Commit      Abort
+    TransactionEvent.INITIALISED:         (_EMPTY,     _ABORT,     _WAIT,        _WAIT,       _EMPTY,     _EMPTY),
+    TransactionEvent.INITIALISED_KEEPING: (_EMPTY,     _ONGOING,   _WAIT,        _WAIT,       _EMPTY,     _EMPTY),
+    TransactionEvent.ADDED:               (_ONGOING,   _ONGOING,   _WAIT,        _WAIT,       _ONGOING,   _ONGOING),
+    TransactionEvent.VERIFIED:            (_SERVE,     _SERVE,     _WAIT,        _WAIT,       _SERVE,     _SERVE),
+    TransactionEvent.COMMITTED:           (_WRONG,     _COMMIT,    _WAIT,        _WAIT,       _SERVE,     _WRONG),
+    TransactionEvent.ABORTED:             (_WRONG,     _ABORT,     _WAIT,        _WAIT,       _WRONG,     _SERVE),
+    TransactionEvent.COMMITTED_CURRENT:   (_WRONG,     _COMMIT,    _WAIT,        _WAIT,       _WRONG,     _WRONG),
+    TransactionEvent.COMMITTED_RETRY:     (_FENCED,    _FENCED,    _WAIT,        _WAIT,       _SERVE,     _WRONG),
+    TransactionEvent.ABORTED_CURRENT:     (_ABORT,     _ABORT,     _WAIT,        _WAIT,       _ABORT,     _ABORT),
+    TransactionEvent.ABORTED_RETRY:       (_FENCED,    _FENCED,    _WAIT,        _WAIT,       _WRONG,     _SERVE),
+    TransactionEvent.FENCED:              (_CLOSED,    _ABORT,     _CLOSED,      _CLOSED,     _CLOSED,    _CLOSED),
+    TransactionEvent.MARKED:              (_UNDECIDED, _UNDECIDED, _DONE_COMMIT, _DONE_ABORT, _UNDECIDED, _UNDECIDED),
+    TransactionEvent.EXPIRED:             (_DEAD,      _IN_USE,    _IN_USE,      _IN_USE,     _DEAD,      _DEAD),
+}  # fmt: skip  # a table
 
 TABLE: dict[tuple[TransactionState, TransactionEvent], Cell] = {
     (state, event): meaning

@@ -201,7 +201,7 @@ def test_without_groups_it_is_refused_and_leaves_nothing(api: GroupApi, name: st
 @pytest.mark.parametrize("name", [*ANYWHERE, *IN_A_STABLE_GROUP])
 def test_beside_a_stable_group_it_is_refused_and_leaves_nothing(api: GroupApi, name: str) -> None:
     bad = (ANYWHERE | IN_A_STABLE_GROUP)[name]
-    subscription = bytes.fromhex("0001" "00000001" "000174" "ffffffff")  # fmt: skip
+    subscription = bytes.fromhex("0001 00000001 000174 ffffffff")
     (member_id,) = api.world.stable_group("a", protocols=(("range", subscription),))
     api.world.commit([("t", 0, 5)], member_id=member_id, generation_id=1)
     before = _kept(api)

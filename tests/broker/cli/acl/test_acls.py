@@ -77,8 +77,9 @@ def test_what_kafka_refuses_is_refused(acls: Barnabas) -> None:
     assert err.startswith("barnabas: POLICY_VIOLATION: User:alice on 't0': ")
 
 
-@pytest.mark.parametrize("words", [("list",), ("add", "--allow-principal", "User:a", "--topic", "t"),
-                                   ("remove", "--topic", "t")])  # fmt: skip
+@pytest.mark.parametrize(
+    "words", [("list",), ("add", "--allow-principal", "User:a", "--topic", "t"), ("remove", "--topic", "t")]
+)
 def test_a_broker_without_an_authorizer_says_how_it_gets_one(barnabas: Barnabas, words: tuple[str, ...]) -> None:
     assert barnabas("acls", *words) == (
         1,

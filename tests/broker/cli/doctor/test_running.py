@@ -42,8 +42,12 @@ async def test_a_broker_that_is_what_it_says_is_fine(tmp_path: Path) -> None:
     async with broker(tmp_path / "data") as address:
         found = await examine(address)
     assert {check: each.level for check, each in found.items()} == {
-        "bootstrap": "ok", "node 1": "ok", "disk": found["disk"].level, "descriptors": "note", "hanging": "note",
-    }  # fmt: skip
+        "bootstrap": "ok",
+        "node 1": "ok",
+        "disk": found["disk"].level,
+        "descriptors": "note",
+        "hanging": "note",
+    }
     assert found["node 1"].says == f"advertises {address}, the address that was used"
     assert str(tmp_path / "data") in found["disk"].says
     assert found["hanging"].advice is not None

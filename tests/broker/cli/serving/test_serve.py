@@ -21,8 +21,12 @@ from tests.support.requests import produce
 Refused = Callable[..., tuple[int, str]]
 CONTROL = ("--ephemeral", "--port", "0", "--control", "--http", "127.0.0.1:0")
 ADVERTISED = ("--set", "advertised.listeners=PLAINTEXT://h:65535")
-TWO_LISTENERS = ("--set", "listeners=PLAINTEXT://127.0.0.1:1,PLAINTEXT2://127.0.0.1:2", "--set",
-                 "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,PLAINTEXT2:PLAINTEXT")  # fmt: skip
+TWO_LISTENERS = (
+    "--set",
+    "listeners=PLAINTEXT://127.0.0.1:1,PLAINTEXT2://127.0.0.1:2",
+    "--set",
+    "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,PLAINTEXT2:PLAINTEXT",
+)
 
 
 @pytest.fixture
@@ -131,9 +135,16 @@ def test_flags_come_before_settings_before_the_environment_before_the_file(tmp_p
     file = tmp_path / "server.properties"
     file.write_text("log.dirs=/nowhere\nnode.id=7\nnum.partitions=4\nlisteners=PLAINTEXT://127.0.0.1:1\n")
     served = Served(
-        "--config", str(file), "--set", "log.dirs=/nowhere/else", "--data-dir", str(tmp_path / "d"), "--port", "0",
+        "--config",
+        str(file),
+        "--set",
+        "log.dirs=/nowhere/else",
+        "--data-dir",
+        str(tmp_path / "d"),
+        "--port",
+        "0",
         environment={"KAFKA_NODE_ID": "8", "KAFKA_HEAP_OPTS": "-Xmx1G"},
-    )  # fmt: skip
+    )
     assert served.stop()[0] == 0
     assert "node.id=8" in (tmp_path / "d" / "meta.properties").read_text()
 
@@ -217,9 +228,10 @@ STRANGERS = {
     "an unknown API": (b"\x00\x00\x00\x0a\x03\xe7\x00\x00\x00\x00\x00\x01\xff\xff", "999"),
     "a cut request": (b"\x00\x00\x00\x0a\x00\x03\x00\x09\x00\x00\x00\x01\xff\xff", "Metadata"),
     "a claim of two thousand million topics": (
-        b"\x00\x00\x00\x0e\x00\x03\x00\x01\x00\x00\x00\x01\xff\xff\x7f\xff\xff\xff", "Metadata",
+        b"\x00\x00\x00\x0e\x00\x03\x00\x01\x00\x00\x00\x01\xff\xff\x7f\xff\xff\xff",
+        "Metadata",
     ),
-}  # fmt: skip
+}
 
 
 def test_strangers_are_shown_out_with_one_line_each_and_nobody_else_notices(served: Served) -> None:

@@ -57,12 +57,12 @@ def test_every_broker_key_a_topic_inherits_reaches_its_log() -> None:
         "compression.gzip.level": "1", "compression.lz4.level": "2", "compression.zstd.level": "3",
         "log.preallocate": "true", "unclean.leader.election.enable": "true", "log.retention.ms": "16",
         "max.decompressed.message.bytes": "17",
-    }  # fmt: skip
+    }  # fmt: skip  # many short values
     found = log_config(BrokerConfig(static), {})
     assert found == LogConfig(
         1048577, 3_600_000, 3, 4, 5, 16, 6, 7, 17, frozenset({"compact", "delete"}), "zstd", "LogAppendTime", 8, 9, 10,
         11, 12, 1, 13, 0.25, 14, 15, 1, 2, 3, True, True,
-    )  # fmt: skip
+    )  # fmt: skip  # many short values
 
 
 BETWEEN = "Value must be between"
@@ -118,7 +118,7 @@ def test_a_setting_that_may_not_be_is_refused_in_kafkas_words(configs: dict[str,
     [{"cleanup.policy": ""}, {"cleanup.policy": "delete,delete"}, {"segment.ms": " 100 "}, {"min.insync.replicas": "3"},
      {"local.retention.ms": "999999999999"}, {"follower.replication.throttled.replicas": "0:1,1:1"},
      {"leader.replication.throttled.replicas": "*"}, {"min.cleanable.dirty.ratio": "1e-1"}],
-)  # fmt: skip
+)  # fmt: skip  # many short values
 def test_what_kafka_takes_is_taken(configs: dict[str, str | None]) -> None:
     validate(configs, BrokerConfig())
 

@@ -92,7 +92,7 @@ _ROWS: dict[ClassicGroupEvent, tuple[Cell, Cell, Cell, Cell, Cell]] = {
     ClassicGroupEvent.OVERSIZED:       (_NO_MEMBERS, _NO_MEMBERS,  _NO_MEMBERS, _PREPARE,    _BURIED),
     ClassicGroupEvent.DELETED:         (Go(ClassicGroupState.DEAD), _NOT_EMPTY, _NOT_EMPTY, _NOT_EMPTY,
     Say(ErrorCode.GROUP_ID_NOT_FOUND)),
-}  # fmt: skip
+}  # fmt: skip  # a table
 
 TABLE: dict[tuple[ClassicGroupState, ClassicGroupEvent], Cell] = {
     (state, event): meaning

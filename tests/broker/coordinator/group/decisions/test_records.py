@@ -63,7 +63,7 @@ def test_the_key_of_very_old_commits_is_read() -> None:
 
 
 def test_a_member_of_version_0_has_one_timeout_for_both() -> None:
-    value = bytes.fromhex("0000" "0001" "63" "00000001" "ffff" "ffff" "00000001" "00016d000163000168" "00002710" "00000000" "00000000")  # fmt: skip  # noqa: E501  (one value on one line)
+    value = bytes.fromhex("0000 0001 63 00000001 ffff ffff 00000001 00016d000163000168 00002710 00000000 00000000")
     record = decode(b"\x00\x02\x00\x01g", value)
     assert isinstance(record, GroupStored)
     assert record.stored is not None

@@ -10,7 +10,7 @@ from barnabas.broker.coordinator.group.decisions.classic.subscription import (
     topics_in_use,
 )
 
-_TWO_TOPICS = bytes.fromhex("0001" "00000002" "000161" "00026262" "ffffffff" "00000000")  # fmt: skip
+_TWO_TOPICS = bytes.fromhex("0001 00000002 000161 00026262 ffffffff 00000000")
 
 
 def test_the_topics_are_read_and_the_rest_is_left_alone() -> None:
