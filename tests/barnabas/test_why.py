@@ -30,8 +30,8 @@ def test_a_consumer_that_waits_for_a_transaction(broker: Barnabas) -> None:
             assert answer.evidence["partitions"][0]["holder"]["transactional_id"] == "tx"
             assert broker.why.group("g").sentences == (
                 "Group g waits for no member: it is Stable, with 1 member.",
-                "A transaction that is not over holds readers of committed records back in orders-0: "
-                "`barnabas why consumer g` tells which.",
+                "An open transaction holds readers of committed records back in orders-0: "
+                "`barnabas why consumer g` shows which.",
             )
         assert broker.why.producer("tx").evidence["state"] == "Ongoing"
         assert broker.why.record("orders", 0, 0).evidence["fate"] == "open"
@@ -54,7 +54,7 @@ def test_a_producer_that_a_fault_holds_up(broker: Barnabas) -> None:
         fault.wait_standing()
         (sentence, *_) = broker.why.producer("tx").sentences
         assert sentence.startswith("InitProducerId of client barnabas-client from 127.0.0.1:")
-        assert sentence.endswith(" so far: `barnabas faults release slow-start` lets it go on.")
+        assert sentence.endswith(" so far: `barnabas faults release slow-start` resumes it.")
         assert list(broker.why.hanging()) == ["fault slow-start"]
         assert f"fault slow-start:\n  {sentence[:60]}" in describe(broker)
         fault.release()

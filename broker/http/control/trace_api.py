@@ -110,14 +110,14 @@ def _query(request: Request) -> Mapping[str, Sequence[str]]:
     unknown = next((name for name in given if name not in FILTERS), None)
     if unknown is not None:
         meant = did_you_mean(unknown, FILTERS) or f": there are {', '.join(FILTERS)}"
-        raise ValueError(f"{unknown[:40]!r} is not asked for here{meant}")
+        raise ValueError(f"{unknown[:40]!r} is not a parameter here{meant}")
     return given
 
 
 def _is_yes(given: Mapping[str, Sequence[str]]) -> bool:
     text = (given.get("requests") or ("",))[-1]
     if text not in ("", "all"):
-        raise ValueError(f"requests={text[:40]} means nothing: it may be all")
+        raise ValueError(f"requests={text[:40]} is invalid: the only value is all")
     return text == "all"
 
 

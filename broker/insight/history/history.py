@@ -111,7 +111,7 @@ class History:
     def follow(self, wanted: TraceFilter, *, all_requests: bool = False) -> Follower:
         """Return a follower that receives matching events from now on. Raise TooManyFollowers at the limit."""
         if len(self._followers) == FOLLOWERS_MAX:
-            raise TooManyFollowers(f"{FOLLOWERS_MAX} follow the trace already")
+            raise TooManyFollowers(f"{FOLLOWERS_MAX} clients follow the trace already")
         follower = Follower(wanted, all_requests, self._stop_following)
         self._followers.append(follower)
         self._listen()

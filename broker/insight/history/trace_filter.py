@@ -64,7 +64,7 @@ def wanted(given: Mapping[str, Sequence[str]]) -> TraceFilter:
         if not any(_begins(name, kind) for name in KINDS):
             beginnings = dict.fromkeys(name.partition(".")[0] for name in KINDS)
             meant = did_you_mean(kind, [*beginnings, *KINDS]) or f": there are {', '.join(KINDS)}"
-            raise UnknownKind(f"no kind of event is called {kind!r} or begins so{meant}")
+            raise UnknownKind(f"no kind of event is called {kind!r} or begins with it{meant}")
     return TraceFilter(
         kinds,
         transactional_id=_last(given, "transactional_id"),
@@ -82,7 +82,7 @@ def number(given: Mapping[str, Sequence[str]], name: str) -> int | None:
     if text is None:
         return None
     if not text.isascii() or not text.isdecimal() or len(text) > 18:
-        raise ValueError(f"{name}={text[:40]} is no number from 0 on")
+        raise ValueError(f"{name}={text[:40]} is not a number of 0 or more")
     return int(text)
 
 

@@ -84,7 +84,7 @@ def _unmarked(
     told = []
     for where in sorted(refused)[:UNMARKED_MAX]:
         if where in without_room:
-            reason = "its disk is full; when there is room again, it goes on by itself"
+            reason = "its disk is full; when there is room again, it continues by itself"
         elif missing(services, *where) is not None:
             reason = "it is deleted"
         else:

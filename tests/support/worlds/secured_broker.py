@@ -72,7 +72,7 @@ def bare(token: bytes) -> bytes:
 
 
 async def refused(world: BrokerWorld, peer: Peer) -> list[Any]:
-    """What is answered to what was not let in, which is later; the connection is closed behind it."""
+    """What is answered to what could not authenticate, which is later; the connection is closed behind it."""
     await settle()
     assert not peer.is_closed
     assert peer.frames() == []

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 STANDS = (
-    "The broker's clock stands, so that no timeout and no delay comes to its end: `barnabas clock run` lets it go on, "
+    "The broker's clock is frozen, so no timeout and no delay ends: `barnabas clock run` starts it again, "
     "`barnabas clock advance TIME` moves it."
 )
 """Added to answers about waits while the clock is frozen."""

@@ -115,13 +115,13 @@ def _sentences(facts: ConsumerFacts) -> list[str]:
     for said in worth[:SHOWN_MAX]:
         told += said
     if len(worth) > SHOWN_MAX:
-        told.append(f"{counted(len(worth) - SHOWN_MAX, 'more partition')} of it wait likewise, or have a lag.")
+        told.append(f"{counted(len(worth) - SHOWN_MAX, 'more partition')} of it also wait, or have a lag.")
     told += of_group
     if not worth and not told:
         told += _nothing_wrong(facts, by_partition)
     told += [f"{each[:1].upper()}{each[1:]}." for each in facts.full]
     if facts.partitions_left_out:
-        told.append(f"{counted(facts.partitions_left_out, 'partition')} of it were not looked at.")
+        told.append(f"{counted(facts.partitions_left_out, 'partition')} of it were not examined.")
     return told
 
 
@@ -203,16 +203,20 @@ def _out_of_range(each: PartitionFacts) -> list[str]:
     there = f"the log has {each.log_start_offset} to {each.high_watermark}"
     return [
         f"{each.where}: the group's position is {each.committed}, and {there}.",
-        "A consumer that fetches there gets OFFSET_OUT_OF_RANGE: its auto.offset.reset says where it goes on.",
+        "A consumer that fetches there gets OFFSET_OUT_OF_RANGE: its auto.offset.reset decides where it continues.",
     ]
 
 
 def _pending(each: PartitionFacts) -> list[str]:
-    first = f"{each.where}: the group's position is being committed in a transaction that is not over"
+    first = f"{each.where}: the group's position is being committed in an open transaction"
     then = "consumers that begin now wait for its end (UNSTABLE_OFFSET_COMMIT)"
     if each.position_holder is None:
         return [f"{first}: {then}."]
-    return [f"{first}: {then}.", f"It is of {whose(each.position_holder)}.", *waits_for(each.position_holder)]
+    return [
+        f"{first}: {then}.",
+        f"The transaction is that of {whose(each.position_holder)}.",
+        *waits_for(each.position_holder),
+    ]
 
 
 def _held(each: PartitionFacts) -> list[str]:
@@ -233,8 +237,8 @@ def _lags(each: PartitionFacts, facts: ConsumerFacts) -> list[str]:
         what = _unread(contents)
         return [f"{first}, but there is nothing left to read: {what}. A consumer that reads on gets past it."]
     if contents is None or _is_unseen(contents):
-        return [f"{first}. What lies behind its position was not looked at.", *_whose_turn(each, facts)]
-    behind = f"Behind its position are {_unread(contents)}{_as_far(contents)}."
+        return [f"{first}. The records after its position were not examined.", *_whose_turn(each, facts)]
+    behind = f"After its position are {_unread(contents)}{_as_far(contents)}."
     return [f"{first}.", behind, *(_whose_turn(each, facts) if contents.readable_records else ())]
 
 
@@ -256,7 +260,7 @@ def _behind(each: PartitionFacts) -> str | None:
     if contents is None or not each.lag:
         return None
     if _is_unseen(contents):
-        return f"What the group's lag of {each.lag} is was not looked at."
+        return f"The group's lag of {each.lag} was not examined."
     return f"The group's lag of {each.lag} is {_unread(contents)}{_as_far(contents)}."
 
 
@@ -265,9 +269,9 @@ def _unread(contents: Contents) -> str:
         (contents.readable_records, "record", "that can be read now"),
         (contents.aborted_records, "aborted record", ""),
         (contents.markers, "transaction marker", ""),
-        (contents.open_records, "record", "of transactions that are not over"),
-        (contents.held_back_records, "record", "behind the last stable offset"),
-        (contents.undecided_records, "record", "of transactions that end further on"),
+        (contents.open_records, "record", "of open transactions"),
+        (contents.held_back_records, "record", "after the last stable offset"),
+        (contents.undecided_records, "record", "of transactions that end later"),
     ]
     said = [f"{counted(count, what)} {more}".strip() for count, what, more in counts if count]
     return listed(said) if said else "offsets whose records are gone"
@@ -279,13 +283,13 @@ def _is_unseen(contents: Contents) -> bool:
 
 
 def _as_far(contents: Contents) -> str:
-    return "" if contents.is_whole else f", as far as was looked, to offset {contents.looked_to}"
+    return "" if contents.is_whole else f", as far as examined, to offset {contents.looked_to}"
 
 
 def _nothing_wrong(facts: ConsumerFacts, by_partition: list[list[str]]) -> list[str]:
     group = named(facts.group.group)
     if not facts.partitions:
-        return [f"Group {group} is {facts.group.state}, and reads no partition that there is."]
+        return [f"Group {group} is {facts.group.state}, and reads no existing partition."]
     if not any(each.high_watermark for each in facts.partitions):
         return [
             f"Nothing holds group {group} up: there is nothing to read.",

@@ -21,12 +21,12 @@ class Stands(StrEnum):
     DONE = "has its assignment"
     JOINED = "has joined again, and waits for the others"
     NOT_JOINED = "has not joined again"
-    PENDING = "was given its member id, and has not joined with it"
+    PENDING = "received its member id, and has not joined with it"
     WAITS_FOR_ASSIGNMENT = "waits for the leader's assignment"
     NOT_ASSIGNING = "leads, and has not sent the assignment"
-    NOT_SYNCED = "has not asked for its assignment"
-    NOT_REVOKED = "has to give partitions up, and has not confirmed that it did"
-    WAITS_FOR_OTHERS = "waits for partitions that others have not given up"
+    NOT_SYNCED = "has not requested its assignment"
+    NOT_REVOKED = "must revoke partitions, and has not confirmed that"
+    WAITS_FOR_OTHERS = "waits for partitions that other members have not revoked"
     BEHIND = "has not sent a heartbeat since the assignment changed"
 
 
@@ -112,7 +112,7 @@ def sentences(facts: GroupFacts) -> list[str]:
     """Return what the group waits for, then the state of each member."""
     group = named(facts.group)
     if facts.unavailable is not None:
-        return [f"The coordinator of group {group} cannot be asked: {facts.unavailable}."]
+        return [f"The coordinator of group {group} is not available: {facts.unavailable}."]
     if not facts.exists:
         meant = "" if facts.near is None else f" (did you mean {named(facts.near)}?)"
         return [f"There is no group {group}{meant}: it has no members, and no committed offsets."]
@@ -121,7 +121,7 @@ def sentences(facts: GroupFacts) -> list[str]:
             since = (
                 "no members" if facts.state_since_ms is None else f"had no members for {duration(facts.state_since_ms)}"
             )
-            return [f"Group {group} has {since}: nobody reads for it, unless with assign()."]
+            return [f"Group {group} has {since}: no consumer reads for it, except with assign()."]
         case "PreparingRebalance":
             first = _joining(group, facts)
         case "CompletingRebalance":
@@ -138,15 +138,15 @@ def sentences(facts: GroupFacts) -> list[str]:
 def _stable(group: str, facts: GroupFacts) -> str:
     late = facts.holding_up_count
     if late:
-        return f"Group {group} is {facts.state}, and {counted(late, 'member')} did not ask for the assignment yet."
+        return f"Group {group} is {facts.state}, and {counted(late, 'member')} did not request the assignment yet."
     return f"Group {group} waits for no member: it is {facts.state}, with {counted(facts.members_count, 'member')}."
 
 
 def _held_back(facts: GroupFacts) -> list[str]:
     if not facts.held_back:
         return []
-    told = f"A transaction that is not over holds readers of committed records back in {listed(facts.held_back)}"
-    return [f"{told}: `barnabas why consumer {as_argument(facts.group)}` tells which."]
+    told = f"An open transaction holds readers of committed records back in {listed(facts.held_back)}"
+    return [f"{told}: `barnabas why consumer {as_argument(facts.group)}` shows which."]
 
 
 def _joining(group: str, facts: GroupFacts) -> list[str]:
@@ -161,7 +161,7 @@ def _joining(group: str, facts: GroupFacts) -> list[str]:
 
 def _assigning_classic(group: str, facts: GroupFacts) -> list[str]:
     return [
-        f"Group {group} rebalances: all have joined, and the leader's assignment is waited for.",
+        f"Group {group} rebalances: all have joined, and it waits for the leader's assignment.",
         *_or_removed(facts),
     ]
 
@@ -169,25 +169,25 @@ def _assigning_classic(group: str, facts: GroupFacts) -> list[str]:
 def _or_removed(facts: GroupFacts) -> list[str]:
     if facts.rebalance_left_ms is None:
         return []
-    return [f"In {duration(facts.rebalance_left_ms)} the group goes on without those it waits for."]
+    return [f"In {duration(facts.rebalance_left_ms)} the group continues without the members that it waits for."]
 
 
 def _computing(group: str, facts: GroupFacts) -> list[str]:
     epochs = f"the assignment is of epoch {facts.assignment_epoch}, the group's epoch is {facts.group_epoch}"
-    return [f"Group {group} rebalances: {epochs}. The next heartbeat of a member has it computed anew."]
+    return [f"Group {group} rebalances: {epochs}. The next heartbeat of a member computes it again."]
 
 
 def _reconciling(group: str, facts: GroupFacts) -> list[str]:
     waits = f"{counted(facts.holding_up_count, 'member')} out of {facts.members_count}"
     if not facts.holding_up_count:
-        return [f"Group {group} rebalances: members are given their partitions with their next heartbeats."]
+        return [f"Group {group} rebalances: members receive their partitions with their next heartbeats."]
     return [f"Group {group} rebalances to epoch {facts.assignment_epoch}: it waits for {waits}."]
 
 
 def _members(facts: GroupFacts) -> list[str]:
     shown = [_member(each) for each in facts.members if each.stands in HOLDS_UP or each.of_members][:SHOWN_MAX]
     more = facts.holding_up_count - sum(each.stands in HOLDS_UP for each in facts.members[:SHOWN_MAX])
-    return [*shown, f"{counted(more, 'more member')} are waited for."] if more > 0 and shown else shown
+    return [*shown, f"The group waits for {counted(more, 'more member')}."] if more > 0 and shown else shown
 
 
 def _member(member: MemberFacts) -> str:
@@ -195,12 +195,12 @@ def _member(member: MemberFacts) -> str:
     if member.partitions:
         what += f": {listed(member.partitions)}"
     if member.of_members:
-        what += f", held by {listed([named(each) for each in member.of_members])}"
+        what += f", owned by {listed([named(each) for each in member.of_members])}"
     if member.stands not in HOLDS_UP:
         return f"{what}."
     lefts = [
         (member.deadline_left_ms, "unless it does so"),
-        (member.session_left_ms, "unless it is heard of"),
+        (member.session_left_ms, "unless it sends a heartbeat"),
     ]
     known = [(left, unless) for left, unless in lefts if left is not None]
     if not known:

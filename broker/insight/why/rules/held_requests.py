@@ -62,13 +62,13 @@ def _sentence(held: HeldFacts) -> str:
     left = "" if held.left_ms is None else f" in {duration(held.left_ms)}, or at once with"
     match held.does:
         case "pause":
-            release = f"`barnabas faults release {held.fault}` lets it go on"
-            return f"{what} stands at the pause of fault {held.fault}, {so_far}: {release}."
+            release = f"`barnabas faults release {held.fault}` resumes it"
+            return f"{what} is paused by fault {held.fault}, {so_far}: {release}."
         case "delay":
-            return f"{what} is delayed by fault {held.fault}, {so_far}: it goes on{left} {disarm}."
+            return f"{what} is delayed by fault {held.fault}, {so_far}: it continues{left} {disarm}."
         case "throttle":
-            slow = f"goes at {held.bytes_per_s} bytes a second by fault {held.fault}"
-            return f"{what} {slow}, {so_far}: {disarm} lets the rest go at once."
+            slow = f"is limited to {held.bytes_per_s} bytes a second by fault {held.fault}"
+            return f"{what} {slow}, {so_far}: {disarm} sends the rest at once."
         case "drop":
             return f"{what} was not applied, and {_never(held, so_far)}{left} {disarm}."
         case _:

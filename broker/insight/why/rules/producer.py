@@ -73,7 +73,7 @@ def explain(facts: ProducerFacts) -> WhyAnswer:
 def _sentences(facts: ProducerFacts) -> list[str]:
     name = named(facts.transactional_id)
     if facts.unavailable is not None:
-        return [f"The coordinator of transactional id {name} cannot be asked: {facts.unavailable}."]
+        return [f"The coordinator of transactional id {name} is not available: {facts.unavailable}."]
     if not facts.exists:
         is_denied = facts.kept_out is not None and bool(facts.kept_out.denials)
         meant = "" if facts.near is None else f" (did you mean {named(facts.near)}?)"
@@ -85,10 +85,10 @@ def _missing(name: str, expired: Told | None, is_denied: bool) -> str:
     if expired is None and is_denied:
         return f"There is no transactional id {name}."
     if expired is None:
-        return f"There is no transactional id {name}: nobody sent InitProducerId for it, or it expired."
+        return f"There is no transactional id {name}: no producer sent InitProducerId for it, or it expired."
     return (
         f"There is no transactional id {name}: it expired {duration(expired.ago_ms)} ago, at {moment(expired.at_ms)}, "
-        "for nobody had used it for transactional.id.expiration.ms; InitProducerId begins it anew."
+        "because it was not used for transactional.id.expiration.ms; InitProducerId creates it again."
     )
 
 

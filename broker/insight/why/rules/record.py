@@ -85,20 +85,20 @@ def explain(facts: RecordFacts) -> WhyAnswer:
 
 def _sentences(facts: RecordFacts) -> list[str]:
     if facts.trouble is not None:
-        return [f"{facts.where} cannot be looked into: {facts.trouble}."]
+        return [f"{facts.where} cannot be read: {facts.trouble}."]
     what = f"Offset {facts.offset} of {facts.where}"
     match facts.place:
         case OffsetContent.BEFORE_START:
             return [
-                f"{what} is below the log's start, {facts.log_start_offset}: retention or DeleteRecords took it.",
-                "A consumer that asks for it gets OFFSET_OUT_OF_RANGE, and goes by its auto.offset.reset.",
+                f"{what} is below the log's start, {facts.log_start_offset}: retention or DeleteRecords removed it.",
+                "A consumer that fetches it gets OFFSET_OUT_OF_RANGE, and applies its auto.offset.reset.",
             ]
         case OffsetContent.BEYOND_END:
             return [f"{what} is not written yet: the log ends at {facts.log_end_offset}."]
         case OffsetContent.GONE:
             return _gone(what, facts)
         case OffsetContent.CONTROL:
-            return [f"{what} is a control record of the broker; no consumer is given it."]
+            return [f"{what} is a control record of the broker; consumers never receive it."]
         case OffsetContent.MARKER:
             return _marker(what, facts)
     first = _record(what, facts)
@@ -107,17 +107,17 @@ def _sentences(facts: RecordFacts) -> list[str]:
 
 def _gone(what: str, facts: RecordFacts) -> list[str]:
     why = "compaction removed it, since a later record has its key, or it is an old tombstone or marker"
-    next_one = "" if facts.next_offset is None else f" The next offset that is there is {facts.next_offset}."
-    return [f"{what} is gone: {why}.{next_one}", "A consumer that asks for it is given the next one."]
+    next_one = "" if facts.next_offset is None else f" The next offset that exists is {facts.next_offset}."
+    return [f"{what} is gone: {why}.{next_one}", "A consumer that fetches it receives the next one."]
 
 
 def _marker(what: str, facts: RecordFacts) -> list[str]:
     marker = facts.marker
-    assert marker is not None, "a marker says what it says"
+    assert marker is not None, "a batch with a marker contains it"
     decided = "COMMIT" if marker.is_commit else "ABORT"
     first = f"{what} is a transaction marker, {decided} of producer {facts.producer_id}{_transactional(facts)}"
     at = "" if marker.timestamp_ms is None else f", written at {moment(marker.timestamp_ms)}"
-    return [f"{first}{at}.", "It takes an offset and counts in the lag, and no consumer is given it."]
+    return [f"{first}{at}.", "It occupies an offset and counts in the lag, but consumers never receive it."]
 
 
 def _record(what: str, facts: RecordFacts) -> str:
@@ -125,7 +125,7 @@ def _record(what: str, facts: RecordFacts) -> str:
         return f"{what} is a record in no transaction."
     producer = f"of producer {facts.producer_id} epoch {facts.producer_epoch}{_transactional(facts)}"
     if facts.fate is Fate.OPEN:
-        return f"{what} is open: the transaction {producer} is not over."
+        return f"{what} is open: the transaction {producer} has not ended."
     decided = _decided(facts)
     return f"{what} is {facts.fate.value}, in a transaction {producer}{decided}."
 
@@ -171,5 +171,9 @@ def _holder(facts: RecordFacts) -> list[str]:
     txn = facts.transaction
     if txn is None:
         return []
-    held = f"{facts.where} is held by {whose(txn)}." if facts.fate is not Fate.OPEN else f"It is of {whose(txn)}."
+    held = (
+        f"{facts.where} is held by {whose(txn)}."
+        if facts.fate is not Fate.OPEN
+        else f"The transaction is that of {whose(txn)}."
+    )
     return [held, *waits_for(txn)]

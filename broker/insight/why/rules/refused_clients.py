@@ -139,7 +139,7 @@ def _denial(denial: DenialFacts, bootstrap: str) -> str:
     right = f"--deny-principal {_shell(acl.principal)}{host} --operation {_word(acl.operation)}"
     on = f"{_option(denial.resource, acl.name)} --resource-pattern-type {acl.pattern_type.lower()}"
     take_back = f"barnabas acls remove --bootstrap-server {bootstrap} {right} {on}"
-    return f"{first}: an ACL denies it, whatever others allow. `{take_back}` takes it back."
+    return f"{first}: an ACL denies it, even if other ACLs allow it. `{take_back}` removes it."
 
 
 def _resource(denial: DenialFacts) -> str:
@@ -185,7 +185,7 @@ def _throttle(throttle: ThrottleFacts, bootstrap: str) -> str:
         quota = f"its quota {throttle.quota} is gone since."
     options = " ".join(_entity_option(each) for each in throttle.entity)
     alter = f"barnabas quotas alter --bootstrap-server {bootstrap} {options} --delete {throttle.quota}"
-    end = f" `{alter}` takes it back." if is_there else ""
+    end = f" `{alter}` removes the quota." if is_there else ""
     return (
         f"{throttle.api} of {client} (user {named(throttle.user)}) from {throttle.peer} "
         f"{'was' if is_over else 'is'} throttled, for "
@@ -213,10 +213,10 @@ def _refusal(refusal: RefusalFacts, asked_about: str | None) -> str:
     if not refusal.is_sure:
         who += f", which may {_MAYBE.get(asked_about, 'be meant')},"
     by = "" if refusal.mechanism is None else f" with {refusal.mechanism}"
-    what = "was not let in again" if refusal.is_again else "was not let in"
+    what = "could not re-authenticate" if refusal.is_again else "could not authenticate"
     reason = refusal.reason.rstrip(".")
     end = "" if reason.endswith("?") else "."
-    return f"{who} {what} by listener {refusal.listener}{by}{_often(refusal)}: {named(reason)}{end}"
+    return f"{who} {what} at listener {refusal.listener}{by}{_often(refusal)}: {named(reason)}{end}"
 
 
 # --- common parts ---

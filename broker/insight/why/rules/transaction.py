@@ -73,7 +73,7 @@ def waits_for(txn: TransactionFacts) -> list[str]:
         case "PrepareCommit" | "PrepareAbort":
             return _ending(txn)
         case None:
-            return [_nobody_ends(txn)]
+            return [_hangs(txn)]
         case _:
             return [
                 f"Its coordinator has {txn.state}: the transaction is over there, and has no marker in this partition. "
@@ -87,7 +87,7 @@ def _held_up(txn: TransactionFacts) -> str:
     if txn.held is None:
         return f"Its {decided} is decided, and a fault holds it up {where} until that is released: `barnabas faults`."
     held = f"fault {txn.held.fault} holds it up {where}, for {duration(txn.held.held_for_ms)} so far"
-    return f"Its {decided} is decided, and {held}: `barnabas faults release {txn.held.fault}` lets it go on."
+    return f"Its {decided} is decided, and {held}: `barnabas faults release {txn.held.fault}` resumes it."
 
 
 def _ends_by(txn: TransactionFacts) -> str:
@@ -96,7 +96,7 @@ def _ends_by(txn: TransactionFacts) -> str:
     if txn.time_left_ms is None or txn.times_out_at_ms is None:
         return f"It ends when its producer sends EndTxn; it has no timeout (two-phase commit), and {by_hand}."
     if txn.time_left_ms < 0:
-        return f"Its time was over {duration(-txn.time_left_ms)} ago: the next look at timeouts aborts it; {by_hand}."
+        return f"Its timeout passed {duration(-txn.time_left_ms)} ago: the next check of timeouts aborts it; {by_hand}."
     left = f"in {duration(txn.time_left_ms)} (at {moment(txn.times_out_at_ms)})"
     return f"It ends when its producer sends EndTxn, or by its timeout {left}; {by_hand}."
 
@@ -106,8 +106,8 @@ def _ending(txn: TransactionFacts) -> list[str]:
     if not txn.unmarked_count:
         return [f"Its {decided} is decided and is being carried out."]
     first = (
-        f"Its {decided} is decided, and {counted(txn.unmarked_count, 'partition')} did not take the marker yet: "
-        f"the broker tries again by itself."
+        f"Its {decided} is decided, and {counted(txn.unmarked_count, 'partition')} did not accept the marker yet: "
+        "the broker retries by itself."
     )
     return [first, *_reasons(txn.unmarked)]
 
@@ -119,10 +119,10 @@ def _reasons(unmarked: Sequence[Unmarked]) -> list[str]:
     return [f"{listed(partitions)}: {reason}." for reason, partitions in by_reason.items()]
 
 
-def _nobody_ends(txn: TransactionFacts) -> str:
+def _hangs(txn: TransactionFacts) -> str:
     if not txn.is_sure:
-        return "Which transactional id it is of is not known yet: partitions of __transaction_state are being loaded."
-    return f"No transactional id has this producer, so nobody will end it: it hangs. {_by_force(txn)}"
+        return "Its transactional id is not known yet: partitions of __transaction_state are being loaded."
+    return f"No transactional id has this producer, so no producer will end it: it hangs. {_by_force(txn)}"
 
 
 def _by_force(txn: TransactionFacts) -> str:

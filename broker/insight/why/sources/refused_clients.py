@@ -223,13 +223,13 @@ def _refusals(services: Services, meant: Meant) -> Iterator[RefusalFacts]:
             who = {name: facts[name] for name in ("host", "client_id", "listener", "mechanism", "reason", "is_again")}
             yield RefusalFacts(**who, times=count, ago_ms=ago_ms, is_sure=is_sure)
     for facts, count, ago_ms in _lately(services, HANDSHAKE_FAILED):
-        nobody = {**facts, "client_id": None}
-        if ago_ms <= LATELY_MS and ((is_sure := meant.client(nobody)) or meant.maybe(nobody)):
+        unidentified = {**facts, "client_id": None}
+        if ago_ms <= LATELY_MS and ((is_sure := meant.client(unidentified)) or meant.maybe(unidentified)):
             reason = f"TLS handshake: {facts['reason']}"
             yield RefusalFacts(facts["host"], facts["listener"], reason, count, ago_ms, is_sure=is_sure)
     for facts, count, ago_ms in _lately(services, CONNECTION_THROTTLED):
-        nobody = {**facts, "client_id": None}
-        if ago_ms <= THROTTLED_LATELY_MS and ((is_sure := meant.client(nobody)) or meant.maybe(nobody)):
-            does = "is closed unserved" if facts["is_refused"] else "waits"
-            reason = f"it came sooner than {facts['limit']} allows, and {does}"
+        unidentified = {**facts, "client_id": None}
+        if ago_ms <= THROTTLED_LATELY_MS and ((is_sure := meant.client(unidentified)) or meant.maybe(unidentified)):
+            does = "is closed without being served" if facts["is_refused"] else "waits"
+            reason = f"it arrived sooner than {facts['limit']} allows, and {does}"
             yield RefusalFacts(facts["host"], facts["listener"], reason, count, ago_ms, is_sure=is_sure)

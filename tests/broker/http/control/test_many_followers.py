@@ -17,5 +17,5 @@ def test_followers_leave_room_for_everybody_else(running: Running) -> None:
             if number < FOLLOWERS_MAX:
                 assert answer.status == 200
             else:
-                assert (answer.status, b"16 follow the trace already" in answer.read()) == (503, True)
+                assert (answer.status, b"16 clients follow the trace already" in answer.read()) == (503, True)
         assert ask(running.http, "GET")[0] == 200

@@ -159,7 +159,7 @@ async def test_a_new_group_whose_first_record_stands_in_a_transaction_is_held_ba
     told = await asked.hanging()
     assert list(told) == ["transactional id tx", "consumer g"]
     assert "They are held by transactional id tx" in str(told["consumer g"])
-    assert "back in t-0: `barnabas why consumer g` tells which." in str(await asked.group("g"))
+    assert "back in t-0: `barnabas why consumer g` shows which." in str(await asked.group("g"))
     await world.end("tx", mine, is_commit=True)
     assert await asked.hanging() == {}
     assert "transaction" not in str(await asked.group("g"))

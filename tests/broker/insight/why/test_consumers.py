@@ -57,9 +57,9 @@ async def test_an_open_transaction_is_told_with_what_ends_it(world: Inspected, a
         "They are held by transactional id tx (producer 0, epoch 0), begun 12 s ago.",
         "It ends when its producer sends EndTxn, or by its timeout in 9 min 48 s (at 2023-11-14T22:23:20.000Z); "
         "`barnabas txn abort tx` ends it now.",
-        "The group's lag of 3 is 1 record that can be read now, 1 record of transactions that are not over and "
-        "1 record behind the last stable offset.",
-        "Group g has no members: nobody reads for it, unless with assign().",
+        "The group's lag of 3 is 1 record that can be read now, 1 record of open transactions and "
+        "1 record after the last stable offset.",
+        "Group g has no members: no consumer reads for it, except with assign().",
     ]
     facts: Any = answer.evidence["partitions"][0]
     assert (facts["lag"], facts["lag_read_committed"]) == (3, 1)
@@ -73,7 +73,7 @@ async def test_a_transaction_whose_time_is_over_and_one_without_a_timeout() -> N
     world.broker.clock.advance(2_000)
     await now(commit(world, "g", 0))
     asked = Asked(world.broker.services)
-    assert "Its time was over 1 s ago: the next look at timeouts aborts it" in str(await asked.consumer("g"))
+    assert "Its timeout passed 1 s ago: the next check of timeouts aborts it" in str(await asked.consumer("g"))
     await world.advance(10_000)
     assert "not over" not in str(await asked.consumer("g")), "it was aborted"
     kept = await world.init("forever", enable_2pc=True)
@@ -102,14 +102,14 @@ async def test_a_transaction_that_no_coordinator_knows_hangs(world: Inspected, a
     await world.commit("g", "t", 0)
     answer = str(await asked.consumer("g"))
     assert "They are held by producer 4711." in answer
-    assert "No transactional id has this producer, so nobody will end it: it hangs." in answer
+    assert "No transactional id has this producer, so no producer will end it: it hangs." in answer
     assert "`barnabas txn abort --partition t:0 --start-offset 0` writes the marker by force." in answer
 
 
 @pytest.mark.parametrize(
     ("failure", "why"),
     [
-        (errno.ENOSPC, "its disk is full; when there is room again, it goes on by itself"),
+        (errno.ENOSPC, "its disk is full; when there is room again, it continues by itself"),
         (errno.EIO, "KAFKA_STORAGE_ERROR"),
     ],
 )
@@ -124,7 +124,7 @@ async def test_a_decided_transaction_whose_marker_a_disk_refuses(failure: int, w
     await producer.end(commit=True)
     await world.advance(2_000)
     answer = await Asked(world.broker.services).consumer("g", "t")
-    assert "Its commit is decided, and 1 partition did not take the marker yet" in str(answer)
+    assert "Its commit is decided, and 1 partition did not accept the marker yet" in str(answer)
     assert any(each.startswith("t-1: ") and why in each for each in answer.sentences), str(answer)
     world.files.heal()
     await world.advance(20_000)
@@ -146,7 +146,7 @@ async def test_a_partition_that_nobody_leads_and_a_commit_that_waits_for_it() ->
         "t-1 cannot be read: no node leads it, since node 3 is stopped; `barnabas nodes start 3` starts one." in answer
     )
     told = str(await asked.producer(NAME))
-    assert "Its commit is decided, and 1 partition did not take the marker yet" in told
+    assert "Its commit is decided, and 1 partition did not accept the marker yet" in told
     assert "t-1: no node leads it, since node 3 is stopped" in told
 
 
@@ -181,7 +181,7 @@ async def test_a_position_outside_of_the_log(world: Inspected, asked: Asked) -> 
     assert "t-0: the group's position is 9, and the log has 2 to 3." in str(await asked.consumer("g"))
     answer = str(await asked.consumer("h"))
     assert "t-0: the group's position is 0, and the log has 2 to 3." in answer
-    assert "its auto.offset.reset says where it goes on" in answer
+    assert "its auto.offset.reset decides where it continues" in answer
 
 
 async def test_a_position_that_is_committed_in_an_open_transaction() -> None:
@@ -191,8 +191,8 @@ async def test_a_position_that_is_committed_in_an_open_transaction() -> None:
     assert await world.add(producer, ("__consumer_offsets", 0), version=2) is ErrorCode.NONE
     await now(commit(world, "g", 0, CommittingProducer(producer.id, producer.epoch)))
     answer = str(await Asked(world.broker.services).consumer("g"))
-    assert "t-0: the group's position is being committed in a transaction that is not over" in answer
-    assert f"It is of transactional id tx (producer {producer.id}, epoch {producer.epoch})" in answer
+    assert "t-0: the group's position is being committed in an open transaction" in answer
+    assert f"The transaction is that of transactional id tx (producer {producer.id}, epoch {producer.epoch})" in answer
     assert "`barnabas txn abort tx` ends it now" in answer
     await world.until(world.close())
 
@@ -214,7 +214,7 @@ async def test_a_group_whose_coordinator_cannot_read_its_log() -> None:
     files.fail("pread", errno.EIO, path="__consumer_offsets")
     again = Inspected(files)
     answer = str(await Asked(again.services).consumer("g"))
-    assert answer.startswith("The coordinator of group g cannot be asked: "), answer
+    assert answer.startswith("The coordinator of group g is not available: "), answer
     files.heal()
 
 
@@ -238,4 +238,4 @@ async def test_many_partitions_are_looked_at_in_passing_and_the_worst_looked_int
     await world.commit("g", "many", *[0] * 300)
     answer = await asked.consumer("g")
     assert answer.sentences[0].startswith("many-250: consumers with isolation.level=read_committed stop at offset 0")
-    assert answer.sentences[-1] == "200 partitions of it were not looked at."
+    assert answer.sentences[-1] == "200 partitions of it were not examined."

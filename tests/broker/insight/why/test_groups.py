@@ -69,7 +69,7 @@ class Classic:
 async def test_a_group_that_there_is_not_one_without_members_and_a_stable_one(world: Inspected, asked: Asked) -> None:
     assert str(await asked.group("g")).startswith("There is no group g")
     await world.commit("g", "t", 1)
-    assert str(await asked.group("g")) == "Group g has no members: nobody reads for it, unless with assign()."
+    assert str(await asked.group("g")) == "Group g has no members: no consumer reads for it, except with assign()."
     await Classic(world).alone()
     assert str(await asked.group("g")) == "Group g waits for no member: it is Stable, with 1 member."
 
@@ -84,9 +84,9 @@ async def test_members_that_have_not_joined_again_and_the_leader_that_does_not_a
     answer = await asked.group("g")
     assert list(answer.sentences) == [
         "Group g rebalances: it waits for 1 member to join again.",
-        "In 50 s the group goes on without those it waits for.",
+        "In 50 s the group continues without the members that it waits for.",
         f"Member {first.member_id} (client test at 127.0.0.1) has not joined again; it is removed in 35 s "
-        f"unless it is heard of.",
+        f"unless it sends a heartbeat.",
     ]
     told: Any = answer.evidence["members"]
     assert [each["stands"] for each in told] == ["has not joined again", "has joined again, and waits for the others"]
@@ -97,10 +97,10 @@ async def test_members_that_have_not_joined_again_and_the_leader_that_does_not_a
     await second.sync()
     answer = await asked.group("g")
     assert list(answer.sentences) == [
-        "Group g rebalances: all have joined, and the leader's assignment is waited for.",
-        "In 1 min the group goes on without those it waits for.",
+        "Group g rebalances: all have joined, and it waits for the leader's assignment.",
+        "In 1 min the group continues without the members that it waits for.",
         f"Member {first.member_id} (client test at 127.0.0.1) leads, and has not sent the assignment; it is removed "
-        f"in 45 s unless it is heard of.",
+        f"in 45 s unless it sends a heartbeat.",
     ]
     await first.sync(first, second)
     assert "waits for no member: it is Stable, with 2 members." in str(await asked.group("g"))
@@ -133,7 +133,10 @@ async def test_an_id_that_was_given_and_not_used(world: Inspected, asked: Asked)
     await first.join()
     answer = str(await asked.group("g"))
     assert "it waits for 1 member to join again" in answer
-    assert "was given its member id, and has not joined with it; it is removed in 45 s unless it is heard of." in answer
+    assert (
+        "received its member id, and has not joined with it; it is removed in 45 s unless it sends a heartbeat."
+        in answer
+    )
 
 
 # --- the consumer protocol -------------------------------------------------------------------------------------------
@@ -169,15 +172,17 @@ async def test_who_has_to_give_partitions_up_who_waits_for_them_and_who_is_behin
     answer = await asked.group("g")
     assert answer.sentences[0] == "Group g rebalances to epoch 3: it waits for 1 member out of 2."
     assert "Member one (client test at 127.0.0.1) has not sent a heartbeat since the assignment changed" in str(answer)
-    assert "Member two (client test at 127.0.0.1) waits for partitions that others have not given up" in str(answer)
-    assert ", held by one." in str(answer)
+    assert "Member two (client test at 127.0.0.1) waits for partitions that other members have not revoked" in str(
+        answer
+    )
+    assert ", owned by one." in str(answer)
     one = await beat(world, "one", one.member_epoch, [0, 1, 2, 3])
     world.clock.advance(1_000)
     answer = await asked.group("g")
     assert answer.sentences[0] == "Group g rebalances to epoch 3: it waits for 1 member out of 2."
     assert (
-        "Member one (client test at 127.0.0.1) has to give partitions up, and has not confirmed that it did: "
-        "t-2 and t-3; it is removed in 44 s unless it is heard of."
+        "Member one (client test at 127.0.0.1) must revoke partitions, and has not confirmed that: "
+        "t-2 and t-3; it is removed in 44 s unless it sends a heartbeat."
     ) in answer.sentences
     facts: Any = {each["member_id"]: each for each in answer.evidence["members"]}
     assert facts["one"]["partitions"] == ["t-2", "t-3"]
@@ -196,7 +201,7 @@ async def test_an_assignment_that_is_still_to_be_computed(world: Inspected, aske
     answer = await asked.group("g")
     assert answer.sentences[0] == (
         "Group g rebalances: the assignment is of epoch 2, the group's epoch is 3. "
-        "The next heartbeat of a member has it computed anew."
+        "The next heartbeat of a member computes it again."
     )
 
 
@@ -229,5 +234,5 @@ def test_of_many_members_some_are_told() -> None:
     facts = GroupFacts("g", state="PreparingRebalance", members_count=40, members=members, holding_up_count=30)
     told = group.explain(facts).sentences
     assert told[0] == "Group g rebalances: it waits for 30 members to join again."
-    assert told[1] == "Member m0 has not joined again; it is removed in 0 ms unless it is heard of."
-    assert (len(told), told[-1]) == (group.SHOWN_MAX + 2, "20 more members are waited for.")
+    assert told[1] == "Member m0 has not joined again; it is removed in 0 ms unless it sends a heartbeat."
+    assert (len(told), told[-1]) == (group.SHOWN_MAX + 2, "The group waits for 20 more members.")

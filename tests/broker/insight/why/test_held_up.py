@@ -56,8 +56,8 @@ async def test_a_producer_whose_request_stands_at_a_pause(hanging: Hanging) -> N
     hanging.goes_by(12_000)
     answer = await hanging.ask.producer("tx")
     assert answer.sentences[0] == (
-        f"InitProducerId of client test from {peer.connection.peer} stands at the pause of fault p, for 12 s so far: "
-        "`barnabas faults release p` lets it go on."
+        f"InitProducerId of client test from {peer.connection.peer} is paused by fault p, for 12 s so far: "
+        "`barnabas faults release p` resumes it."
     )
     assert answer.sentences[1].startswith("There is no transactional id tx")
     (held,) = answer.evidence["held"]["longest"]
@@ -74,11 +74,11 @@ async def test_a_producer_whose_request_stands_at_a_pause(hanging: Hanging) -> N
     [
         (
             {"delay": "5s"},
-            "is delayed by fault f, for 2 s so far: it goes on in 3 s, or at once with `barnabas faults disarm f`.",
+            "is delayed by fault f, for 2 s so far: it continues in 3 s, or at once with `barnabas faults disarm f`.",
         ),
         (
             {"throttle": 10},
-            "goes at 10 bytes a second by fault f, for 2 s so far: `barnabas faults disarm f` lets the rest go at "
+            "is limited to 10 bytes a second by fault f, for 2 s so far: `barnabas faults disarm f` sends the rest at "
             "once.",
         ),
         (
@@ -113,7 +113,7 @@ async def test_an_answer_that_comes_bit_by_bit_is_told_from_when_its_request_cam
         hanging.goes_by(50)
         await settle()
     (sentence,) = (await hanging.ask.hanging())["fault thin"].sentences
-    assert "goes at 20 bytes a second by fault thin, for 2 s so far" in sentence
+    assert "is limited to 20 bytes a second by fault thin, for 2 s so far" in sentence
 
 
 async def test_a_group_whose_member_cannot_join(hanging: Hanging) -> None:
@@ -121,7 +121,7 @@ async def test_a_group_whose_member_cannot_join(hanging: Hanging) -> None:
     member = Classic(hanging.world)
     await member.join()
     answer = await hanging.ask.group("g")
-    assert answer.sentences[0].startswith(f"JoinGroup of client test from {member.peer.connection.peer} stands at")
+    assert answer.sentences[0].startswith(f"JoinGroup of client test from {member.peer.connection.peer} is paused by")
     assert answer.sentences[1].startswith("There is no group g")
     of_consumer = await hanging.ask.consumer("g")
     assert of_consumer.sentences == answer.sentences

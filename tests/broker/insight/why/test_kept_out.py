@@ -115,9 +115,9 @@ async def test_an_acl_that_denies_is_named_to_be_taken_back(world: BrokerWorld, 
     await alice.ask(beat(), 1)
     told = await asked.group("billing")
     assert told.sentences[0].endswith(
-        "an ACL denies it, whatever others allow. `barnabas acls remove --bootstrap-server 127.0.0.1:9092 "
+        "an ACL denies it, even if other ACLs allow it. `barnabas acls remove --bootstrap-server 127.0.0.1:9092 "
         "--deny-principal User:alice --deny-host 127.0.0.1 --operation All --group bill "
-        "--resource-pattern-type prefixed` takes it back."
+        "--resource-pattern-type prefixed` removes it."
     )
 
 
@@ -140,7 +140,7 @@ async def test_clients_that_wait_for_their_quota(watch: Watch) -> None:
     assert first.endswith(
         "s, 0 ms ago: producer_byte_rate of 100 bytes a second is all that user <default> and client-id test may use. "
         "`barnabas quotas alter --bootstrap-server 127.0.0.1:9092 --user-defaults --client test "
-        "--delete producer_byte_rate` takes it back."
+        "--delete producer_byte_rate` removes the quota."
     )
     assert "throttled" not in str(await asked.consumer("billing")), "not what it reads with"
     await world.advance(20_000)
@@ -162,7 +162,7 @@ async def test_clients_that_do_not_get_in_may_be_anybodys() -> None:
     peer = world.connect()
     await peer.put(ListGroupsRequest())
     assert (await asked.group("billing")).sentences[0] == (
-        "A client (client test) from 127.0.0.1, which may belong to this group, was not let in by listener "
+        "A client (client test) from 127.0.0.1, which may belong to this group, could not authenticate at listener "
         "SASL_PLAINTEXT, 0 ms ago: a request with API key 16 before SaslHandshake."
     )
     assert "which may" not in str((await asked.hanging())["clients"])

@@ -55,15 +55,15 @@ STORIES: dict[str, tuple[RefusedClients, str]] = {
         RefusedClients(
             AT, denials=(DENIED._replace(acl=AclFacts("User:*", "*", "CREATE", "kafka-cluster", "LITERAL")),)
         ),
-        f"{FIRST} Create on the cluster (CLUSTER_AUTHORIZATION_FAILED), 0 ms ago: an ACL denies it, whatever others "
-        "allow. `barnabas acls remove --bootstrap-server k:9092 --deny-principal 'User:*' --operation Create "
-        "--cluster --resource-pattern-type literal` takes it back.",
+        f"{FIRST} Create on the cluster (CLUSTER_AUTHORIZATION_FAILED), 0 ms ago: an ACL denies it, even if other "
+        "ACLs allow it. `barnabas acls remove --bootstrap-server k:9092 --deny-principal 'User:*' --operation Create "
+        "--cluster --resource-pattern-type literal` removes it.",
     ),
     "a client that costs too much time": (
         RefusedClients(AT, throttles=(THROTTLED,)),
         "Metadata of a client without an id (user a) from 10.0.0.1:7 was throttled, for 1.5 s, 2 times, the last 4 s "
         "ago: request_percentage of 50 % of a thread's time is all that user a may use. "
-        "`barnabas quotas alter --bootstrap-server k:9092 --user a --delete request_percentage` takes it back.",
+        "`barnabas quotas alter --bootstrap-server k:9092 --user a --delete request_percentage` removes the quota.",
     ),
     "a quota that is gone": (
         RefusedClients(AT, throttles=(THROTTLED._replace(entity=(), limit=None),)),
@@ -77,18 +77,18 @@ STORIES: dict[str, tuple[RefusedClients, str]] = {
     ),
     "a client that may be meant": (
         RefusedClients(AT, "transactional id", refusals=(REFUSED._replace(is_sure=False, reason="is it TLS?"),)),
-        "A client (client app) from 10.0.0.1, which may use this transactional id, was not let in by listener SASL_SSL "
-        "with PLAIN, 7 times, the last 1 min ago: is it TLS?",
+        "A client (client app) from 10.0.0.1, which may use this transactional id, could not authenticate at listener "
+        "SASL_SSL with PLAIN, 7 times, the last 1 min ago: is it TLS?",
     ),
     "a login": (
         RefusedClients(AT, refusals=(REFUSED,)),
-        "A client (client app) from 10.0.0.1 was not let in by listener SASL_SSL with PLAIN, 7 times, the last 1 min "
-        "ago: Authentication failed.",
+        "A client (client app) from 10.0.0.1 could not authenticate at listener SASL_SSL with PLAIN, 7 times, the last "
+        "1 min ago: Authentication failed.",
     ),
     "a session": (
         RefusedClients(AT, refusals=(REFUSED._replace(is_again=True, mechanism=None, reason="it has expired"),)),
-        "A client (client app) from 10.0.0.1 was not let in again by listener SASL_SSL, 7 times, the last 1 min ago: "
-        "it has expired.",
+        "A client (client app) from 10.0.0.1 could not re-authenticate at listener SASL_SSL, 7 times, the last 1 min "
+        "ago: it has expired.",
     ),
 }
 

@@ -18,7 +18,7 @@ async def test_a_partition_that_is_recovered(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("barnabas.storage.recovery.opening.PAUSE_AFTER", 64)
     world = await killed(700, 1)
     asked = Asked(world.services)
-    assert str(await asked.record("t", 0, 0)) == f"t-0 cannot be looked into: {RECOVERED}."
+    assert str(await asked.record("t", 0, 0)) == f"t-0 cannot be read: {RECOVERED}."
     await until(lambda: ("t", 0) not in world.services.partitions.recoveries)
     await settle()
     assert "Every consumer can see it." in str(await asked.record("t", 0, 0))
@@ -36,15 +36,15 @@ async def test_coordinators_that_load(monkeypatch: pytest.MonkeyPatch) -> None:
     world = Inspected(files)
     asked = Asked(world.services)
     assert str(await asked.consumer("g")) == (
-        "The coordinator of group g cannot be asked: it is loading the partition of __consumer_offsets that the "
+        "The coordinator of group g is not available: it is loading the partition of __consumer_offsets that the "
         "group is in; ask again."
     )
     assert str(await asked.producer("tx")) == (
-        "The coordinator of transactional id tx cannot be asked: it is loading the partition of __transaction_state "
+        "The coordinator of transactional id tx is not available: it is loading the partition of __transaction_state "
         "that the id is in; ask again."
     )
     world.append("t", b"lost", producer=(4_711, 0, 0), transactional=True)
-    assert "Which transactional id it is of is not known yet" in str(await asked.record("t", 0, 0))
+    assert "Its transactional id is not known yet" in str(await asked.record("t", 0, 0))
     await settle()
     await until(
         lambda: len(list(world.services.groups.loaded())) and len(list(world.services.transactions.loaded())) == 2
@@ -62,4 +62,4 @@ async def test_a_coordinator_on_a_stopped_node(kind: int) -> None:
     await switch(world, at[name], "true")
     asked = Asked(world.services)
     told = str(await (asked.producer(name) if kind else asked.group(name)))
-    assert "cannot be asked: no node leads __" in told, told
+    assert "is not available: no node leads __" in told, told

@@ -9,11 +9,11 @@ from tests.support.worlds.transactional_broker import TransactionalBroker
 
 async def test_an_id_that_nobody_used(world: Inspected, asked: Asked) -> None:
     answer = str(await asked.producer("tx"))
-    assert answer == "There is no transactional id tx: nobody sent InitProducerId for it, or it expired."
+    assert answer == "There is no transactional id tx: no producer sent InitProducerId for it, or it expired."
     assert "__transaction_state" not in world.services.catalogue.topics, "asking changes nothing"
     await world.init("other")
     assert str(await asked.producer("tx")) == answer
-    assert "no transactional id othr (did you mean other?): nobody" in str(await asked.producer("othr"))
+    assert "no transactional id othr (did you mean other?): no producer" in str(await asked.producer("othr"))
 
 
 async def test_an_id_that_waits_for_nothing(world: Inspected, asked: Asked) -> None:
@@ -50,7 +50,7 @@ async def test_an_end_that_waits_for_a_disk() -> None:
     assert world.txn().state is TransactionState.PREPARE_ABORT
     answer = str(await Asked(world.broker.services).producer("tx"))
     assert "EndTxn and InitProducerId are answered CONCURRENT_TRANSACTIONS until it is complete." in answer
-    assert "Its abort is decided, and 1 partition did not take the marker yet" in answer
+    assert "Its abort is decided, and 1 partition did not accept the marker yet" in answer
     assert "t-1: KAFKA_STORAGE_ERROR." in answer
     world.files.heal()
     await world.advance(2_000)
@@ -76,5 +76,5 @@ async def test_a_coordinator_that_cannot_read_its_log(world: Inspected) -> None:
     files.fail("pread", path="__transaction_state")
     again = Inspected(files)
     answer = str(await Asked(again.services).producer("tx"))
-    assert answer.startswith("The coordinator of transactional id tx cannot be asked: "), answer
+    assert answer.startswith("The coordinator of transactional id tx is not available: "), answer
     files.heal()

@@ -45,7 +45,7 @@ async def test_a_record_of_a_transaction_that_ended_and_its_marker(
         f"Offset 2 of t-0 is a transaction marker, {kind} of producer 0, transactional id tx, written at {AT}."
         in marker
     )
-    assert "no consumer is given it" in marker
+    assert "consumers never receive it" in marker
 
 
 async def test_an_open_record_and_one_behind_it(world: Inspected, asked: Asked) -> None:
@@ -53,9 +53,9 @@ async def test_an_open_record_and_one_behind_it(world: Inspected, asked: Asked) 
     world.append("t", b"plain")
     opened = await asked.record("t", 0, 0)
     assert list(opened.sentences) == [
-        "Offset 0 of t-0 is open: the transaction of producer 0 epoch 0, transactional id tx is not over.",
+        "Offset 0 of t-0 is open: the transaction of producer 0 epoch 0, transactional id tx has not ended.",
         "Consumers with isolation.level=read_uncommitted see it; others when it is committed.",
-        "It is of transactional id tx (producer 0, epoch 0), begun 0 ms ago.",
+        "The transaction is that of transactional id tx (producer 0, epoch 0), begun 0 ms ago.",
         "It ends when its producer sends EndTxn, or by its timeout in 10 min (at 2023-11-14T22:23:20.000Z); "
         "`barnabas txn abort tx` ends it now.",
     ]
@@ -101,14 +101,12 @@ async def test_what_is_not_in_the_log(world: Inspected, asked: Asked) -> None:
     world.append("t", b"a", b"b")
     world.services.partitions.delete_records_before("t", 0, 1)
     assert str(await asked.record("t", 0, 0)).startswith(
-        "Offset 0 of t-0 is below the log's start, 1: retention or DeleteRecords took it."
+        "Offset 0 of t-0 is below the log's start, 1: retention or DeleteRecords removed it."
     )
     assert str(await asked.record("t", 0, 2)) == "Offset 2 of t-0 is not written yet: the log ends at 2."
     assert str(await asked.record("t", 1, 0)) == "Offset 0 of t-1 is not written yet: the log ends at 0."
-    assert str(await asked.record("t", 5, 0)) == (
-        "t-5 cannot be looked into: the topic has 2 partitions, numbered from 0."
-    )
-    assert str(await asked.record("no\nsuch", 0, 0)) == r"no\nsuch-0 cannot be looked into: there is no topic no\nsuch."
+    assert str(await asked.record("t", 5, 0)) == ("t-5 cannot be read: the topic has 2 partitions, numbered from 0.")
+    assert str(await asked.record("no\nsuch", 0, 0)) == r"no\nsuch-0 cannot be read: there is no topic no\nsuch."
 
 
 async def test_what_compaction_took() -> None:
@@ -120,7 +118,7 @@ async def test_what_compaction_took() -> None:
     behind = next(offset for offset in left if offset > gone)
     answer = str(await Asked(world.services).record("t", 0, gone))
     assert answer.startswith(f"Offset {gone} of t-0 is gone: compaction removed it")
-    assert f"The next offset that is there is {behind}." in answer
+    assert f"The next offset that exists is {behind}." in answer
     assert "is a record in no transaction" in str(await Asked(world.services).record("t", 0, left[-1]))
 
 
@@ -137,7 +135,7 @@ async def test_what_compaction_took_out_of_a_batch() -> None:
     assert 0 not in records(log)
     answer = str(await Asked(world.services).record("t", 0, 0))
     assert answer.startswith("Offset 0 of t-0 is gone: compaction removed it")
-    assert "The next offset that is there is 1." in answer
+    assert "The next offset that exists is 1." in answer
     assert "is a record in no transaction" in str(await Asked(world.services).record("t", 0, 1))
 
 
@@ -166,5 +164,5 @@ async def test_a_log_that_cannot_be_read(world: Inspected, asked: Asked) -> None
     world.append("t", b"a")
     world.files.fail("pread", errno.EIO, path="/t-0/")
     answer = str(await asked.record("t", 0, 0))
-    assert answer.startswith("t-0 cannot be looked into: ")
+    assert answer.startswith("t-0 cannot be read: ")
     world.files.heal()

@@ -36,7 +36,7 @@ WAITS: dict[str, tuple[TransactionFacts, *tuple[str, ...]]] = {
     ),
     "its time is over": (
         OPEN._replace(time_left_ms=-500),
-        "Its time was over 500 ms ago: the next look at timeouts aborts it; `barnabas txn abort tx` ends it now.",
+        "Its timeout passed 500 ms ago: the next check of timeouts aborts it; `barnabas txn abort tx` ends it now.",
     ),
     "without a timeout": (
         OPEN._replace(time_left_ms=None, times_out_at_ms=None),
@@ -55,7 +55,7 @@ WAITS: dict[str, tuple[TransactionFacts, *tuple[str, ...]]] = {
             held=HeldFacts(fault="torn", does="pause", held_for_ms=12_000, point="transaction.marked"),
         ),
         "Its abort is decided, and fault torn holds it up at the step transaction.marked, for 12 s so far: "
-        "`barnabas faults release torn` lets it go on.",
+        "`barnabas faults release torn` resumes it.",
     ),
     "being carried out": (OPEN._replace(state="PrepareAbort"), "Its abort is decided and is being carried out."),
     "markers are refused": (
@@ -64,18 +64,18 @@ WAITS: dict[str, tuple[TransactionFacts, *tuple[str, ...]]] = {
             unmarked_count=7,
             unmarked=(*(Unmarked(f"t-{n}", "it is being loaded") for n in range(6)), Unmarked("u-0", "it is full")),
         ),
-        "Its commit is decided, and 7 partitions did not take the marker yet: the broker tries again by itself.",
+        "Its commit is decided, and 7 partitions did not accept the marker yet: the broker retries by itself.",
         "t-0, t-1, t-2, t-3, t-4 and 1 more: it is being loaded.",
         "u-0: it is full.",
     ),
     "nobody knows it": (
         TransactionFacts(4_000, where="t:0", start_offset=17),
-        "No transactional id has this producer, so nobody will end it: it hangs. `barnabas txn abort "
+        "No transactional id has this producer, so no producer will end it: it hangs. `barnabas txn abort "
         "--partition t:0 --start-offset 17` writes the marker by force.",
     ),
     "coordinators load": (
         TransactionFacts(4_000, is_sure=False),
-        "Which transactional id it is of is not known yet: partitions of __transaction_state are being loaded.",
+        "Its transactional id is not known yet: partitions of __transaction_state are being loaded.",
     ),
     "over at its coordinator": (
         TransactionFacts(4_000, transactional_id="tx", state="CompleteCommit", where="t:0", start_offset=3),
@@ -153,7 +153,7 @@ PRODUCERS: dict[str, tuple[ProducerFacts, *tuple[str, ...]]] = {
     ),
     "its coordinator loads": (
         ProducerFacts("tx", unavailable="it loads"),
-        "The coordinator of transactional id tx cannot be asked: it loads.",
+        "The coordinator of transactional id tx is not available: it loads.",
     ),
 }
 
@@ -175,28 +175,28 @@ def consumers(**facts: Any) -> ConsumerFacts:
 
 
 LAG = "t-0: the group's position is 5, and its lag is 4."
-FOUR = "Behind its position are 4 records that can be read now."
+FOUR = "After its position are 4 records that can be read now."
 CONSUMERS: dict[str, tuple[ConsumerFacts, *tuple[str, ...]]] = {
     "all is read": (
         consumers(lag=0, committed=9),
         "Nothing holds group g up: it has read all there is.",
         "t-0: the group has read all there is, up to offset 9.",
     ),
-    "nothing that there is": (ConsumerFacts(STABLE), "Group g is Stable, and reads no partition that there is."),
+    "nothing that there is": (ConsumerFacts(STABLE), "Group g is Stable, and reads no existing partition."),
     "records to read": (
         consumers(contents=Contents(readable_records=3, markers=1, looked_to=9)),
         LAG,
-        "Behind its position are 3 records that can be read now and 1 transaction marker.",
+        "After its position are 3 records that can be read now and 1 transaction marker.",
         "Member m can read them now: nothing in the broker holds them back.",
     ),
     "not all was looked at": (
         consumers(contents=Contents(undecided_records=2, looked_to=7, is_whole=False)),
         LAG,
-        "Behind its position are 2 records of transactions that end further on, as far as was looked, to offset 7.",
+        "After its position are 2 records of transactions that end later, as far as examined, to offset 7.",
     ),
     "nothing was looked at": (
         consumers(contents=Contents(looked_from=5, looked_to=5, is_whole=False)),
-        "t-0: the group's position is 5, and its lag is 4. What lies behind its position was not looked at.",
+        "t-0: the group's position is 5, and its lag is 4. The records after its position were not examined.",
     ),
     "nothing was written, and nothing committed": (
         consumers(lag=0, committed=None, high_watermark=0),
@@ -239,11 +239,11 @@ CONSUMERS: dict[str, tuple[ConsumerFacts, *tuple[str, ...]]] = {
         FOUR,
         "Member m can read them now: nothing in the broker holds them back.",
         "The data directory /data is full: producers cannot write to it.",
-        "3 partitions of it were not looked at.",
+        "3 partitions of it were not examined.",
     ),
     "its coordinator loads": (
         ConsumerFacts(GroupFacts("g", unavailable="it loads")),
-        "The coordinator of group g cannot be asked: it loads.",
+        "The coordinator of group g is not available: it loads.",
     ),
 }
 
@@ -281,7 +281,7 @@ RECORDS: dict[str, tuple[RecordFacts, *tuple[str, ...]]] = {
     ),
     "a control record": (
         RECORD._replace(place=OffsetContent.CONTROL),
-        "Offset 5 of t-0 is a control record of the broker; no consumer is given it.",
+        "Offset 5 of t-0 is a control record of the broker; consumers never receive it.",
     ),
     "aborted, and its marker is gone": (
         RECORD._replace(

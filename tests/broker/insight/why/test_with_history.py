@@ -93,7 +93,7 @@ async def test_a_fault_holds_the_end_up(step: str) -> None:
     asked = Asked(world.broker.services, held_up=world.held_up())
     told = (
         f"Its commit is decided, and fault f holds it up at the step {step}, for 0 ms so far: "
-        "`barnabas faults release f` lets it go on."
+        "`barnabas faults release f` resumes it."
     )
     assert told in (await asked.producer("tx")).sentences
     record = await asked.record("t", 0, 0)
@@ -132,7 +132,7 @@ async def test_an_id_that_expired_refused_it(world: Inspected, asked: Asked) -> 
     assert answer.sentences[0].startswith("AddPartitionsToTxn of transactional id tx by client test from "), answer
     assert "was refused 0 ms ago: INVALID_PRODUCER_ID_MAPPING" in answer.sentences[0]
     assert answer.sentences[1].startswith("There is no transactional id tx: it expired 1 d ago, at "), answer
-    assert answer.sentences[1].endswith("InitProducerId begins it anew.")
+    assert answer.sentences[1].endswith("InitProducerId creates it again.")
 
 
 async def test_who_began_what_holds_a_consumer_and_who_wrote_a_record(world: Inspected, asked: Asked) -> None:
