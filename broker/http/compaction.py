@@ -31,7 +31,7 @@ class Compaction:
     def begin(self, query: str) -> Page | StreamedPage:
         """Return the stream of progress lines, or a page with the reason for a refusal."""
         if self._is_under_way:
-            return Page(CONFLICT, b"somebody else has logs compacted now\n")
+            return Page(CONFLICT, b"another request is compacting logs now\n")
         services = self._services
         by_hand = ManualCompaction(
             services.cleaner, services.partitions, services.catalogue, services.config, services.upkeep

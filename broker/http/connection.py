@@ -90,7 +90,7 @@ class HttpConnection(asyncio.Protocol):
         self._transport.set_write_buffer_limits(high=0)
         self._host, self._port = host, port = peer_of(transport)
         self.peer = address_text(host, port)
-        self._expect("no whole request came in time")
+        self._expect("no complete request arrived in time")
         self._server.connection_opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -162,7 +162,7 @@ class HttpConnection(asyncio.Protocol):
             return
         self._is_post = request.method == b"POST"
         if request.method not in _METHODS or (self._is_post and self._target.partition(b"?")[0] != b"/clean"):
-            self._send(Page(METHOD_NOT_ALLOWED, b"only GET and HEAD are known here\n"), is_last=True)
+            self._send(Page(METHOD_NOT_ALLOWED, b"only GET and HEAD are supported here\n"), is_last=True)
         elif self._is_post and any(name == b"origin" for name, _ in request.headers):
             self._send(Page(FORBIDDEN, b"not from a browser\n"), is_last=True)
 
@@ -191,7 +191,7 @@ class HttpConnection(asyncio.Protocol):
             if refused:
                 page: Page | StreamedPage = refused
             elif self._is_for_another_site(path):
-                page = Page(FORBIDDEN, b"ask by an address, localhost or a name without dots\n")
+                page = Page(FORBIDDEN, b"the Host must be an IP address, localhost or a name without dots\n")
             elif self._request is not None:
                 page = await self._of_application(self._request)
             else:
@@ -202,7 +202,7 @@ class HttpConnection(asyncio.Protocol):
                 return
         except Exception as error:
             _log.error(line("request failed", path=path, peer=self.peer, error=repr(error)), exc_info=error)
-            page = Page(_INTERNAL_ERROR, b"this went wrong, the log says how\n")
+            page = Page(_INTERNAL_ERROR, b"internal error: the broker's log has the cause\n")
         self._answering = None
         if self._is_closing:
             return
@@ -210,7 +210,7 @@ class HttpConnection(asyncio.Protocol):
         if self._is_writable:
             self._answered()
         else:
-            self._expect("the answer was not taken in time")
+            self._expect("the client did not read the response in time")
 
     def _is_for_another_site(self, path: str) -> bool:
         """Return whether a browser on this machine may have been led here by a site with a name for this address.
@@ -245,7 +245,7 @@ class HttpConnection(asyncio.Protocol):
                     return
                 self._transport.write(self._http.send(h11.Data(data=each)) or b"")
                 if not self._is_writable:
-                    self._expect("the answer was not taken in time")
+                    self._expect("the client did not read the response in time")
                     await self._writable()
         self._transport.write(self._http.send(h11.EndOfMessage()) or b"")
         self.close()
@@ -263,7 +263,7 @@ class HttpConnection(asyncio.Protocol):
             return
         self._http.start_next_cycle()
         self._server.connection_answered(self)
-        self._expect("no whole request came in time")
+        self._expect("no complete request arrived in time")
         self._transport.resume_reading()
         self._go_on()
 
@@ -314,7 +314,7 @@ class HttpConnection(asyncio.Protocol):
         """Close after the written data is sent, as far as the peer takes it in time."""
         if not self._is_closing:
             self._transport.close()
-            self._expect("the answer was not taken in time")
+            self._expect("the client did not read the response in time")
 
 
 def _path(target: bytes) -> str:

@@ -62,7 +62,9 @@ class Guard:
         """Return the refusal of a request without credentials, before a body is received; else None."""
         if path in _OPEN or principal is not ANONYMOUS or _authorization(headers):
             return None
-        return self._unauthorized(path, "say who you are: a user of the broker with its password")
+        return self._unauthorized(
+            path, "authentication is required: send the name and password of a user of the broker"
+        )
 
     async def refusal(self, path: str, headers: Headers, host: str, principal: Principal) -> Page | None:
         """Return None if the request may be answered. `host`: the peer's. `principal`: of its certificate."""
@@ -98,7 +100,7 @@ class Guard:
             await held.wait()
         finally:
             timer.cancel()
-        return self._unauthorized(path, "no such user, or another password or token")
+        return self._unauthorized(path, "unknown user, or wrong password or token")
 
     def _objection(self, path: str, host: str, principal: Principal) -> Page | None:
         """Return the refusal if the principal has no right to the path, or None."""
@@ -114,7 +116,7 @@ class Guard:
         facts = {"principal": principal, "operation": operation.name, "resource": f"Cluster:{CLUSTER_NAME}"}
         self._denied.line(principal, self._clock.now_ms(), "http request denied", **facts, peer=host)
         needed = operation.name.title()
-        return _page(FORBIDDEN, path, f"{principal} may not have this: it needs {needed} on the cluster")
+        return _page(FORBIDDEN, path, f"{principal} is not allowed to do this: it needs {needed} on the cluster")
 
     def _unauthorized(self, path: str, why: str) -> Page:
         ways = [*([] if self._passwords is None else [_BASIC]), *([] if self._token is None else [_BEARER])]

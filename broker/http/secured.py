@@ -100,13 +100,13 @@ def http_security(
     speaking = [name for name in named if name in endpoints]
     asking = [name for name in named if name in sasl_listeners]
     if not speaking:
-        raise ConfigError("--http-secure: no listener speaks TLS, whose certificate could be used: set listeners")
+        raise ConfigError("--http-secure: no listener uses TLS, so there is no certificate: set listeners")
     door = sasl_listeners[asking[0]] if asking else None
     passwords = None if door is None else _passwords(door, services, random_bytes)
     if passwords is None and token is None and not _asks_for_certificates(services, speaking[0]):
         raise ConfigError(
-            "--http-secure: nobody could come in: no listener has users of PLAIN or SCRAM, none asks for client "
-            "certificates, and there is no --control-token"
+            "--http-secure: no client could authenticate: no listener has users of PLAIN or SCRAM, none asks for "
+            "client certificates, and there is no --control-token"
         )
     authorizer = None if services.access is None else services.access.authorizer
     delay_ms = 100 if door is None else door.failure_delay_ms

@@ -36,12 +36,12 @@ direction a broker that serves HTTP tells clients where, by the read-only settin
 While partitions are recovered after a kill, `/ready` says in a second line how many are.
 
 While a data directory is full ([0122](decisions/0122-a-full-disk-is-a-state.md)) `/ready` answers 200 and says so:
-consumers, and the operator who makes room, need access.
+consumers, and operators who free space, must be able to connect.
 
 Without `--http` nothing listens and nothing is counted. Port 0 takes a free port; the log has it (`http listening`).
-Everybody may look, unless the port is [secured](#who-may-look). Who asks for `/metrics` or `/listeners` from this
-machine names it by an address, `localhost` or a name without dots: a page in a browser here could lead a name of its
-own to this address.
+All clients have access, unless the port is [secured](#who-may-look). A client on this machine that requests
+`/metrics` or `/listeners` must use an IP address, `localhost` or a name without dots: a page in a browser here could
+point its own name at this address.
 
 Names are those of the exporters that are common for Apache Kafka, so that dashboards and alerts work unchanged:
 the [Prometheus JMX exporter](https://github.com/prometheus/jmx_exporter) with its rules for Kafka, and
@@ -64,8 +64,8 @@ certificate is that of the first listener that speaks TLS; the users are those o
 PLAIN or SCRAM. `/live` and `/ready` stay open.
 
 With an [authorizer](security/acls.md), metrics and `/listeners` need Describe on the cluster; the console, `/control`
-and `/clean` need Alter on the cluster, as they show records and change things. Super users have both. Whoever knows the
-`--control-token` may do everything.
+and `/clean` need Alter on the cluster, as they show records and change things. Super users have both. A client with
+the `--control-token` may do everything.
 
 ```sh
 curl --cacert data.security/authority.pem --user admin:PASSWORD https://localhost:9404/metrics

@@ -41,7 +41,7 @@ def test_the_wheel_zooms_around_the_pointer(page: Page) -> None:
 def test_a_cell_tells_its_batch_and_what_is_open_is_open(page: Page) -> None:
     page.goto("/console/topics/orders/0")
     page.locator("svg.strip .cell.open").last.click()
-    expect(page.get_by_text("readers of committed records do not come this far")).to_be_visible()
+    expect(page.get_by_text("readers of committed records stop before it")).to_be_visible()
     expect(page.locator(".cell.chosen")).to_have_count(1)
     assert "at=" in page.url
     page.get_by_role("textbox").fill("0")

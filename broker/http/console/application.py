@@ -153,7 +153,7 @@ class _Console:
     async def http_error(self, request: Request, error: Exception) -> Response:
         """Return the page for an error of Starlette."""
         assert isinstance(error, HTTPException)
-        sentences = {NOT_FOUND: "there is no such page", 405: "this is not asked for like that"}
+        sentences = {NOT_FOUND: "there is no such page", 405: "this path does not support that method"}
         return self.failed(request, error.status_code, sentences.get(error.status_code, error.detail))
 
 
@@ -201,7 +201,7 @@ class _Entered:
         if not next_page.startswith("/console/") or next_page.startswith(SIGN_IN):
             next_page = "/console/transactions"
         if cookie is None:
-            return _sign_in_page(next_page, "this is not the token")
+            return _sign_in_page(next_page, "the token is wrong")
         return RedirectResponse(next_page, _SEE_OTHER, headers={"set-cookie": cookie})
 
     def _refused(self, request: Request, refusal: Refusal) -> Response:

@@ -64,4 +64,4 @@ def words_of(text: bytes) -> dict[str, str]:
         pairs = parse_qsl(text.decode("ascii"), True, max_num_fields=_FIELDS_MAX, errors="strict")
         return dict(pairs)
     except ValueError:
-        raise Refused("the query or form cannot be read") from None
+        raise Refused("the query or form is malformed") from None

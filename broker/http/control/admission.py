@@ -37,12 +37,12 @@ class Admission(NamedTuple):
         """Return None if the request may be answered. headers: by lower-case names."""
         host = headers.get("host", "")
         if not host:
-            return Refusal(FORBIDDEN, "a request names its Host")
+            return Refusal(FORBIDDEN, "a request must have a Host header")
         origin = headers.get("origin")
         if origin is not None and _authority(origin) != host.lower():
-            return Refusal(FORBIDDEN, "a page of another site may not ask")
+            return Refusal(FORBIDDEN, "a page of another site may not send requests")
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-            return Refusal(FORBIDDEN, "a page of another site may not ask")
+            return Refusal(FORBIDDEN, "a page of another site may not send requests")
         if self.is_guarded:
             return None
         if self.token is not None:
@@ -51,7 +51,7 @@ class Admission(NamedTuple):
                 return None
             return Refusal(UNAUTHORIZED, "the token of --control-token is needed: Authorization: Bearer TOKEN")
         if not peer_is_local:
-            return Refusal(FORBIDDEN, "only from this machine, unless serve is given a --control-token")
+            return Refusal(FORBIDDEN, "allowed only from this machine, unless the broker has a --control-token")
         if not is_plain_host(host):
             return Refusal(FORBIDDEN, "the Host is neither an address nor localhost, and there is no --control-token")
         return None

@@ -26,7 +26,7 @@ def read_change(body: bytes) -> ClockChange:
     try:
         asked: Any = json.loads(body)
     except (ValueError, RecursionError):
-        raise ClockRefused(f"the body is no JSON; it is one of {EXAMPLES}") from None
+        raise ClockRefused(f"the body is not JSON; it must be one of {EXAMPLES}") from None
     match asked:
         case {"freeze": True, **rest} if not rest:
             return ClockChange("freeze")

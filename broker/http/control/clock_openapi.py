@@ -10,7 +10,8 @@ from barnabas.broker.http.control.route_group import Description
 PATH = "/control/clock"
 _REFUSALS = {
     "400": "The body is none of these, or the clock would go back.",
-    "503": "The clock came not so far: something went on for more than a minute, a disk failed, or the broker stops.",
+    "503": "The clock did not reach the requested time: something took more than a minute, a disk failed, "
+    "or the broker stops.",
 }
 
 
@@ -36,24 +37,24 @@ _CLOCK = {
     "additionalProperties": False,
 }
 _CHANGES = [
-    _change("freeze", "Stand still from now on.", {"const": True}),
-    _change("run", "Go on from where it stands.", {"const": True}),
+    _change("freeze", "Freeze the clock.", {"const": True}),
+    _change("run", "Run again from where it is frozen.", {"const": True}),
     _change("advance", "Move ahead by a length of time: 500ms, 90s, 15m, 1h30m, 7d, 2w.", {"type": "string"}),
     _change("advance_ms", "Move ahead by so many milliseconds.", {**NUMBER, "minimum": 0}),
     _change(
         "at",
-        "Move ahead to a moment and stand there: in ISO 8601, UTC unless it says otherwise, or in ms since 1970.",
+        "Move ahead to a moment and freeze there: in ISO 8601, UTC by default, or in ms since 1970.",
         {"type": ["string", "integer"]},
     ),
 ]
 CLOCK = Description(
     paths={
         PATH: {
-            "get": operation("showClock", "The clock that clients are told", answer("As it is now.", "Clock")),
+            "get": operation("showClock", "The clock that clients see", answer("As it is now.", "Clock")),
             "post": operation(
                 "changeClock",
                 "Stop the clock, let it run, or move it ahead",
-                answer("As it is when all that fell due is done.", "Clock"),
+                answer("The clock after everything that was due is done.", "Clock"),
                 _REFUSALS,
                 body="Change",
             ),

@@ -38,7 +38,7 @@ _PLAN = {
     "type": "object",
     "properties": {
         "version": {"const": PLAN_VERSION},
-        "seed": {**NUMBER, "minimum": 0, "default": 0, "description": "Of what is left to chance."},
+        "seed": {**NUMBER, "minimum": 0, "default": 0, "description": "Of random choices."},
         "faults": {"type": "array", "maxItems": FAULTS_MAX, "items": {"$ref": "#/components/schemas/Fault"}},
     },
     "required": ["version", "faults"],
@@ -53,7 +53,7 @@ _ARMED = {
         "times": _TIMES,
         "matched": {**NUMBER, "description": "How often something matched."},
         "fired": {**NUMBER, "description": "How often it did what it does."},
-        "standing": {**NUMBER, "description": "How many stand at its pause."},
+        "standing": {**NUMBER, "description": "How many are paused by it."},
     },
     "required": ["name", "match", "do", "times", "matched", "fired", "standing"],
     "additionalProperties": False,
@@ -65,7 +65,7 @@ _LIST = {
         "unfired": {
             "type": "array",
             "items": _TEXT,
-            "description": "Names of those that did not fire as often as they were to.",
+            "description": "Names of faults that fired less often than requested.",
         },
     },
     "required": ["faults", "unfired"],
@@ -78,12 +78,12 @@ def _of_one() -> dict[str, Any]:
     return {
         "get": operation(
             "showFault",
-            "One fault, at once or when something has come",
+            "One fault, at once or when it has fired or paused often enough",
             answer("As it is now.", "ArmedFault"),
             {
                 **_NO_SUCH,
-                "400": "The query makes no sense.",
-                "504": "What was waited for has not come in time.",
+                "400": "The query is invalid.",
+                "504": "The condition of the query was not reached in time.",
             },
             parameters=[
                 _NAME,
@@ -94,7 +94,7 @@ def _of_one() -> dict[str, Any]:
         ),
         "delete": operation(
             "disarmFault",
-            "Take one fault back: what it holds up goes on",
+            "Disarm one fault: what it holds up continues",
             answer("As it was.", "ArmedFault"),
             _NO_SUCH,
             parameters=[_NAME],
@@ -110,16 +110,16 @@ FAULTS = Description(
                 "armFaults",
                 "Arm a plan, or one fault",
                 answer("Those that were armed, with their names.", "Faults"),
-                {"400": "Something of it makes no sense, or could never match; nothing is armed then."},
+                {"400": "A part of it is invalid, or could never match; nothing is armed then."},
                 body="PlanOrFault",
             ),
-            "delete": operation("resetFaults", "Take all faults back", answer("As they were.", "Faults")),
+            "delete": operation("resetFaults", "Disarm all faults", answer("As they were.", "Faults")),
         },
         PATH_OF_ONE: _of_one(),
         PATH_OF_RELEASE: {
             "post": operation(
                 "releaseFault",
-                "Let go on what stands at a fault's pause",
+                "Release what a fault has paused",
                 answer("As it is then.", "ArmedFault"),
                 _NO_SUCH,
                 parameters=[_NAME],

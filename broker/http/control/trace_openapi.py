@@ -16,26 +16,26 @@ FILTERS: dict[str, tuple[str, dict[str, Any]]] = {
         "Kinds of events, or what their names begin with, by commas: transaction,group.member_left",
         _TEXT,
     ),
-    "transactional_id": ("Only what is told of this transactional id.", _TEXT),
-    "group": ("Only what is told of this group.", _TEXT),
-    "topic": ("Only what is told of this topic.", _TEXT),
+    "transactional_id": ("Only events of this transactional id.", _TEXT),
+    "group": ("Only events of this group.", _TEXT),
+    "topic": ("Only events of this topic.", _TEXT),
     "partition": ("Of the topic, only this partition.", NUMBER),
     "client_id": ("Only what this client led to.", _TEXT),
-    "producer_id": ("Only what is told of this producer.", NUMBER),
-    "from": ("Of what is kept, from this number on; without it, the last events.", NUMBER),
+    "producer_id": ("Only events of this producer.", NUMBER),
+    "from": ("Of the stored events, from this number on; without it, the last events.", NUMBER),
     "limit": (f"How many events at most: {LIMIT} unless given, {LIMIT_MAX} at most.", NUMBER),
-    "requests": ("all: who follows is told of every request, also of those that carry data. They are not kept.", _TEXT),
+    "requests": ("all: a follower receives every request, also those that carry data. They are not stored.", _TEXT),
 }
 """Parameters of the query, with their meaning."""
 
 _EVENT = {
     "type": "object",
     "properties": {
-        "number": {"type": ["integer", "null"], "description": "It counts from 1. None of what is not kept."},
-        "at_ms": {**NUMBER, "description": "When, by the clock that clients are told, in ms since 1970."},
+        "number": {"type": ["integer", "null"], "description": "Counts from 1. None for events that are not stored."},
+        "at_ms": {**NUMBER, "description": "When, by the clock that clients see, in ms since 1970."},
         "machine_at_ms": {**NUMBER, "description": "The same by the machine's clock."},
         "kind": {"type": "string", "description": "What happened: docs/trace.md."},
-        "facts": {**_OBJECT, "description": "What is told of it."},
+        "facts": {**_OBJECT, "description": "Its facts."},
         "cause": {**_OBJECT, "description": "The request or the timer that led to it; empty if it is not known."},
     },
     "required": ["number", "at_ms", "machine_at_ms", "kind", "facts", "cause"],
@@ -46,14 +46,14 @@ _PAGE = {
     "properties": {
         "events": {"type": "array", "items": {"$ref": "#/components/schemas/Event"}},
         "next": {**NUMBER, "description": "What to ask for next, as `from`."},
-        "lost": {**NUMBER, "description": "How many events from `from` on are not kept any more."},
+        "lost": {**NUMBER, "description": "How many events from `from` on are no longer stored."},
     },
     "required": ["events", "next", "lost"],
     "additionalProperties": False,
 }
 _REFUSALS = {
-    "400": "A kind that does not exist, a number that is none, or a word that means nothing here.",
-    "503": "As many follow already as may.",
+    "400": "A kind that does not exist, a number that is none, or an unknown parameter.",
+    "503": "The maximum number of clients follow already.",
 }
 
 
@@ -67,7 +67,7 @@ def _operation() -> dict[str, Any]:
         {
             "name": "Last-Event-ID",
             "in": "header",
-            "description": "Who follows again goes on behind this number, as far as it is kept.",
+            "description": "A client that follows again continues after this number, as far as events are stored.",
             "schema": NUMBER,
         }
     ]

@@ -85,7 +85,7 @@ def _asked(name: str, request: Request) -> dict[str, Any]:
 
 def _number(name: str, text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= _INTEGER_MAX):
-        raise _Unclear(f"{name} {text[:40]!r} is no number from 0 on")
+        raise _Unclear(f"{name} {text[:40]!r} is not a number of 0 or more")
     return int(text)
 
 

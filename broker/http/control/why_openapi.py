@@ -11,16 +11,16 @@ from barnabas.broker.insight.why.hanging import LONGER_THAN_MS
 PATH = "/control/why"
 TEXT = {"type": "string"}
 _REFUSALS = {
-    "400": "What is asked about is not named, or makes no sense.",
+    "400": "A parameter is missing or invalid.",
     "503": "The broker stops.",
 }
 
 
 def _question(name: str, summary: str, parameters: dict[str, tuple[dict[str, Any], bool]]) -> dict[str, Any]:
     """Describe a query. parameters: the schema of each, and whether it is required."""
-    told = answer("Sentences, the important one first, and what they stand on.", "Why")
+    told = answer("Sentences, the most important one first, and their evidence.", "Why")
     if name == "hanging":
-        told = answer("None where nothing hangs.", "Hanging")
+        told = answer("Empty if nothing hangs.", "Hanging")
     described = operation(name, summary, told, _REFUSALS)
     described["parameters"] = [
         {"name": each, "in": "query", "required": is_required, "schema": schema}
@@ -33,7 +33,7 @@ _ANSWER = {
     "type": "object",
     "properties": {
         "sentences": {"type": "array", "items": TEXT, "minItems": 1},
-        "evidence": {"type": "object", "description": "Facts by name; which there are depends on what was found."},
+        "evidence": {"type": "object", "description": "Facts by name; they depend on the answer."},
     },
     "required": ["sentences", "evidence"],
     "additionalProperties": False,

@@ -17,7 +17,7 @@ from barnabas.storage.steps import Steps
 if TYPE_CHECKING:
     from barnabas.broker.clients.telemetry.points import Histogram
 
-PUSHED_HELP = "Pushed by clients, and as they say."
+PUSHED_HELP = "Pushed by clients; the broker does not check the values."
 _PREFIX = "barnabas_client_"
 _LEFT_AWAY = "org.apache.kafka."
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_]")

@@ -119,14 +119,14 @@ METRICS = (
         "kafka_server_socket_server_metrics_successful_authentication_total",
         COUNTER,
         ("listener",),
-        "Connections that were let in by SASL.",
+        "Connections that SASL authenticated.",
         JMX,
     ),
     Metric(
         "kafka_server_socket_server_metrics_failed_authentication_total",
         COUNTER,
         ("listener",),
-        "Connections that SASL did not let in.",
+        "Connections that SASL refused.",
         JMX,
     ),
     Metric(
@@ -182,7 +182,7 @@ METRICS = (
         "kafka_server_quota_throttle_time",
         GAUGE,
         _SHARED,
-        "Milliseconds that clients with one quota were told to wait, on average of the last minute.",
+        "Milliseconds that clients with one quota had to wait, on average over the last minute.",
         JMX,
     ),
     Metric("barnabas_node_running", GAUGE, ("node",), "1: the node runs; 0: it is stopped.", OWN),
@@ -243,7 +243,7 @@ METRICS = (
         "kafka_cluster_partition_laststableoffsetlag",
         GAUGE,
         _PARTITION,
-        "How many offsets readers of committed records are kept back by open transactions.",
+        "How many offsets readers of committed records are held back by open transactions.",
         JMX,
     ),
     Metric(
@@ -332,7 +332,7 @@ METRICS = (
         "barnabas_authorizations_total",
         COUNTER,
         ("result",),
-        "With an authorizer: what was asked of it and `allowed`, or `denied`.",
+        "With an authorizer: the operations that it checked, and `allowed`, or `denied`.",
         OWN,
     ),
     Metric("barnabas_acls", GAUGE, (), "With an authorizer: how many ACLs there are.", OWN),
@@ -348,7 +348,7 @@ METRICS = (
         GAUGE,
         ("what",),
         "Partitions, topics and groups that have no series of their own, since there are too many; values that clients "
-        "pushed and that were not kept; clients whose use of a quota is not told.",
+        "pushed and that were not stored; clients whose use of a quota has no series.",
         OWN,
     ),
 )

@@ -59,7 +59,7 @@ async def _clients(observed: ConsoleContext, asked: RequestParams) -> Facts:
         for connection in member.listener.connections:
             count += 1
             name, version = connection.session.client_software
-            library = "did not say" if name == "unknown" else f"{name} {version}"
+            library = "unknown" if name == "unknown" else f"{name} {version}"
             libraries[library] += 1
             if len(rows) < CONNECTIONS_MAX:
                 rows.append(

@@ -98,13 +98,14 @@ def _given(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
     before = ""
     if facts["previous_producer_id"] >= 0:
         before = f"; before, it was {facts['previous_producer_id']}, epoch {facts['previous_producer_epoch']}"
-    return f"A producer began: it is {_producer(facts)}{before}.", "empty"
+    return f"A producer started: producer {_producer(facts)}{before}.", "empty"
 
 
 def _fenced(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
     by = f" by {_because(told.cause)}" if told.cause else ""
     return (
-        f"Producer {_producer(facts)}, was fenced{by}: {facts['why']}. Epoch {facts['new_producer_epoch']} counts now.",
+        f"Producer {_producer(facts)}, was fenced{by}: {facts['why']}. "
+        f"Epoch {facts['new_producer_epoch']} is valid now.",
         "aborted",
     )
 
@@ -136,16 +137,16 @@ def _begun(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
 
 
 def _added(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
-    return f"Added to it: {_partitions(facts)}.", "open"
+    return f"Added to the transaction: {_partitions(facts)}.", "open"
 
 
 def _group_added(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
-    return f"Offsets of group {facts['group'] or 'a group'} were added to it.", "open"
+    return f"Offsets of group {facts['group'] or 'a group'} were added to the transaction.", "open"
 
 
 def _timed_out(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
     lasted, limit = formatting.duration(facts["open_for_ms"]), formatting.duration(facts["timeout_ms"])
-    return f"It timed out: it was open for {lasted}, and its timeout is {limit}.", "aborted"
+    return f"The transaction timed out: it was open for {lasted}, and its timeout is {limit}.", "aborted"
 
 
 def _prepared(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
@@ -157,7 +158,7 @@ def _marker(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
 
 
 def _marker_refused(facts: Mapping[str, Any], told: TraceEvent) -> _Said:
-    then = "It is tried again" if facts["is_tried_again"] else "It is left out"
+    then = "The broker retries" if facts["is_tried_again"] else "The partition is skipped"
     return f"{facts['topic']}-{facts['partition']} refused its marker with {facts['error']}. {then}.", "aborted"
 
 

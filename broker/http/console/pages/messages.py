@@ -109,7 +109,7 @@ def _short(data: bytes | None, form: str) -> str:
     if form == "hex":
         return formatting.preview(b"0x" + data[:_PREVIEW_BYTES].hex().encode(), 160)
     if form == "json":
-        return formatting.preview(data, 160) if formatting.as_json(data, VALUE_BYTES_MAX) is not None else "no JSON"
+        return formatting.preview(data, 160) if formatting.as_json(data, VALUE_BYTES_MAX) is not None else "not JSON"
     return formatting.preview(data, 160)
 
 

@@ -34,7 +34,7 @@ async def _look(observed: ConsoleContext, asked: RequestParams) -> Facts:
     topic, number = named(services, asked)
     first, end, at = (_offset(asked, name) for name in ("from", "to", "at"))
     if first is not None and end is not None and first >= end:
-        raise Refused("from is not below to")
+        raise Refused("from must be lower than to")
     begin_loading(services)
     strip = await observed.in_turns(lambda: looking.look(services, topic, number, first, end))
     path = f"/topics/{topic}/{number}"
@@ -95,7 +95,7 @@ _SENTENCES = {
     "plain": "Written outside of transactions: every reader sees it.",
     "committed": "Written in a transaction that was committed.",
     "aborted": "Written in a transaction that was aborted: readers of committed records skip it.",
-    "open": "Written in a transaction that has not ended: readers of committed records do not come this far.",
+    "open": "Written in a transaction that has not ended: readers of committed records stop before it.",
     "commit marker": "A marker: the transaction of this producer is committed here.",
     "abort marker": "A marker: the transaction of this producer is aborted here.",
     "control": "A control record, which no consumer sees.",

@@ -34,7 +34,7 @@ async def _produce(observed: ConsoleContext, asked: RequestParams) -> str:
     services = observed.services
     topic, number = named(services, asked)
     if services.catalogue.topics[topic].is_internal:
-        raise Refused(f"{topic} is the broker's own: nobody else writes to it")
+        raise Refused(f"{topic} is an internal topic: only the broker writes to it")
     key, value = asked.word("key"), asked.word("value")
     record = NewRecord(
         key.encode("utf-8", "surrogatepass") if key else None,

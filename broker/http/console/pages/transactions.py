@@ -128,10 +128,10 @@ def _what_abort_does(txn: TransactionMetadata, holds: list[HeldPartition], group
         said.append(f"The offsets that it commits for {', '.join(groups)} are dropped.")
     freed = sum(hold.held_back for hold in holds if hold.is_first)
     if freed:
-        said.append(f"Readers of committed records, who are held back by {formatting.counted(freed, 'offset')}, go on.")
+        said.append(f"Readers of committed records, which are held back by {formatting.counted(freed, 'offset')}, continue.")
     said.append(
         f"Producer {txn.producer_id}, epoch {txn.producer_epoch}, is fenced: its next request fails, "
-        "and it has to begin anew. This cannot be taken back."
+        "and it must start again. This cannot be undone."
     )
     return said
 

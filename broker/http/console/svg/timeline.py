@@ -121,7 +121,7 @@ def _sentence(before: TransactionMetadata | None, txn: TransactionMetadata | Non
             return _initialised(before, txn)
         case TransactionState.ONGOING:
             if before is not None and before.state is TransactionState.ONGOING:
-                return f"More was added: {places} now."
+                return f"Partitions were added: {places} now."
             return f"The transaction began, with {places}."
         case TransactionState.PREPARE_COMMIT:
             return f"The commit was decided. Markers go to {places}."
@@ -136,9 +136,9 @@ def _sentence(before: TransactionMetadata | None, txn: TransactionMetadata | Non
 
 def _initialised(before: TransactionMetadata | None, txn: TransactionMetadata) -> str:
     if before is None:
-        return f"A producer began (InitProducerId): it is {txn.producer_id}, epoch {txn.producer_epoch}."
+        return f"A producer started (InitProducerId): producer {txn.producer_id}, epoch {txn.producer_epoch}."
     return (
-        f"A producer began anew (InitProducerId): it is {txn.producer_id}, epoch {txn.producer_epoch}, "
+        f"A producer started again (InitProducerId): producer {txn.producer_id}, epoch {txn.producer_epoch}, "
         f"and fences {before.producer_id}, epoch {before.producer_epoch}."
     )
 

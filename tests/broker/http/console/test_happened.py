@@ -31,7 +31,7 @@ async def test_a_transaction_tells_who_fenced_whom(console: Console, world: Insp
     html, text = await console.get("/transaction", id="payments"), await console.text("/transaction", id="payments")
     assert MARKUP not in html
     assert "was fenced by InitProducerId of &lt;u&gt;b&lt;/u&gt; at 10.0.0.1:40000: another producer begins." in text
-    assert "Added to it: orders-0, orders-1." in text
+    assert "Added to the transaction: orders-0, orders-1." in text
     assert "The abort is complete." in text
     assert "producer.fenced" in text
     assert text.index("The abort is complete.") < text.index("A transaction of 0, epoch 0 began")
@@ -41,7 +41,7 @@ async def test_a_timeout_is_told_with_what_it_was(console: Console, world: Inspe
     await world.begin("payments", ("orders", 0))
     await world.advance(TIMEOUT_MS + 20_000)
     text = await console.text("/transaction", id="payments")
-    assert "It timed out: it was open for 10 min" in text
+    assert "The transaction timed out: it was open for 10 min" in text
     assert "Its transaction was aborted for its timeout" in text
 
 
@@ -62,7 +62,7 @@ async def test_without_control_a_line_says_how_to_get_it(console: Console, world
     only_look = Console(world, may_change=False)
     text = await only_look.text("/transaction", id="payments")
     assert "With --control the answer of barnabas why producer payments is here." in text
-    assert "With --control the trace is kept" in text
+    assert "With --control the trace is stored" in text
     assert "barnabas why group readers is here" in await only_look.text("/group", id="readers")
     assert "barnabas why record orders:0:0 is here" in await only_look.text("/topics/orders/0/records/0")
 

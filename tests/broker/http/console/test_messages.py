@@ -70,7 +70,7 @@ async def test_a_search_goes_on_where_it_stopped(console: Console, monkeypatch: 
         append(console, NewRecord(b"k%d" % number, b"v", [("trace", b"t%d" % number)], 1))
     path = "/topics/t/0/messages"
     html = await console.get(path, q="t77", **{"from": "earliest"})
-    assert "None of the 40 records that were looked at contains it." in seen(html)
+    assert "None of the 40 records that were examined contains it." in seen(html)
     assert "Search on from offset 40" in seen(html)
     html = await console.get(path, q="t77", **{"from": "40"})
     assert offsets(html) == [77]
@@ -100,7 +100,7 @@ async def test_the_brokers_own_topics_are_decoded(console: Console, world: Inspe
     assert "TransactionLog" in text
     assert "payments" in text
     answer = await console.post("/topics/__transaction_state/0/produce", 400, value="x")
-    assert "the broker&#39;s own: nobody else writes to it" in answer.text
+    assert "an internal topic: only the broker writes to it" in answer.text
 
 
 @pytest.mark.parametrize("form", ["auto", "text", "json", "hex"])

@@ -55,7 +55,7 @@ async def test_a_view_has_an_address_and_leads_to_others(console: Console, world
 async def test_a_cell_tells_its_batch(console: Console, world: Inspected) -> None:
     mine = await world.begin("pay<ments", ("t", 0))
     text = await console.text("/topics/t/0", at=0)
-    assert "readers of committed records do not come this far" in text
+    assert "readers of committed records stop before it" in text
     assert f"Producer {mine.producer_id}, epoch {mine.producer_epoch} Sequence 0 to 0" in text
     assert "Transactional id pay&lt;ments" in text
     await world.end("pay<ments", mine, is_commit=False)
@@ -78,7 +78,7 @@ async def test_a_log_that_is_empty_says_why(console: Console, world: Inspected) 
         ("/topics/t/x", {}, 400, "the partition is no whole number"),
         ("/topics/t/-1", {}, 400, "the partition is not between 0 and"),
         ("/topics/t/0", {"from": "x"}, 400, "from is no whole number"),
-        ("/topics/t/0", {"from": "5", "to": "5"}, 400, "from is not below to"),
+        ("/topics/t/0", {"from": "5", "to": "5"}, 400, "from must be lower than to"),
         ("/topics/t/0", {"to": "9" * 30}, 400, "to is no whole number"),
         ("/topics/t/0", {"at": "3"}, 404, "there is no offset 3: the log has 0 to 0"),
     ],

@@ -46,7 +46,7 @@ async def test_the_token_is_said_once_and_a_cookie_that_is_not_it_is_kept(world:
     assert 'value="/console/transaction?id=a%26b"' in page
     assert "Sign in" in await console.text("/sign-in", 401)
     wrong = await console.post("/sign-in", 401, token="wrong", next="/console/topics")
-    assert "this is not the token" in wrong.text
+    assert "the token is wrong" in wrong.text
     right = await console.post("/sign-in", 303, token="secret", next="/console/transactions")
     assert right.headers["location"] == "/console/transactions"
     cookie = right.headers["set-cookie"]
@@ -72,9 +72,9 @@ async def test_what_there_is_not_is_a_page_with_a_sentence(world: BrokerWorld) -
     console = Console(world)
     assert "there is no such page" in await console.text("/nowhere", 404)
     assert "there is no such page" in await console.text("/static/application.py", 404)
-    assert "not asked for like that" in await console.text("/transaction/abort", 405)
+    assert "does not support that method" in await console.text("/transaction/abort", 405)
     long: Any = {f"a{number}": "1" for number in range(60)}
-    assert "cannot be read" in await console.text("/transactions", 400, **long)
+    assert "is malformed" in await console.text("/transactions", 400, **long)
     assert (await console.client.get("/console")).headers["location"] == "/console/transactions"
     style = await console.client.get("/console/static/console.css")
     assert (style.status_code, style.headers["content-type"]) == (200, "text/css; charset=utf-8")

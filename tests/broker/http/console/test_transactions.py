@@ -40,7 +40,7 @@ async def test_open_transactions_come_first_with_their_time_and_whom_they_hold_b
     assert "open or ending 1 transactional ids 2 committed in this run 1" in text
     assert "done" not in await console.text("/transactions", which="open")
     assert "payments" not in await console.text("/transactions", q="don")
-    assert "No such id has nobody in it." in await console.text("/transactions", q="nobody")
+    assert "No id has nobody in it." in await console.text("/transactions", q="nobody")
 
 
 async def test_a_transaction_shows_its_history_its_partitions_and_what_an_abort_does(
@@ -51,10 +51,10 @@ async def test_a_transaction_shows_its_history_its_partitions_and_what_an_abort_
     html = await console.get("/transaction", id="payments")
     text = await console.text("/transaction", id="payments")
     assert "The transaction began, with 1 partition." in text
-    assert "A producer began (InitProducerId): it is 0, epoch 0." in text
+    assert "A producer started (InitProducerId): producer 0, epoch 0." in text
     assert "orders-2 0 0 1 1 0 readers at 0" in text
     assert "An ABORT marker is written into 1 partition." in text
-    assert "who are held back by 1 offset, go on" in text
+    assert "which are held back by 1 offset, continue" in text
     assert '<rect class="span open"' in html
     assert "Abort the transaction" in html
 
@@ -121,8 +121,10 @@ def test_a_timeline_is_drawn_in_time() -> None:
     assert (line.begin_ms, line.end_ms) == (0, 400)
     assert [(span.kind, span.x, span.width) for span in line.spans] == [("open", 250, 500), ("prepared", 750, 125)]
     assert [(mark.kind, mark.x) for mark in line.marks] == [("empty", 0), ("committed", 875), ("fence", WIDTH)]
-    assert line.marks[-1].sentence.startswith("A producer began anew (InitProducerId): it is 7, epoch 1, and fences 7")
-    assert line.events[0].sentence.endswith("it is 7, epoch 1, and fences 7, epoch 0.")
+    assert line.marks[-1].sentence.startswith(
+        "A producer started again (InitProducerId): producer 7, epoch 1, and fences 7"
+    )
+    assert line.events[0].sentence.endswith("producer 7, epoch 1, and fences 7, epoch 0.")
     assert timeline([], 0) is None
     late = prepared._replace(state=TransactionState.PREPARE_ABORT, last_update_timestamp_ms=60_100)
     over = timeline([TransactionChange(0, 100, begun), TransactionChange(1, 60_100, late)], 60_100)

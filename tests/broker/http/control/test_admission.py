@@ -35,13 +35,13 @@ def test_who_was_let_in_by_a_guard_needs_no_token_and_no_page_of_another_site_ma
     for headers in ({"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}):
         refusal = guarded.refusal({"host": "broker.example", **headers}, True)
         assert refusal is not None
-        assert refusal.why == "a page of another site may not ask"
+        assert refusal.why == "a page of another site may not send requests"
 
 
 def test_another_machine_needs_the_token() -> None:
     refusal = Admission().refusal({"host": "192.168.1.5"}, False)
     assert refusal is not None
-    assert refusal.why == "only from this machine, unless serve is given a --control-token"
+    assert refusal.why == "allowed only from this machine, unless the broker has a --control-token"
     assert Admission("secret").refusal({"host": "192.168.1.5", **TOKEN}, False) is None
 
 
@@ -69,7 +69,7 @@ def test_a_page_of_another_site_is_refused_even_with_the_token(headers: dict[str
     for admission in (Admission(), Admission("secret")):
         refusal = admission.refusal({"host": "localhost:9404", **TOKEN, **headers}, True)
         assert refusal is not None
-        assert refusal.why == "a page of another site may not ask"
+        assert refusal.why == "a page of another site may not send requests"
 
 
 def test_a_page_of_our_own_may() -> None:

@@ -109,9 +109,9 @@ async def test_the_clock_is_stopped_moved_and_let_go_on(control: Control) -> Non
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        (b"", "the body is no JSON"),
-        (b"{", "the body is no JSON"),
-        (b"\xff", "the body is no JSON"),
+        (b"", "the body is not JSON"),
+        (b"{", "the body is not JSON"),
+        (b"\xff", "the body is not JSON"),
         (b"[" * 4000, "the body is "),
         (b"[]", "the body is one of"),
         (b"{}", "the body is one of"),

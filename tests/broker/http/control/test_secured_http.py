@@ -92,7 +92,7 @@ def test_commands_take_the_settings_that_kafkas_tools_take(secured: Secured, off
         assert (said.status, said.stderr) == (0, ""), words
     status, _, err = offline("clock", "show", "--http", secured.http, "--command-config", secured.properties("client"))
     assert status == 1
-    assert err == f"barnabas: {secured.http}: User:client may not have this: it needs Alter on the cluster\n"
+    assert err == f"barnabas: {secured.http}: User:client is not allowed to do this: it needs Alter on the cluster\n"
 
 
 def test_a_command_says_what_is_wrong_with_how_it_asks(secured: Secured, offline: Barnabas, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_command_says_what_is_wrong_with_how_it_asks(secured: Secured, offline
     written = Path(secured.properties("admin")).read_text()
     config = tmp_path / "client.properties"
     for found, put, told in (
-        (r'password="\w+"', 'password="guess"', "no such user, or another password or token"),
+        (r'password="\w+"', 'password="guess"', "unknown user, or wrong password or token"),
         (r"location=.*", f"location={Authority().write(tmp_path / 'other.pem')}", "is not accepted"),
         (r"SASL_SSL", "SASL_PLAINTEXT", "does not set TLS"),
     ):
@@ -137,8 +137,8 @@ def test_a_listener_with_certificates_of_its_own_secures_http_too(tmp_path: Path
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--http", "127.0.0.1:0", "--http-secure"], "--http-secure: no listener speaks TLS"),
-        (["--http-secure"], "--http-secure needs --http"),
+        (["--http", "127.0.0.1:0", "--http-secure"], "--http-secure: no listener uses TLS"),
+        (["--http-secure"], "--http-secure is for --http"),
     ],
 )
 def test_what_cannot_be_secured_does_not_start(tmp_path: Path, words: list[str], told: str, offline: Barnabas) -> None:
@@ -153,4 +153,4 @@ def test_where_nobody_could_come_in_it_does_not_start(tmp_path: Path, offline: B
     words = [word for each in settings for word in ("--set", each)]
     words += ["--data-dir", str(tmp_path / "data"), "--http", "127.0.0.1:0", "--http-secure"]
     said = offline("serve", *words)
-    assert (said.status > 0, "nobody could come in" in said.stderr) == (True, True), said.stderr
+    assert (said.status > 0, "no client could authenticate" in said.stderr) == (True, True), said.stderr
