@@ -14,7 +14,7 @@ MEMORY_MAX = 8 << 20  # of one compiled pattern; a pattern that needs more is re
 TOO_LARGE = "pattern too large - compile failed"
 """The message of RE2 for a pattern that is too large."""
 _ANY_BYTE = "C"
-MISSING = "this broker takes no regular expressions, because the package google-re2 is not installed"
+MISSING = "this broker does not support regular expressions, because the package google-re2 is not installed"
 
 
 class InvalidPattern(ValueError):

@@ -21,7 +21,7 @@ from barnabas.broker.runtime.events.kind import EventKind
 REQUEST_ANSWERED = EventKind(
     "request.answered",
     "a request was answered; of requests that carry data, and of those that clients repeat all the time, only errors, "
-    "unless somebody follows all requests",
+    "unless a client follows all requests",
     ("api", "version", "error", "took_ms"),
 )
 CONNECTION_OPENED = EventKind("connection.opened", "a client has connected", ("peer", "connections"))
@@ -30,24 +30,24 @@ CONNECTION_CLOSED = EventKind(
 )
 CONNECTION_AUTHENTICATED = EventKind(
     "connection.authenticated",
-    "a client has proven whom it speaks for; again: before its session ended",
+    "a client has authenticated; again: before its session ended",
     ("peer", "listener", "mechanism", "principal", "is_again"),
 )
 CONNECTION_NOT_AUTHENTICATED = EventKind(
     "connection.not_authenticated",
-    "a client has not proven whom it speaks for, or not again before its session ended, and its connection is closed; "
-    "count: how often since this was told last",
+    "a client failed to authenticate, or to re-authenticate before its session ended, and its connection is closed; "
+    "count: how often since the last such event",
     ("peer", "host", "client_id", "listener", "mechanism", "reason", "is_again", "count"),
 )
 HANDSHAKE_FAILED = EventKind(
     "connection.handshake_failed",
-    "a peer got no further than its TLS handshake; count: how often since this was told last",
+    "a peer got no further than its TLS handshake; count: how often since the last such event",
     ("peer", "host", "listener", "reason", "count"),
 )
 CONNECTION_THROTTLED = EventKind(
     "connection.throttled",
-    "a connection came sooner than a limit allows: it waits, or is closed unserved; count: how often since this was "
-    "told last",
+    "a connection arrived sooner than a limit allows: it waits, or is closed without being served; count: how often "
+    "since the last such event",
     ("peer", "host", "listener", "limit", "wait_ms", "is_refused", "count"),
 )
 CONNECTION_ENDED = EventKind("connection.ended", "a connection is gone", ("peer", "client_id", "connections"))
@@ -56,7 +56,7 @@ CONNECTION_ENDED = EventKind("connection.ended", "a connection is gone", ("peer"
 
 ACCESS_DENIED = EventKind(
     "access.denied",
-    "a client asked for what it may not do; count: how often since this was told last",
+    "a client requested an operation that it is not authorized for; count: how often since the last such event",
     (
         "principal",
         "host",
@@ -74,8 +74,8 @@ ACCESS_DENIED = EventKind(
 )
 CLIENT_THROTTLED = EventKind(
     "client.throttled",
-    "a client used more than its quota, and its connection is not served for throttle_ms; count: how often since this "
-    "was told last",
+    "a client used more than its quota, and its connection is not served for throttle_ms; count: how often since the "
+    "last such event",
     ("user", "client_id", "quota", "entity", "limit", "throttle_ms", "api", "peer", "count"),
 )
 
@@ -83,7 +83,7 @@ CLIENT_THROTTLED = EventKind(
 
 PRODUCER_ID_GIVEN = EventKind(
     "producer.id_given",
-    "InitProducerId: a producer has its id and epoch, and what was given for its transactional id before is void",
+    "InitProducerId: a producer has its id and epoch, and those given for its transactional id before are invalid",
     (
         "transactional_id",
         "producer_id",
@@ -95,7 +95,7 @@ PRODUCER_ID_GIVEN = EventKind(
 )
 PRODUCER_FENCED = EventKind(
     "producer.fenced",
-    "a producer may not go on: another one began under its transactional id, or its transaction timed out",
+    "a producer may not continue: another one started with its transactional id, or its transaction timed out",
     ("transactional_id", "producer_id", "producer_epoch", "new_producer_epoch", "why"),
 )
 PRODUCE_REFUSED = EventKind(
@@ -111,7 +111,7 @@ PRODUCER_IDS_EXPIRED = EventKind(
 FETCH_REFUSED = EventKind(
     "fetch.refused",
     "a Fetch was answered with an error, for a partition or (topic None) as a whole; errors_count counts the "
-    "partitions of the answer that have one, and the first 20 are told",
+    "partitions of the answer that have one, and the first 20 have an event",
     ("topic", "partition", "error", "fetch_offset", "errors_count"),
 )
 TRANSACTION_REFUSED = EventKind(
@@ -127,7 +127,7 @@ TRANSACTION_WRITING = EventKind(
 )
 TRANSACTION_WRITTEN = EventKind(
     "transaction.record_written",
-    "the record is in __transaction_state; nobody has been answered",
+    "the record is in __transaction_state; no client has been answered",
     ("transactional_id", "state", "producer_id", "producer_epoch", "partition", "offset"),
     may_crash=True,
 )
@@ -174,7 +174,7 @@ MARKER_WRITTEN = EventKind(
 )
 MARKER_REFUSED = EventKind(
     "transaction.marker_refused",
-    "a partition did not take its marker: it is gone, or is tried again",
+    "a partition did not take its marker: it is gone, or the broker retries",
     (
         "transactional_id",
         "producer_id",
@@ -202,7 +202,7 @@ TRANSACTION_COMPLETED = EventKind(
 )
 TRANSACTIONAL_ID_EXPIRED = EventKind(
     "transaction.id_expired",
-    "a transactional id that nobody used for long was removed",
+    "a transactional id that was not used for long was removed",
     ("transactional_id", "producer_id", "producer_epoch"),
 )
 
@@ -216,7 +216,7 @@ GROUP_WRITING = EventKind(
 )
 GROUP_WRITTEN = EventKind(
     "group.record_written",
-    "the records are in __consumer_offsets; nobody has been answered",
+    "the records are in __consumer_offsets; no client has been answered",
     ("group", "records_count", "partition", "offset"),
     may_crash=True,
 )
@@ -230,7 +230,7 @@ MEMBER_LEFT = EventKind(
 )
 SESSION_EXPIRED = EventKind(
     "group.session_expired",
-    "a member was not heard of for its session timeout, and is out of the group",
+    "a member sent no heartbeat for its session timeout, and is removed from the group",
     ("group", "member_id", "session_timeout_ms", "members_count"),
 )
 REBALANCE_BEGUN = EventKind(
@@ -278,7 +278,7 @@ FLUSH_BEGUN = EventKind(
 )
 FLUSH_ENDED = EventKind(
     "log.flush_ended",
-    "the round is over, and those who waited for it are about to be answered",
+    "the round is over, and the clients that waited for it are about to be answered",
     ("partitions_count", "failed_count"),
     may_crash=True,
 )
@@ -290,7 +290,7 @@ SEGMENT_ROLLING = EventKind(
 )
 SEGMENT_ROLLED = EventKind(
     "log.segment_rolled",
-    "the next segment is there, and nothing is in it yet",
+    "the next segment exists, and is empty",
     ("topic", "partition", "base_offset"),
     may_crash=True,
 )
@@ -306,7 +306,7 @@ TOPIC_CREATING = EventKind(
 )
 TOPIC_CREATED = EventKind(
     "topic.created",
-    "a topic is in the catalogue; nobody has been answered",
+    "a topic is in the catalogue; no client has been answered",
     ("topic", "partitions_count"),
     may_crash=True,
 )
@@ -323,7 +323,7 @@ NODE_STOPPED = EventKind("cluster.node_stopped", "a node was stopped", ("node",)
 NODE_STARTED = EventKind("cluster.node_started", "a node was started", ("node",))
 CLOCK_CHANGED = EventKind(
     "clock.changed",
-    "somebody stopped the clock, moved it, or let it go on",
+    "the clock was frozen, moved or started again",
     ("state", "ahead_ms"),
 )
 FAULT_CHANGED = EventKind("fault.changed", "a fault was armed, released or disarmed", ("fault", "change"))

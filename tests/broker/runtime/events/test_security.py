@@ -122,7 +122,7 @@ async def clients_log_in(story: Story) -> None:
     world.clock.advance(10_001)
     await peer.put(ListGroupsRequest())
     reasons = [each.facts["reason"] for each in told.of("connection.not_authenticated")]
-    assert reasons[-1] == "the session has expired: the client did not authenticate again in time"
+    assert reasons[-1] == "the session has expired: the client did not re-authenticate in time"
     assert len(reasons) == 3, "one is told once, however often it is"
 
 
