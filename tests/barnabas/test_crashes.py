@@ -176,7 +176,7 @@ def test_a_broker_that_no_fault_has_ended_is_waited_for_in_vain(tmp_path: Path) 
 
 def test_a_broker_in_the_process_of_its_test_is_not_crashed() -> None:
     with Barnabas(in_process=True) as broker:
-        with pytest.raises(BarnabasError, match=r"^this broker lives in the process that tests it"):
+        with pytest.raises(BarnabasError, match=r"^this broker runs in the process of the test"):
             broker.faults.arm(point="topic.created", crash=True)
         broker.faults.arm(point="transaction.prepared", pause=True)
         assert len(broker.faults.armed) == 1

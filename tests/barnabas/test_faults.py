@@ -75,11 +75,11 @@ def test_a_plan_is_armed_and_taken_back(broker: Barnabas) -> None:
 def test_what_makes_no_sense_is_said_in_a_sentence(broker: Barnabas) -> None:
     with pytest.raises(BarnabasError, match="EndTxn names no topic, only transactional_id"):
         broker.faults.arm(api="EndTxn", topic="t", drop=True)
-    with pytest.raises(BarnabasError, match="a fault does something"):
+    with pytest.raises(BarnabasError, match="a fault needs an action"):
         broker.faults.arm(api="EndTxn")
     with pytest.raises(TypeError):
         broker.faults.arm(api=object(), drop=True)  # type: ignore[arg-type]  # because that is what is refused
-    with pytest.raises(BarnabasError, match="NaN is no number of JSON"):
+    with pytest.raises(BarnabasError, match="NaN is not a JSON number"):
         broker.faults.arm(probability=float("nan"), drop=True)
     with pytest.raises(BarnabasError, match="a plan's faults are a list"):
         broker.faults.arm_plan({"version": 1})

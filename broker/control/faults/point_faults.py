@@ -45,8 +45,7 @@ def check_ends_nobody(plan: FaultPlan) -> None:
     for fault in plan.faults:
         if isinstance(fault.action, PointAction) and fault.action.crash:
             raise FaultRefused(
-                "this broker lives in the process that tests it, which a crash would end, too: "
-                "start it without in_process"
+                "this broker runs in the process of the test, which a crash would end, too: start it without in_process"
             )
 
 

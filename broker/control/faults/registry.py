@@ -91,7 +91,7 @@ class FaultRegistry:
         names = [fault.name for fault in plan.faults if fault.name]
         for position, name in enumerate(names):
             if name in self._armed or name in names[:position]:
-                raise FaultRefused(f"there is a fault {name} already")
+                raise FaultRefused(f"a fault {name} exists already")
         taken = {*names, *self._armed}
         added = []
         for fault in plan.faults:
@@ -150,7 +150,7 @@ class FaultRegistry:
         """Wait until this many are paused by it. Raises as `wait_fired` does."""
         armed = self.get(name)
         if not await self._until(lambda: armed.standing >= count, armed, timeout_s):
-            raise NotInTime(f"{armed.standing} of {count} stand at fault {name} after {timeout_s:g} s")
+            raise NotInTime(f"{armed.standing} of {count} are paused by fault {name} after {timeout_s:g} s")
         return armed
 
     def close(self) -> None:

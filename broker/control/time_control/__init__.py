@@ -29,5 +29,5 @@ def open_time_control(
     from barnabas.broker.control.time_control.time_control import TimeControl
 
     if not isinstance(clock, MovableClock):
-        raise ClockRefused("the clock of this broker is the machine's: serve it with --control")
+        raise ClockRefused("this broker uses the machine's clock: start it with --control")
     return TimeControl(clock, Settling(loop, services, housekeeping, flush), root, services.events)

@@ -21,7 +21,9 @@ def read(root: Directory) -> int:
         return 0
     text = data.strip()
     if not text.isdigit() or len(text) > _DIGITS_MAX:
-        why = "this does not say how far the clock was moved ahead; once the file is removed it is the machine's again"
+        why = (
+            "this is not the distance that the clock was moved ahead; without the file the clock is the machine's again"
+        )
         raise StorageError(root.path_of(FILE_NAME), why)
     return int(text)
 

@@ -116,4 +116,4 @@ class TimeControl:
         self._settling.answer_parked()
         now = self.state.now
         _log.warning(line("clock not advanced to the end", reason=unsettled, now=now))
-        return GaveUp(f"the clock came to {now} and no further: {unsettled}")
+        return GaveUp(f"the clock reached {now} and no further: {unsettled}")

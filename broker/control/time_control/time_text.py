@@ -17,7 +17,7 @@ _DIGITS = re.compile("[0-9]{1,15}")
 def duration_ms(text: str) -> int:
     """Return the milliseconds of `15m` and the like. Raises ClockRefused."""
     if _WHOLE.fullmatch(text) is None:
-        raise ClockRefused(f"{text!r} is no length of time such as 90s, 15m, 1h30m or 7d")
+        raise ClockRefused(f"{text!r} is not a length of time such as 90s, 15m, 1h30m or 7d")
     return round(sum(float(number) * _UNITS_MS[unit] for number, unit in _PART.findall(text)))
 
 
@@ -28,7 +28,7 @@ def moment_ms(text: str) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        why = f"{text!r} is no time such as 2026-11-24T13:20:00Z, and no number of milliseconds since 1970"
+        why = f"{text!r} is not a time such as 2026-11-24T13:20:00Z, nor a number of milliseconds since 1970"
         raise ClockRefused(why) from None
     return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // timedelta(milliseconds=1)
 

@@ -23,11 +23,11 @@ _ACTIONS = ("error", "delay")
 
 def disk_fault(match: Mapping[str, Any], do: Mapping[str, Any]) -> tuple[DiskMatch, DiskAction]:
     """Read a fault of the disk. Raises FaultRefused."""
-    object_of(match, "what a fault of the disk matches", MATCHES)
+    object_of(match, "match of a disk fault", MATCHES)
     operation = DiskOperation(one_of(match["disk"], "disk", tuple(each.value for each in DiskOperation)))
-    done = object_of(do, "what a fault of the disk does", _ACTIONS)
+    done = object_of(do, "do of a disk fault", _ACTIONS)
     if len(done) != 1:
-        raise FaultRefused(f"the disk does one thing: {' or '.join(_ACTIONS)}")
+        raise FaultRefused(f"a disk fault has exactly one action: {' or '.join(_ACTIONS)}")
     file = DiskFileKind(one_of(match.get("file", "log"), "file", tuple(each.value for each in DiskFileKind)))
     _check_is_there(file, operation, match)
     matches = DiskMatch(
@@ -39,12 +39,14 @@ def disk_fault(match: Mapping[str, Any], do: Mapping[str, Any]) -> tuple[DiskMat
     if "error" in done:
         error = one_of(done["error"], "an error of the disk", tuple(each.value for each in DiskError))
         if operation is DiskOperation.READ and error == DiskError.ENOSPC.value:
-            raise FaultRefused("a read needs no room: its error is EIO")
+            raise FaultRefused("a read needs no disk space: its error must be EIO")
         return matches, DiskAction(error=DiskError(error))
     if operation is not DiskOperation.SYNC:
-        raise FaultRefused("only a sync is delayed: all else is done in the event loop, and would hold up everything")
+        raise FaultRefused(
+            "only a sync can be delayed: all other calls run in the event loop, and a delay would block it"
+        )
     if file is DiskFileKind.CATALOGUE:
-        raise FaultRefused("the catalogue is synced in the event loop, which a delay would hold up")
+        raise FaultRefused("the catalogue is synced in the event loop, and a delay would block it")
     return matches, DiskAction(delay=delay(done["delay"], "delay"))
 
 
@@ -52,7 +54,7 @@ def _check_is_there(file: DiskFileKind, operation: DiskOperation, match: Mapping
     """Raise FaultRefused if there is no such file of such a partition."""
     if file is DiskFileKind.CATALOGUE:
         if operation is DiskOperation.READ:
-            raise FaultRefused("the catalogue is read at the start alone, before a fault is armed")
+            raise FaultRefused("the catalogue is read only at the start, before a fault is armed")
         if "topic" in match or "partition" in match:
             raise FaultRefused(f"the catalogue is all of {CLUSTER_METADATA_TOPIC}: it has no topic and no partition")
     elif match.get("topic") == CLUSTER_METADATA_TOPIC:

@@ -57,11 +57,13 @@ def point_fault(
     facts = {name: value for name, value in match.items() if name != "point"}
     for name, value in facts.items():
         if name not in kind.facts:
-            raise FaultRefused(f"{typo(name, kind.facts)}{kind.name} tells no {shown(name)}, but {listed(kind.facts)}")
+            raise FaultRefused(
+                f"{typo(name, kind.facts)}{kind.name} has no fact {shown(name)}, but {listed(kind.facts)}"
+            )
         _check(name, value)
-    done = object_of(do, f"what is done at {kind.name}", _can(kind))
+    done = object_of(do, f"do at {kind.name}", _can(kind))
     if len(done) != 1:
-        raise FaultRefused(f"at {kind.name} one thing is done: {' or '.join(_can(kind))}")
+        raise FaultRefused(f"a fault at {kind.name} has exactly one action: {' or '.join(_can(kind))}")
     ((name, value),) = done.items()
     flag(value, name)
     return PointMatch(point=kind.name, facts=facts), PointAction(crash=name == "crash", pause=name == "pause")

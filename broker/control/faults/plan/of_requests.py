@@ -53,11 +53,11 @@ def request_fault(
     listeners: Collection[str],
 ) -> tuple[RequestMatch, RequestAction]:
     """Read a fault of requests. Raises FaultRefused."""
-    given = object_of(match, "what a fault of requests matches", (*MATCHES, "point", "disk"))
+    given = object_of(match, "match of a request fault", (*MATCHES, "point", "disk"))
     api = _api(given["api"], apis) if "api" in given else None
     low, high = (0, 0) if api is None else apis[api]
     if "version" in given and api is None:
-        raise FaultRefused("a version needs an api: each API has versions of its own")
+        raise FaultRefused("a version needs an api: each API has its own versions")
     matches = RequestMatch(
         api=api,
         versions=versions(given["version"], f"version of {given['api']}", low, high) if "version" in given else None,
@@ -107,9 +107,9 @@ def _check_inside(given: Mapping[str, Any], apis: Mapping[ApiKey, tuple[int, int
 
 
 def _action(do: Mapping[str, Any], api: ApiKey | None) -> RequestAction:
-    done = object_of(do, "what a fault of requests does", ACTIONS)
+    done = object_of(do, "do of a request fault", ACTIONS)
     if not done:
-        raise FaultRefused(f"a fault does something: do is empty, and takes {listed(ACTIONS)}")
+        raise FaultRefused(f"a fault needs an action: do is empty, and takes {listed(ACTIONS)}")
     cut = None
     if "cut" in done:
         cut = Cut(one_of(done["cut"], "cut", tuple(each.value for each in Cut)))
@@ -135,9 +135,9 @@ def _action(do: Mapping[str, Any], api: ApiKey | None) -> RequestAction:
 
 def _error(value: Any, api: ApiKey | None) -> ErrorCode:
     if api is None:
-        raise FaultRefused("an error needs an api: each API has error codes of its own")
+        raise FaultRefused("an error needs an api: each API has its own error codes")
     there_are = codes_of(api)
     if not isinstance(value, str) or value not in {code.name for code in there_are}:
         meant = typo(value, [code.name for code in there_are])
-        raise FaultRefused(f"{meant}{api.api_name} does not answer {shown(value)}, but {names_of(there_are)}")
+        raise FaultRefused(f"{meant}{api.api_name} does not return {shown(value)}, but {names_of(there_are)}")
     return ErrorCode[value]

@@ -28,5 +28,5 @@ def place_of(key: str, inside: str) -> str:
     if key in _OF_FAULTS and inside != "fault":
         return f"; {key} belongs beside match and do"
     if key in ("crash", "pause") and inside == "do":
-        return f"; {key} is done at a point: name one in match"
+        return f"; {key} is possible only at a point: name one in match"
     return f"; {key} belongs to a plan, beside its faults" if key in OF_PLANS else ""

@@ -63,9 +63,9 @@ def read_plan(data: bytes | str, known: Known) -> FaultPlan:
     try:
         asked: Any = json.loads(data, object_pairs_hook=_no_key_twice, parse_constant=_no_number)
     except RecursionError:
-        raise FaultRefused("this is no JSON: it is nested too deeply") from None
+        raise FaultRefused("this is not JSON: it is nested too deeply") from None
     except ValueError as error:  # also for bytes that are not UTF-8
-        raise FaultRefused(f"this is no JSON: {error}") from None
+        raise FaultRefused(f"this is not JSON: {error}") from None
     return plan_of(asked, known)
 
 
@@ -139,9 +139,9 @@ def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
         twice = next(key for number, (key, _) in enumerate(pairs) if any(key == other for other, _ in pairs[:number]))
-        raise FaultRefused(f"{shown(twice)} is there twice in one object")
+        raise FaultRefused(f"{shown(twice)} occurs twice in one object")
     return made
 
 
 def _no_number(text: str) -> Any:
-    raise FaultRefused(f"{text} is no number of JSON")
+    raise FaultRefused(f"{text} is not a JSON number")

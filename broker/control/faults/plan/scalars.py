@@ -64,7 +64,7 @@ def text(value: Any, what: str) -> str:
     if not isinstance(value, str) or len(value) > PATTERN_CHARS_MAX:
         raise FaultRefused(f"{what} is a text of at most {PATTERN_CHARS_MAX} characters, not {shown(value)}")
     if any("\ud800" <= char <= "\udfff" for char in value):
-        raise FaultRefused(f"{what} has half a character in it: {shown(value)}")
+        raise FaultRefused(f"{what} contains half of a surrogate pair: {shown(value)}")
     return value
 
 

@@ -54,9 +54,9 @@ def test_a_problem_is_an_exit_status_of_1_and_comes_with_advice(offline: Barnaba
         ),
         (
             '{"match": {"api": "EndTxn"}, "do": {"error": "OFFSET_OUT_OF_RANGE"}}',
-            "the fault: EndTxn does not answer 'OFFSET_OUT_OF_RANGE', but UNKNOWN_SERVER_ERROR, ",
+            "the fault: EndTxn does not return 'OFFSET_OUT_OF_RANGE', but UNKNOWN_SERVER_ERROR, ",
         ),
-        ("not JSON", "this is no JSON: "),
+        ("not JSON", "this is not JSON: "),
     ],
 )
 def test_a_plan_of_faults_is_checked_as_serve_would(
@@ -190,7 +190,9 @@ def test_with_secure_it_finds_what_serve_would_refuse(offline: Barnabas, healthy
     for command in ("doctor", "serve"):
         found = offline(command, "--secure", *healthy)
         assert found.status > 0
-        assert f"{path}/users.properties: line 1 has no =, but lines are NAME=PASSWORD" in found.stdout + found.stderr
+        assert (
+            f"{path}/users.properties: line 1 has no =, but lines must be NAME=PASSWORD" in found.stdout + found.stderr
+        )
     ephemeral = offline("doctor", "--secure", "--ephemeral", "--port", "0")
     assert ephemeral.status == 0
     assert [each.partition(",")[0] for each in told_of(ephemeral.stdout, "security directory")] == [

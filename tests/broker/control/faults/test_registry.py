@@ -33,9 +33,9 @@ async def registry() -> FaultRegistry:
 async def test_names_are_given_and_are_unique(registry: FaultRegistry) -> None:
     armed = registry.arm(FaultPlan((fault("fault-1"), fault(), fault())))
     assert [each.name for each in armed] == ["fault-1", "fault-2", "fault-3"]
-    with pytest.raises(FaultRefused, match=r"^there is a fault fault-2 already$"):
+    with pytest.raises(FaultRefused, match=r"^a fault fault-2 exists already$"):
         registry.arm(FaultPlan((fault("new"), fault("fault-2"))))
-    with pytest.raises(FaultRefused, match=r"^there is a fault twice already$"):
+    with pytest.raises(FaultRefused, match=r"^a fault twice exists already$"):
         registry.arm(FaultPlan((fault("twice"), fault("twice"))))
     assert [each.name for each in registry.every()] == ["fault-1", "fault-2", "fault-3"], "all of a plan or nothing"
 
@@ -83,7 +83,7 @@ async def test_waiting_ends_in_time_and_says_how_far_it_came(registry: FaultRegi
     with pytest.raises(NotInTime, match=r"^fault a has fired 0 of 1 times in 0\.01 s$"):
         await registry.wait_fired("a", 1, 0.01)
     armed.hold(HoldReason.PAUSED, BlockedRequest(0))
-    with pytest.raises(NotInTime, match=r"^1 of 2 stand at fault a after 0\.01 s$"):
+    with pytest.raises(NotInTime, match=r"^1 of 2 are paused by fault a after 0\.01 s$"):
         await registry.wait_standing("a", 2, 0.01)
 
 

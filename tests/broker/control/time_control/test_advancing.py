@@ -318,7 +318,7 @@ async def test_each_change_is_a_line_in_the_log(caplog: pytest.LogCaptureFixture
 
 async def test_the_clock_of_a_broker_that_nobody_may_move_is_the_machines() -> None:
     world = BrokerWorld()
-    with pytest.raises(ClockRefused, match="the clock of this broker is the machine's"):
+    with pytest.raises(ClockRefused, match="this broker uses the machine's clock"):
         control_of(world)
 
 

@@ -29,5 +29,5 @@ def test_what_was_written_is_read_and_nothing_is_no_time_at_all(root: Directory)
 @pytest.mark.parametrize("data", [b"", b"\n", b"-5\n", b"soon", b"1.5", b"\xff", b"9" * 16, "５".encode()])
 def test_what_is_no_such_file_is_told_with_its_path(root: Directory, data: bytes) -> None:
     root.write_atomically("barnabas-clock-ahead", data)
-    with pytest.raises(StorageError, match=r"^/d/barnabas-clock-ahead: this does not say how far"):
+    with pytest.raises(StorageError, match=r"^/d/barnabas-clock-ahead: this is not the distance"):
         clock_offset_file.read(root)

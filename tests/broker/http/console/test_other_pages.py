@@ -121,7 +121,7 @@ async def test_the_clock_is_moved_from_its_page() -> None:
     assert "clock frozen" in await console.text("/topics")
     await change(303, what="at", moment="2023-11-15T22:13:20Z")
     assert world.services.clock.now_ms() == before + 86_400_000
-    assert "is no length of time" in await change(409, what="advance", by="soon")
+    assert "is not a length of time" in await change(409, what="advance", by="soon")
     assert "the clock does not go back" in await change(409, what="at", moment="2020-01-01")
     await change(303, what="run")
     assert "running" in await console.text("/clock")

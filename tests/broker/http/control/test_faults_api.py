@@ -104,12 +104,12 @@ async def test_what_makes_no_sense_is_refused(control: Control, method: str, pat
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        (b"", "this is no JSON"),
+        (b"", "this is not JSON"),
         (b'{"match": {"api": "EndTxn", "topic": "t"}, "do": {"drop": true}}', "EndTxn names no topic"),
         (b'{"match": {"node": 2}, "do": {"drop": true}}', "there is no node 2, there is 1"),
         (b'{"match": {"listener": "X"}, "do": {"drop": true}}', "listener is one of PLAINTEXT, not 'X'"),
         (b'{"match": {"point": "x"}, "do": {"crash": true}}', "a point is one of "),
-        (b'{"name": "lost", "match": {}, "do": {"drop": true}}', "there is a fault lost already"),
+        (b'{"name": "lost", "match": {}, "do": {"drop": true}}', "a fault lost exists already"),
     ],
 )
 async def test_a_fault_that_makes_no_sense_is_refused(control: Control, body: bytes, why: str) -> None:

@@ -165,7 +165,7 @@ def test_the_command_line_moves_the_clock(running: Running, offline: Barnabas) -
     status, _, err = offline("clock", "at", "2020-01-01", "--http", running.http)
     assert (status, err.startswith("barnabas: clock: the clock does not go back; it shows 20")) == (2, True)
     status, _, err = offline("clock", "advance", "soon", "--http", running.http)
-    assert (status, "is no length of time" in err) == (2, True)
+    assert (status, "is not a length of time" in err) == (2, True)
 
 
 def test_the_command_line_tells_what_happened_last(running: Running, offline: Barnabas, tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_the_command_line_says_what_is_wrong_with_a_plan(running: Running, offli
     bad = plan(tmp_path / "p", {**FAULT, "do": {"error": "NONE"}})
     status, _, err = offline("faults", "arm", bad, "--http", running.http)
     assert status == 2
-    assert err.startswith("barnabas: faults: fault f: Metadata does not answer 'NONE', but UNKNOWN_SERVER_ERROR")
+    assert err.startswith("barnabas: faults: fault f: Metadata does not return 'NONE', but UNKNOWN_SERVER_ERROR")
     status, _, err = offline("faults", "arm", str(tmp_path / "none.json"), "--http", running.http)
     assert (status, "none.json" in err) == (1, True)
 
@@ -127,7 +127,7 @@ def test_a_plan_is_armed_from_the_start(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "this is no JSON"),
+        ("{", "this is not JSON"),
         (" " * 70_000, "a plan has at most 65536 bytes"),
         ('{"version": 9, "faults": []}', "the plan has version 9, and this broker knows versions up to 1"),
         ('{"match": {"node": 3}, "do": {"drop": true}}', "there is no node 3, there are 1 and 2"),
