@@ -130,7 +130,7 @@ class SaslAuthenticator:
 
     def _versions(self, frame: memoryview, client: RequestConnection) -> Answer:
         if self._conversation.stage is not SaslStage.BEGUN or self._is_again:
-            raise _Misplaced(f"ApiVersions where {self._conversation.stage.value} is awaited")
+            raise _Misplaced(f"ApiVersions where {self._conversation.stage.value} is expected")
         answer = self._dispatch(frame, client)
         if not isinstance(answer, bytearray) or answer[_ERROR_CODE_AT] == _NONE:
             self._conversation.versions_asked()
@@ -233,7 +233,7 @@ class SaslAuthenticator:
 
     def _dispatch_in_time(self, frame: memoryview, client: RequestConnection) -> Answer:
         if self._expires_ms is not None and self._door.clock.now_ms() >= self._expires_ms:
-            reason = "the session has expired: the client did not authenticate again in time"
+            reason = "the session has expired: the client did not re-authenticate in time"
             self._door.tell_expired(client, reason)
             raise CloseConnection(reason)
         return self._dispatch(frame, client)

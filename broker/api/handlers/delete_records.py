@@ -54,7 +54,7 @@ def _delete(topic: str, asked: DeleteRecordsPartition, context: RequestContext) 
     try:
         context.services.partitions.get(topic, partition)  # a missing partition is unknown, even if internal
         if context.services.catalogue.topics[topic].is_internal:
-            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic} is the broker's own")
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic} is an internal topic of the broker")
         low_watermark = context.services.partitions.delete_records_before(topic, partition, asked.offset)
         context.services.disk_space.records_deleted(topic, partition)
     except REFUSALS as error:

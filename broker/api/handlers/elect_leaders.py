@@ -116,7 +116,7 @@ class _Elections:
     def hold(self, words: Words) -> None:
         """Hold the elections that are still pending. Raises KafkaError and StorageError."""
         nodes = self._services.cluster.shared
-        assert nodes is not None, "one node has nothing to elect"
+        assert nodes is not None, "a single node cannot elect another leader"
         answers = nodes.elect(nodes.there(key for key, _ in self._results), preferred=self._preferred)
         for key, result in self._results:
             why = answers[key] if key in answers else _unknown(*key, self._services)

@@ -52,7 +52,7 @@ def _find(key: str, key_type: int, context: RequestContext) -> Coordinator:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"there is no coordinator for key type {key_type}")
         coordinator = services.cluster.coordinator_of(*where)
         if coordinator == NO_LEADER:
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"nobody leads {where[0]}-{where[1]}")
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"no node leads {where[0]}-{where[1]}")
     except KafkaError as error:
         return Coordinator(
             key=key, node_id=_NO_NODE, host="", port=_NO_NODE, error_code=error.code, error_message=error.message

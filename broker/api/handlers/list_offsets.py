@@ -74,7 +74,7 @@ def _look_up_all(request: ListOffsetsRequest, context: RequestContext) -> Steps[
                     )
                 if times_asked[topic.name, asked.partition_index] > 1:
                     raise KafkaError(
-                        ErrorCode.INVALID_REQUEST, f"{topic.name}-{asked.partition_index} is asked for twice"
+                        ErrorCode.INVALID_REQUEST, f"{topic.name}-{asked.partition_index} is requested twice"
                     )
                 partitions.append((yield from _look_up(topic.name, asked, committed, context)))
             except REFUSALS as error:

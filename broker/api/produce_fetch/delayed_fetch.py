@@ -340,7 +340,7 @@ def _diverging_epoch(log: PartitionLog, asked: FetchPartition) -> tuple[int, int
     """Return where the reader's log and this one diverge, or None. Raise KafkaError if its epoch is unknown."""
     epoch, end_offset = log.end_offset_for_epoch(asked.last_fetched_epoch)
     if epoch == _NO_EPOCH or end_offset == -1:
-        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"leader epoch {asked.last_fetched_epoch} is not known here")
+        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"leader epoch {asked.last_fetched_epoch} is unknown")
     if epoch < asked.last_fetched_epoch or end_offset < asked.fetch_offset:
         return epoch, end_offset
     return None

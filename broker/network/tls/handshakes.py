@@ -49,7 +49,7 @@ class Handshakes:
         """Make room by closing the oldest; return whether there was one."""
         oldest = next(iter(self._deadlines), None)
         if oldest is not None:
-            oldest.give_up(f"{reason}, and this is the oldest that has not shaken hands")
+            oldest.give_up(f"{reason}, and this is the oldest unfinished handshake")
         return oldest is not None
 
     def left(self, peer: Peer) -> None:

@@ -37,7 +37,7 @@ _WRITE_BYTES: Final = 256 << 10
 """How much is encrypted before it is given to the kernel."""
 _RECORD_BYTES: Final = 16 << 10
 _HANDSHAKE_RECORD: Final = 0x16
-_NO_TLS = "what came is no TLS handshake: does the client's security.protocol fit this listener?"
+_NO_TLS = "the received bytes are not a TLS handshake: does the client's security.protocol fit this listener?"
 
 
 def _nobody(*_: object) -> None:

@@ -122,7 +122,7 @@ class SharedStorageNodes:
         """Append a marker through the partition's group coordinator, as `OffsetMarkers.append_marker` requires."""
         coordinator = self._groups_of(partition)
         if coordinator is None:
-            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"nobody leads {CONSUMER_OFFSETS_TOPIC}-{partition}")
+            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"no node leads {CONSUMER_OFFSETS_TOPIC}-{partition}")
         return coordinator.append_marker(partition, marker, transaction_version=transaction_version, hold=hold)
 
     def release_marker(self, partition: int, producer_id: int, is_commit: bool) -> None:

@@ -142,7 +142,7 @@ def _authority(path: str, there: Collection[str], now_ms: int) -> Authority:
         authority = new_authority(now_ms)
         write(path, AUTHORITY_KEY, authority.pem)
         if there:
-            _warn(path, "authority made anew", AUTHORITY_KEY, f"give clients the new {AUTHORITY}")
+            _warn(path, "authority created again", AUTHORITY_KEY, f"give clients the new {AUTHORITY}")
     return authority
 
 
@@ -161,7 +161,9 @@ def _users(path: str, there: Collection[str], random: Callable[[int], bytes]) ->
         passwords = {user: random(_PASSWORD_BYTES).hex() for user in USERS}
         write(path, USER_LIST, text_of(passwords))
         if set(there) - {AUTHORITY_KEY}:  # an interrupted first start leaves only that one
-            _warn(path, "users made anew", USER_LIST, "give clients their new settings, and add your own users again")
+            _warn(
+                path, "users created again", USER_LIST, "give clients their new settings, and add your own users again"
+            )
     return passwords
 
 

@@ -52,7 +52,7 @@ def why_no_user(user: str, password: str) -> str | None:
 def _wrong(user: str, sign: str, password: str, others: Mapping[str, str]) -> str | None:
     """Return what is wrong with a line, if anything."""
     if not sign:
-        return "has no =, but lines are NAME=PASSWORD"
+        return "has no =, but lines must be NAME=PASSWORD"
     if not user.isidentifier():
         return "has a name that is not letters, digits and _, or begins with a digit"
     if user in others:

@@ -14,7 +14,7 @@ from tests.support.worlds.memory_transport import MemoryTransport
 
 _ASKED = request_frame(MetadataRequest(topics=None), 1)
 _NO_ROOM = "more than max.connections=3"
-_GIVES_WAY = f'"{_NO_ROOM}, and this is the oldest that has not shaken hands"'
+_GIVES_WAY = f'"{_NO_ROOM}, and this is the oldest unfinished handshake"'
 
 
 def peer_on(transport: MemoryTransport) -> TlsPeer:

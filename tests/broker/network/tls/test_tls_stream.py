@@ -275,7 +275,7 @@ async def test_plain_bytes_end_it_with_one_line(
     transport.send(sent)
     assert transport.is_lost
     assert len(secured.handshakes) == 0
-    assert ["is no TLS handshake: does the client's security.protocol" in line for line in lines(caplog)] == [True]
+    assert ["are not a TLS handshake: does the client's security.protocol" in line for line in lines(caplog)] == [True]
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def test_a_broken_authority_is_refused_in_a_sentence(tmp_path: Path, content: st
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("s3cr3t", "line 4 has no =, but lines are NAME=PASSWORD"),
+        ("s3cr3t", "line 4 has no =, but lines must be NAME=PASSWORD"),
         ("alice=", "line 4 has no password"),
         ("alice_1=s3cr3t_1", "line 4 has a password that is not letters and digits alone, without blanks"),
         ("alice= s3cr3t", "line 4 has a password that is not letters and digits alone, without blanks"),
@@ -177,7 +177,7 @@ def test_a_user_whom_the_broker_needs_is_missed_by_name(tmp_path: Path, content:
 
 
 @pytest.mark.parametrize(
-    ("name", "event"), [("authority.key", "authority made anew"), ("users.properties", "users made anew")]
+    ("name", "event"), [("authority.key", "authority created again"), ("users.properties", "users created again")]
 )
 def test_what_is_made_anew_beside_other_files_is_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, event: str
