@@ -138,6 +138,6 @@ def _stream(status: int, headers: Iterable[tuple[bytes, bytes]], chunks: AsyncGe
 def _split(headers: Iterable[tuple[bytes, bytes]]) -> tuple[str, tuple[tuple[str, str], ...]]:
     """Return the content type, and the headers that the HTTP server does not send by itself."""
     own = {b"content-length": b"", b"content-type": b"text/plain; charset=utf-8"}
-    told = own | {name.lower(): value for name, value in headers}
-    others = tuple((name.decode(), value.decode("latin-1")) for name, value in told.items() if name not in own)
-    return told[b"content-type"].decode("latin-1"), others
+    given = own | {name.lower(): value for name, value in headers}
+    others = tuple((name.decode(), value.decode("latin-1")) for name, value in given.items() if name not in own)
+    return given[b"content-type"].decode("latin-1"), others

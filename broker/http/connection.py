@@ -225,8 +225,8 @@ class HttpConnection(asyncio.Protocol):
     async def _of_application(self, request: h11.Request) -> Page | StreamedPage:
         assert self._mounted is not None
         method, peer = request.method.decode("ascii", "replace"), (self._host, self._port)
-        asked = AsgiRequest(method, request.target, list(request.headers), bytes(self._body), peer)
-        return await self._mounted.answer(asked)
+        asgi_request = AsgiRequest(method, request.target, list(request.headers), bytes(self._body), peer)
+        return await self._mounted.answer(asgi_request)
 
     async def _stream(self, stream: StreamedPage) -> None:
         """Send an answer as a stream, no faster than the peer takes it, until the peer is gone.

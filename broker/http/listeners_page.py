@@ -21,6 +21,6 @@ def whereabouts(cluster_id: str, members: Iterable[ServedNode]) -> bytes:
 
 
 def _listener(bound: BoundAddress) -> dict[str, Any]:
-    told = bound.advertised or bound.listener
-    host = None if told.is_every_interface else told.host
-    return {"name": told.name, "protocol": bound.listener.protocol, "host": host, "port": bound.client_port}
+    address = bound.advertised or bound.listener
+    host = None if address.is_every_interface else address.host
+    return {"name": address.name, "protocol": bound.listener.protocol, "host": host, "port": bound.client_port}

@@ -19,7 +19,7 @@ from barnabas.protocol.security.scram import ITERATIONS_MIN, ScramCredential, Sc
 
 KNOWN_MAX = 64
 """Maximum number of verified passwords that are remembered."""
-_CREDENTIAL_OF_NOBODY = ScramCredential(bytes(16), bytes(64), bytes(64), ITERATIONS_MIN)
+_CREDENTIAL_OF_UNKNOWN_USER = ScramCredential(bytes(16), bytes(64), bytes(64), ITERATIONS_MIN)
 Lookup = tuple[ScramMechanism, Callable[[str], ScramCredential | None]]
 """A mechanism, and the lookup of a user's stored credential for it."""
 
@@ -49,13 +49,13 @@ class Passwords:
     async def _is_scram(
         self, mechanism: ScramMechanism, credential: ScramCredential | None, user: str, password: str
     ) -> bool:
-        said = f"{mechanism.name}\0{user}\0{password}".encode()
-        key = hmac.digest(self._secret, said, hashlib.sha256)
+        login = f"{mechanism.name}\0{user}\0{password}".encode()
+        key = hmac.digest(self._secret, login, hashlib.sha256)
         if credential is not None and self._known.get(key) == credential:
             return True
         async with self._deriving:
-            loop, kept = asyncio.get_running_loop(), credential or _CREDENTIAL_OF_NOBODY
-            derived = await loop.run_in_executor(None, _derived, mechanism, password, kept)
+            loop, stored = asyncio.get_running_loop(), credential or _CREDENTIAL_OF_UNKNOWN_USER
+            derived = await loop.run_in_executor(None, _derived, mechanism, password, stored)
         if credential is None or not hmac.compare_digest(derived.stored_key, credential.stored_key):
             return False
         if len(self._known) >= KNOWN_MAX:
@@ -72,5 +72,7 @@ def _is_plain(exchange: Exchange, user: str, password: str) -> bool:
     return exchange.user == user
 
 
-def _derived(mechanism: ScramMechanism, password: str, kept: ScramCredential) -> ScramCredential:
-    return credential_of(mechanism, salted(mechanism, password, kept.salt, kept.iterations), kept.salt, kept.iterations)
+def _derived(mechanism: ScramMechanism, password: str, stored: ScramCredential) -> ScramCredential:
+    return credential_of(
+        mechanism, salted(mechanism, password, stored.salt, stored.iterations), stored.salt, stored.iterations
+    )

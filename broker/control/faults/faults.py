@@ -13,7 +13,7 @@ from barnabas.broker.control.faults.on_requests.actions import Actions
 from barnabas.broker.control.faults.on_requests.wrapping import RequestFaults
 from barnabas.broker.control.faults.plan.of_points import points
 from barnabas.broker.control.faults.plan.reading import Known, plan_of, read_plan
-from barnabas.broker.control.faults.point_faults import PointFaults, check_ends_nobody
+from barnabas.broker.control.faults.point_faults import PointFaults, check_has_no_crash
 from barnabas.broker.control.faults.registry import FaultRegistry
 
 if TYPE_CHECKING:
@@ -51,13 +51,13 @@ class Faults:
         """Arm a plan, or one fault. Raise FaultRefused if it is invalid."""
         return self._arm(read_plan(text, self._known))
 
-    def arm_value(self, asked: Any) -> list[Armed]:
+    def arm_value(self, value: Any) -> list[Armed]:
         """Arm a plan or fault given as a decoded JSON value; see `arm_json`."""
-        return self._arm(plan_of(asked, self._known))
+        return self._arm(plan_of(value, self._known))
 
     def _arm(self, plan: FaultPlan) -> list[Armed]:
         if not self._may_crash:
-            check_ends_nobody(plan)
+            check_has_no_crash(plan)
         return self.registry.arm(plan)
 
 

@@ -46,10 +46,12 @@ class BlockedRequest(NamedTuple):
     facts: Mapping[str, Any] = MappingProxyType({})
     """The facts of its event, for display."""
 
-    def naming(self, asked: RequestNames) -> BlockedRequest:
+    def naming(self, request_names: RequestNames) -> BlockedRequest:
         """Return a copy with the names in a request."""
         return self._replace(
-            topics=_some(asked.partitions), groups=_some(asked.groups), transactional_ids=_some(asked.transactional_ids)
+            topics=_some(request_names.partitions),
+            groups=_some(request_names.groups),
+            transactional_ids=_some(request_names.transactional_ids),
         )
 
 
@@ -75,11 +77,11 @@ def about_step(since_ms: int, point: str, facts: Mapping[str, Any]) -> BlockedRe
 
 def _some(names: Iterable[str]) -> tuple[str, ...]:
     """Return the first names, within the limit of characters."""
-    kept: list[str] = []
+    shown: list[str] = []
     left = _NAMES_CHARACTERS_MAX
     for name in names:
         left -= len(name)
         if left < 0:
             break
-        kept.append(name)
-    return tuple(kept)
+        shown.append(name)
+    return tuple(shown)

@@ -53,17 +53,17 @@ def fits(pattern: str | None, text: str) -> bool:
     return len(text) - position >= len(last) and text.endswith(last)
 
 
-def matches_body(match: RequestMatch, asked: RequestNames) -> bool:
+def matches_body(match: RequestMatch, names: RequestNames) -> bool:
     """Return whether the names in a request match."""
-    if match.group is not None and not _any_fits(match.group, asked.groups):
+    if match.group is not None and not _any_fits(match.group, names.groups):
         return False
-    if match.transactional_id is not None and not _any_fits(match.transactional_id, asked.transactional_ids):
+    if match.transactional_id is not None and not _any_fits(match.transactional_id, names.transactional_ids):
         return False
     if match.topic is None and match.partition is None:
         return True
     return any(
         matches_partition(match, topic, number)
-        for topic, numbers in asked.partitions.items()
+        for topic, numbers in names.partitions.items()
         for number in ((None,) if numbers is None else numbers)
     )
 

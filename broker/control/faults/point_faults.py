@@ -40,7 +40,7 @@ def crash() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def check_ends_nobody(plan: FaultPlan) -> None:
+def check_has_no_crash(plan: FaultPlan) -> None:
     """Raise FaultRefused if a fault of the plan would end a process that is not the broker's alone."""
     for fault in plan.faults:
         if isinstance(fault.action, PointAction) and fault.action.crash:

@@ -84,14 +84,14 @@ class _Console:
 
         async def show(request: Request) -> Response:
             await self._load(page.template)
-            asked = RequestParams(words_of(request.scope["query_string"]), request.path_params)
+            params = RequestParams(words_of(request.scope["query_string"]), request.path_params)
             wanted = request.headers.get("accept", "")
             if page.is_live and "text/event-stream" in wanted:
-                parts = live.events(lambda: self._live_part(page, asked, request), self._observed.clock)
+                parts = live.events(lambda: self._live_part(page, params, request), self._observed.clock)
                 return StreamingResponse(parts, media_type="text/event-stream")
             if request.headers.get("x-part") == rendering.LIVE:
-                return _html(await self._live_part(page, asked, request))
-            return _html(rendering.page(page.template, await self._facts(page, asked, request)))
+                return _html(await self._live_part(page, params, request))
+            return _html(rendering.page(page.template, await self._facts(page, params, request)))
 
         return self._answered(show)
 
@@ -101,8 +101,8 @@ class _Console:
         async def do(request: Request) -> Response:
             if not self._observed.may_change:
                 raise Refused("nothing can be changed here: barnabas serve was started without --control", FORBIDDEN)
-            asked = RequestParams(words_of(await request.body()), request.path_params)
-            return RedirectResponse(await action.do(self._observed, asked), _SEE_OTHER)
+            params = RequestParams(words_of(await request.body()), request.path_params)
+            return RedirectResponse(await action.do(self._observed, params), _SEE_OTHER)
 
         return self._answered(do)
 
@@ -112,11 +112,11 @@ class _Console:
             await asyncio.get_running_loop().run_in_executor(None, rendering.load, template)
             self._loaded.add(template)
 
-    async def _facts(self, page: ConsolePage, asked: RequestParams, request: Request) -> dict[str, Any]:
-        return self._common(request.scope["path"]) | {"is_live": page.is_live} | await page.look(self._observed, asked)
+    async def _facts(self, page: ConsolePage, params: RequestParams, request: Request) -> dict[str, Any]:
+        return self._common(request.scope["path"]) | {"is_live": page.is_live} | await page.look(self._observed, params)
 
-    async def _live_part(self, page: ConsolePage, asked: RequestParams, request: Request) -> str:
-        return rendering.live_part(page.template, await self._facts(page, asked, request))
+    async def _live_part(self, page: ConsolePage, params: RequestParams, request: Request) -> str:
+        return rendering.live_part(page.template, await self._facts(page, params, request))
 
     def _common(self, path: str) -> dict[str, Any]:
         node = self._observed.services.node
@@ -193,11 +193,11 @@ class _Entered:
 
     async def _sign_in(self, request: Request) -> Response:
         try:
-            said = words_of(await request.body())
+            form = words_of(await request.body())
         except Refused as refusal:
             return self._console.failed(request, BAD_REQUEST, str(refusal))
-        cookie = self._door.signed_in(said.get("token", ""), request.headers.get("host", ""))
-        next_page = said.get("next", "")
+        cookie = self._door.signed_in(form.get("token", ""), request.headers.get("host", ""))
+        next_page = form.get("next", "")
         if not next_page.startswith("/console/") or next_page.startswith(SIGN_IN):
             next_page = "/console/transactions"
         if cookie is None:

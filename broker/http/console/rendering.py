@@ -64,8 +64,8 @@ def live_part(template: str, facts: dict[str, Any]) -> str:
 
 def url(path: str, **query: object) -> str:
     """Return the address of a page of the console with a query."""
-    said = {name.rstrip("_"): value for name, value in query.items() if value not in (None, "")}
-    return f"/console{path}" + (f"?{urlencode(said)}" if said else "")
+    given = {name.rstrip("_"): value for name, value in query.items() if value not in (None, "")}
+    return f"/console{path}" + (f"?{urlencode(given)}" if given else "")
 
 
 @lru_cache(len(STATIC))

@@ -24,10 +24,10 @@ class ClockChange(NamedTuple):
 def read_change(body: bytes) -> ClockChange:
     """Parse the body of a request. Raise ClockRefused, with a sentence, if it is invalid."""
     try:
-        asked: Any = json.loads(body)
+        given: Any = json.loads(body)
     except (ValueError, RecursionError):
         raise ClockRefused(f"the body is not JSON; it must be one of {EXAMPLES}") from None
-    match asked:
+    match given:
         case {"freeze": True, **rest} if not rest:
             return ClockChange("freeze")
         case {"run": True, **rest} if not rest:

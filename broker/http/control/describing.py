@@ -29,8 +29,10 @@ def operation(
     parameters: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
     """Describe one method of a path. found: the answer with status 200. body: the schema of the request's, if any."""
-    told = _EVERYWHERE | (refusals or {}) | ({} if body is None else _WITH_BODY)
-    responses = {status: {"description": told[status], "content": json_of("Refusal")} for status in sorted(told)}
+    descriptions = _EVERYWHERE | (refusals or {}) | ({} if body is None else _WITH_BODY)
+    responses = {
+        status: {"description": descriptions[status], "content": json_of("Refusal")} for status in sorted(descriptions)
+    }
     described: dict[str, Any] = {"operationId": name, "summary": summary, "responses": {"200": found, **responses}}
     if parameters:
         described["parameters"] = list(parameters)

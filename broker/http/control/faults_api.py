@@ -58,11 +58,11 @@ class _Pages:
     async def all_of_them(self, request: Request) -> Response:
         """List the faults; arm some, and return them; or disarm all, and return their last state."""
         if request.method == "POST":
-            return _told(self._faults.arm_json(await request.body()))
-        told = _told(self._registry.every())
+            return _described(self._faults.arm_json(await request.body()))
+        described = _described(self._registry.every())
         if request.method == "DELETE":
             self._registry.reset()
-        return told
+        return described
 
     async def one(self, request: Request) -> Response:
         """Return the present state, after an optional wait; or disarm the fault, and return its last state."""
@@ -71,14 +71,14 @@ class _Pages:
             state = self._registry.get(name).state()
             self._registry.disarm(name)
             return JSONResponse(state)
-        asked = {key: value for key, value in request.query_params.multi_items() if key in (*_WAITS, _TIMEOUT)}
-        waits = [key for key in _WAITS if key in asked]
+        given = {key: value for key, value in request.query_params.multi_items() if key in (*_WAITS, _TIMEOUT)}
+        waits = [key for key in _WAITS if key in given]
         if len(waits) > 1:
             raise FaultRefused("wait_fired and wait_standing exclude each other")
         if not waits:
             return JSONResponse(self._registry.get(name).state())
         wait = self._registry.wait_fired if waits == ["wait_fired"] else self._registry.wait_standing
-        found = await wait(name, _count(waits[0], asked[waits[0]]), _timeout_ms(asked) / 1000)
+        found = await wait(name, _count(waits[0], given[waits[0]]), _timeout_ms(given) / 1000)
         return JSONResponse(found.state())
 
     async def release(self, request: Request) -> Response:
@@ -88,7 +88,7 @@ class _Pages:
         return JSONResponse(self._registry.get(name).state())
 
 
-def _told(armed: Iterable[Armed]) -> JSONResponse:
+def _described(armed: Iterable[Armed]) -> JSONResponse:
     each = list(armed)
     body: dict[str, Any] = {
         "faults": [one.state() for one in each],
@@ -103,8 +103,8 @@ def _count(key: str, text: str) -> int:
     return int(text)
 
 
-def _timeout_ms(asked: dict[str, str]) -> int:
-    text = asked.get(_TIMEOUT, _DEFAULT_TIMEOUT)
+def _timeout_ms(given: dict[str, str]) -> int:
+    text = given.get(_TIMEOUT, _DEFAULT_TIMEOUT)
     try:
         timeout_ms = duration_ms(text)
     except ClockRefused:

@@ -37,48 +37,52 @@ class _Pages:
         history = self._history()
         try:
             given = _query(request)
-            asked, start = wanted(given), number(given, "from")
+            trace_filter, start = wanted(given), number(given, "from")
             limit = number(given, "limit")
             all_requests = _is_yes(given)
             last_seen = number({"Last-Event-ID": _header(request, "last-event-id")}, "Last-Event-ID")
         except ValueError as wrong:
             return refused(str(wrong))
         if EVENT_STREAM not in request.headers.get("accept", ""):
-            return JSONResponse(_page(history, asked, start, limit))
+            return JSONResponse(_page(history, trace_filter, start, limit))
         try:
-            follower = history.follow(asked, all_requests=all_requests)
+            follower = history.follow(trace_filter, all_requests=all_requests)
         except TooManyFollowers as many:
             return refused(str(many), SERVICE_UNAVAILABLE)
         begin = start if last_seen is None else last_seen + 1
-        return StreamingResponse(_stream(history, follower, asked, begin), media_type=EVENT_STREAM, headers=_FRESH)
+        return StreamingResponse(
+            _stream(history, follower, trace_filter, begin), media_type=EVENT_STREAM, headers=_FRESH
+        )
 
 
 _FRESH = {"cache-control": "no-store"}
 
 
-def _page(history: History, asked: TraceFilter, start: int | None, limit: int | None) -> Mapping[str, Any]:
+def _page(history: History, trace_filter: TraceFilter, start: int | None, limit: int | None) -> Mapping[str, Any]:
     """Return the last events; or those from a number on, if one is given."""
     count = min(LIMIT if limit is None else limit, LIMIT_MAX)
     if start is None:
         return {
-            "events": [told.as_json() for told in history.last(asked, count)],
+            "events": [event.as_json() for event in history.last(trace_filter, count)],
             "next": history.next_number,
             "lost": 0,
         }
-    past = history.past(asked, start, count)
-    return {"events": [told.as_json() for told in past.events], "next": past.next, "lost": past.lost}
+    past = history.past(trace_filter, start, count)
+    return {"events": [event.as_json() for event in past.events], "next": past.next, "lost": past.lost}
 
 
-async def _stream(history: History, follower: Follower, asked: TraceFilter, begin: int | None) -> AsyncIterator[str]:
+async def _stream(
+    history: History, follower: Follower, trace_filter: TraceFilter, begin: int | None
+) -> AsyncIterator[str]:
     """Yield the stored events from `begin` on, if that is given, and then all new events."""
     try:
         yield ": the trace of a Barnabas\n\n"
         until = history.next_number
         while begin is not None and begin < until:
-            past = history.past(asked, begin)
+            past = history.past(trace_filter, begin)
             if past.lost:
                 yield _lost(past.lost)
-            yield "".join(_sse(told) for told in past.events if (told.number or 0) < until)
+            yield "".join(_sse(event) for event in past.events if (event.number or 0) < until)
             begin = past.next
         while not follower.is_closed:
             events, missed = follower.take()
@@ -95,9 +99,9 @@ async def _stream(history: History, follower: Follower, asked: TraceFilter, begi
         follower.close()
 
 
-def _sse(told: TraceEvent) -> str:
-    number = "" if told.number is None else f"id: {told.number}\n"
-    return f"{number}event: {told.kind}\ndata: {json.dumps(told.as_json(), separators=(',', ':'))}\n\n"
+def _sse(event: TraceEvent) -> str:
+    number = "" if event.number is None else f"id: {event.number}\n"
+    return f"{number}event: {event.kind}\ndata: {json.dumps(event.as_json(), separators=(',', ':'))}\n\n"
 
 
 def _lost(count: int) -> str:

@@ -28,10 +28,10 @@ def why_routes(why: Why) -> RouteGroup:
     """Create the routes for the queries of one broker."""
     pages = _Pages(why)
     questions: dict[str, Callable[[Mapping[str, Any]], WhyAnswer | Future[WhyAnswer]]] = {
-        "consumer": lambda asked: why.consumer(asked["group"], asked.get("topic")),
-        "producer": lambda asked: why.producer(asked["transactional_id"]),
-        "record": lambda asked: why.record(asked["topic"], asked["partition"], asked["offset"]),
-        "group": lambda asked: why.group(asked["group"]),
+        "consumer": lambda given: why.consumer(given["group"], given.get("topic")),
+        "producer": lambda given: why.producer(given["transactional_id"]),
+        "record": lambda given: why.record(given["topic"], given["partition"], given["offset"]),
+        "group": lambda given: why.group(given["group"]),
     }
     routes = [Route(f"{PATH}/{name}", pages.page(name, ask), methods=["GET"]) for name, ask in questions.items()]
     return RouteGroup([Route(PATH, pages.hanging, methods=["GET"]), *routes], WHY)
@@ -43,10 +43,10 @@ class _Pages:
 
     async def hanging(self, request: Request) -> JSONResponse:
         try:
-            asked = _asked("hanging", request)
+            given = _parameters("hanging", request)
         except _Unclear as unclear:
             return refused(str(unclear))
-        found = await _when_there(self._why.hanging(**asked))
+        found = await _when_there(self._why.hanging(**given))
         if found is None:
             return _stops()
         return JSONResponse({about: each.as_json() for about, each in found.items()})
@@ -54,33 +54,33 @@ class _Pages:
     def page(self, name: str, ask: Callable[[Mapping[str, Any]], WhyAnswer | Future[WhyAnswer]]) -> Callable[..., Any]:
         async def page(request: Request) -> JSONResponse:
             try:
-                asked = _asked(name, request)
+                given = _parameters(name, request)
             except _Unclear as unclear:
                 return refused(str(unclear))
-            found = await _when_there(ask(asked))
+            found = await _when_there(ask(given))
             return _stops() if found is None else JSONResponse(found.as_json())
 
         return page
 
 
-def _asked(name: str, request: Request) -> dict[str, Any]:
+def _parameters(name: str, request: Request) -> dict[str, Any]:
     """Return the parameters of the query, by name."""
     parameters = PARAMETERS[name]
-    asked: dict[str, Any] = {}
+    given: dict[str, Any] = {}
     for each, text in request.query_params.multi_items():
         if each not in parameters:
             meant = did_you_mean(each, parameters) or f": there are {', '.join(parameters)}"
             raise _Unclear(f"there is no parameter {each!r} here{meant}")
-        if each in asked:
+        if each in given:
             raise _Unclear(f"{each} is given twice")
         if not text:
             raise _Unclear(f"{each} is empty")
         schema, _ = parameters[each]
-        asked[each] = _number(each, text) if schema["type"] == "integer" else text
-    missing = [each for each, (_, is_required) in parameters.items() if is_required and each not in asked]
+        given[each] = _number(each, text) if schema["type"] == "integer" else text
+    missing = [each for each, (_, is_required) in parameters.items() if is_required and each not in given]
     if missing:
         raise _Unclear(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing: ?{missing[0]}=…")
-    return asked
+    return given
 
 
 def _number(name: str, text: str) -> int:

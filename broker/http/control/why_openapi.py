@@ -18,10 +18,10 @@ _REFUSALS = {
 
 def _question(name: str, summary: str, parameters: dict[str, tuple[dict[str, Any], bool]]) -> dict[str, Any]:
     """Describe a query. parameters: the schema of each, and whether it is required."""
-    told = answer("Sentences, the most important one first, and their evidence.", "Why")
+    answered = answer("Sentences, the most important one first, and their evidence.", "Why")
     if name == "hanging":
-        told = answer("Empty if nothing hangs.", "Hanging")
-    described = operation(name, summary, told, _REFUSALS)
+        answered = answer("Empty if nothing hangs.", "Hanging")
+    described = operation(name, summary, answered, _REFUSALS)
     described["parameters"] = [
         {"name": each, "in": "query", "required": is_required, "schema": schema}
         for each, (schema, is_required) in parameters.items()

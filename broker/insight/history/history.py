@@ -89,22 +89,22 @@ class History:
         begin = min(max(start, first), self._next)
         found: list[TraceEvent] = []
         end = begin
-        for told in islice(self._ring, begin - first, begin - first + looks_at):
+        for event in islice(self._ring, begin - first, begin - first + looks_at):
             if len(found) == limit:
                 break
             end += 1
-            if wanted.has(told):
-                found.append(told)
+            if wanted.has(event):
+                found.append(event)
         return HistoryPage(found, end, max(0, first - start))
 
     def last(self, wanted: TraceFilter, limit: int) -> list[TraceEvent]:
         """Return the last `limit` matching events, in order."""
         found: list[TraceEvent] = []
-        for told in islice(reversed(self._ring), LOOKED_AT_MAX):
+        for event in islice(reversed(self._ring), LOOKED_AT_MAX):
             if len(found) == limit:
                 break
-            if wanted.has(told):
-                found.append(told)
+            if wanted.has(event):
+                found.append(event)
         found.reverse()
         return found
 
@@ -134,17 +134,17 @@ class History:
         own, size = bounded_event(kind, facts)
         is_kept = kind is not REQUEST_ANSWERED or not is_quiet(facts["api"], facts["error"])
         number, size = self._next if is_kept else 0, size + self._cause_bytes
-        told = TraceEvent(number, self._now_ms(), self._machine_now_ms(), kind.name, own, self._cause_facts, size)
+        event = TraceEvent(number, self._now_ms(), self._machine_now_ms(), kind.name, own, self._cause_facts, size)
         if is_kept:
-            self._keep(told)
+            self._keep(event)
         for follower in self._followers:
-            follower.offer(told)
+            follower.offer(event)
 
-    def _keep(self, told: TraceEvent) -> None:
+    def _keep(self, event: TraceEvent) -> None:
         ring = self._ring
-        ring.append(told)
+        ring.append(event)
         self._next += 1
-        self._bytes += told.size_bytes
+        self._bytes += event.size_bytes
         while len(ring) > self._events_max or self._bytes > self._bytes_max:
             self._bytes -= ring.popleft().size_bytes
 
@@ -163,19 +163,19 @@ class Follower:
         self._loop: AbstractEventLoop = get_running_loop()
         self._is_closed = False
 
-    def offer(self, told: TraceEvent) -> None:
+    def offer(self, event: TraceEvent) -> None:
         """Queue an event, if it matches."""
-        if not self._wanted.has(told) or (told.kind == REQUEST_ANSWERED.name and self._is_unasked(told)):
+        if not self._wanted.has(event) or (event.kind == REQUEST_ANSWERED.name and self._is_unasked(event)):
             return
         if len(self._waiting) == FOLLOWED_MAX:
             self._waiting.popleft()
             self.missed += 1
-        self._waiting.append(told)
+        self._waiting.append(event)
         if self._woken is not None and not self._woken.done():
             self._woken.set_result(None)
 
-    def _is_unasked(self, told: TraceEvent) -> bool:
-        return told.number is None and not self.all_requests
+    def _is_unasked(self, event: TraceEvent) -> bool:
+        return event.number is None and not self.all_requests
 
     def take(self) -> tuple[list[TraceEvent], int]:
         """Return the events queued since the last call, and how many were missed before them."""

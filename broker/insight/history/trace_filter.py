@@ -42,8 +42,8 @@ class TraceFilter(NamedTuple):
         return self.topic is None or self._is_of_topic(event)
 
     def _is_of_producer(self, event: TraceEvent) -> bool:
-        told = event.fact("producer_id")
-        return told == self.producer_id or str(self.producer_id) in (event.facts.get("producer_ids") or ())
+        value = event.fact("producer_id")
+        return value == self.producer_id or str(self.producer_id) in (event.facts.get("producer_ids") or ())
 
     def _is_of_topic(self, event: TraceEvent) -> bool:
         topic, partition = self.topic, self.partition

@@ -110,9 +110,9 @@ def _classic(services: Services, facts: GroupFacts, found: FoundGroup, group: Gr
         rebalance_left_ms=left_ms,
         is_initial_delay=is_joining and group.initial_delay_left_ms is not None,
     )
-    told = []
+    found_members = []
     for number, member in enumerate(list(group.members.values())):
-        told.append(
+        found_members.append(
             MemberFacts(
                 member.member_id,
                 _stands(group, member.member_id),
@@ -125,11 +125,11 @@ def _classic(services: Services, facts: GroupFacts, found: FoundGroup, group: Gr
         )
         if number % _MEMBERS_A_STEP == _MEMBERS_A_STEP - 1:
             yield
-    told += [
+    found_members += [
         MemberFacts(each, Stands.PENDING, session_left_ms=found.time_left_ms(session_timer(each)))
         for each in (list(group.pending) if is_joining else ())
     ]
-    return _with_members(facts, told)
+    return _with_members(facts, found_members)
 
 
 def _stands(group: Group, member_id: str) -> Stands:
@@ -159,12 +159,12 @@ def _consumer(services: Services, facts: GroupFacts, found: FoundGroup, group: C
             owners.update({(topic_id, each): member.member_id for topic_id, of in owned.items() for each in of})
         if number % _MEMBERS_A_STEP == _MEMBERS_A_STEP - 1:
             yield
-    told = []
+    found_members = []
     for number, member in enumerate(list(group.members.values())):
-        told.append(_member(services, found, group, member, owners))
+        found_members.append(_member(services, found, group, member, owners))
         if number % _MEMBERS_A_STEP == _MEMBERS_A_STEP - 1:
             yield
-    return _with_members(facts, told)
+    return _with_members(facts, found_members)
 
 
 def _member(
@@ -209,10 +209,10 @@ def _member(
 def _names(services: Services, partitions: Iterable[tuple[bytes, int]]) -> tuple[str, ...]:
     """Format the partitions for people."""
     topics = services.catalogue.topics_by_id
-    told = []
+    found_members = []
     for topic_id, number in partitions:
         topic = topics.get(topic_id)
-        told.append(f"{named(topic.name)}-{number}" if topic is not None else f"a deleted topic's {number}")
-        if len(told) == _PARTITIONS_MAX:
+        found_members.append(f"{named(topic.name)}-{number}" if topic is not None else f"a deleted topic's {number}")
+        if len(found_members) == _PARTITIONS_MAX:
             break
-    return tuple(sorted(told))
+    return tuple(sorted(found_members))

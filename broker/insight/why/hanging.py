@@ -21,7 +21,7 @@ from barnabas.broker.insight.why.reading import PARTITIONS_MAX, held_back
 from barnabas.broker.insight.why.rules import consumer, group, held_requests, producer, refused_clients, transaction
 from barnabas.broker.insight.why.rules.answer import STANDS, WhyAnswer
 from barnabas.broker.insight.why.rules.formatting import counted
-from barnabas.broker.insight.why.sources.refused_clients import EVERYBODY
+from barnabas.broker.insight.why.sources.refused_clients import ALL_CLIENTS
 from barnabas.broker.insight.why.sources.refused_clients import refused_clients as kept_out_lately
 from barnabas.broker.insight.why.transactions import Holders
 from barnabas.storage.steps import Steps
@@ -88,7 +88,7 @@ def hanging(known: WhySources, longer_than_ms: int = LONGER_THAN_MS) -> Steps[di
         found[f"consumer {group_id}"] = consumer.explain(read)
         yield
     found |= _folded(open_ones.folded, rebalancing.folded, held_up.folded)
-    refused = kept_out_lately(known.services, EVERYBODY)
+    refused = kept_out_lately(known.services, ALL_CLIENTS)
     if refused is not None:
         found["clients"] = refused_clients.explain(refused)
     if found and known.services.clock.is_frozen:
@@ -102,9 +102,9 @@ def _folded(transactions: int, rebalancing: int, held_up: int) -> dict[str, WhyA
         (rebalancing, "group", " that rebalance: `barnabas groups list`"),
         (held_up, "group", " that transactions hold back: `barnabas why consumer GROUP`"),
     )
-    told = [f"{counted(count, f'more {what}')}{where}." for count, what, where in kinds if count]
+    sentences = [f"{counted(count, f'more {what}')}{where}." for count, what, where in kinds if count]
     evidence = {"transactions": transactions, "rebalancing": rebalancing, "held_back": held_up}
-    return {"more": WhyAnswer(tuple(told), evidence)} if told else {}
+    return {"more": WhyAnswer(tuple(sentences), evidence)} if sentences else {}
 
 
 def _disk(services: Services) -> dict[str, WhyAnswer]:
@@ -112,9 +112,11 @@ def _disk(services: Services) -> dict[str, WhyAnswer]:
     full = services.disk_space.full_reasons
     directories = services.partitions.directory.every
     offline = {each.path: each.offline_reason for each in directories if each.offline_reason is not None}
-    told = [f"{each[:1].upper()}{each[1:]}. Producers wait until there is room again." for each in full]
-    told += [f"The data directory {path} is not used until the next start: {why}." for path, why in offline.items()]
-    return {"disk": WhyAnswer(tuple(told), {"full": full, "offline": offline})} if told else {}
+    sentences = [f"{each[:1].upper()}{each[1:]}. Producers wait until there is room again." for each in full]
+    sentences += [
+        f"The data directory {path} is not used until the next start: {why}." for path, why in offline.items()
+    ]
+    return {"disk": WhyAnswer(tuple(sentences), {"full": full, "offline": offline})} if sentences else {}
 
 
 def _open_transactions(services: Services, begun_by_ms: int) -> Steps[tuple[_Oldest, dict[int, int]]]:

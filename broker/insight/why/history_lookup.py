@@ -50,11 +50,11 @@ class TransactionPast:
         if not refused:
             return None
         request = refused[0].cause.get("request")
-        told_best = min(
+        best = min(
             (each for each in refused if each.cause.get("request") == request),
             key=lambda each: _REFUSED.index(each.kind),
         )
-        return self._told(told_best)
+        return self._recorded(best)
 
     def fenced(self, refused: Told | None) -> Told | None:
         """Return the last InitProducerId by which another producer fenced the one that was refused."""
@@ -74,13 +74,13 @@ class TransactionPast:
     def _last(self, names: Sequence[str], **facts: Any) -> Told | None:
         for event in self._events:
             if event.kind in names and all(event.facts.get(name) == value for name, value in facts.items()):
-                return self._told(event)
+                return self._recorded(event)
         return None
 
-    def _told(self, event: Happened) -> Told:
+    def _recorded(self, event: Happened) -> Told:
         facts, cause = event.facts, event.cause
         is_fence = event.kind == _FENCED
-        asked = facts if is_fence else {**facts, **cause}  # the values in the request, not those of the coordinator
+        values = facts if is_fence else {**facts, **cause}  # the values in the request, not those of the coordinator
         return Told(
             at_ms=event.at_ms,
             ago_ms=self._now_ms - event.at_ms,
@@ -89,7 +89,7 @@ class TransactionPast:
             why=facts.get("why") if facts.get("error") else None,
             client_id=cause.get("client_id"),
             peer=cause.get("peer"),
-            producer_id=asked.get("producer_id"),
-            producer_epoch=facts.get("new_producer_epoch") if is_fence else asked.get("producer_epoch"),
+            producer_id=values.get("producer_id"),
+            producer_epoch=facts.get("new_producer_epoch") if is_fence else values.get("producer_epoch"),
             epoch_before=facts.get("producer_epoch") if is_fence else None,
         )

@@ -81,7 +81,7 @@ def open_facts(known: WhySources, txn: TransactionMetadata) -> TransactionFacts:
 def _unmarked(
     services: Services, refused: dict[tuple[str, int], str], without_room: frozenset[tuple[str, int]]
 ) -> tuple[Unmarked, ...]:
-    told = []
+    listed = []
     for where in sorted(refused)[:UNMARKED_MAX]:
         if where in without_room:
             reason = "its disk is full; when there is room again, it continues by itself"
@@ -89,5 +89,5 @@ def _unmarked(
             reason = "it is deleted"
         else:
             reason = leaderless(services, *where) or refusal(services, *where, refused[where])
-        told.append(Unmarked(f"{named(where[0])}-{where[1]}", reason))
-    return tuple(told)
+        listed.append(Unmarked(f"{named(where[0])}-{where[1]}", reason))
+    return tuple(listed)

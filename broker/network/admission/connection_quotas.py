@@ -67,7 +67,7 @@ class Throttled(Protocol):
         """Report it. limit: the setting. wait_ms: None where it is unknown. is_refused: it is closed then, unserved."""
 
 
-def _nobody(connection: Entering, limit: str, wait_ms: int | None, *, is_refused: bool) -> None:
+def _ignore(connection: Entering, limit: str, wait_ms: int | None, *, is_refused: bool) -> None:
     """Ignore the connection."""
 
 
@@ -91,7 +91,7 @@ class ConnectionQuotas:
         clock: Clock,
         refuse: Callable[[Entering, str], None],
         there: Iterable[Entering],
-        throttled: Throttled = _nobody,
+        throttled: Throttled = _ignore,
     ) -> None:
         """Admit the present connections (`there`). clock: the machine's. refuse: closes a connection, for a reason.
 

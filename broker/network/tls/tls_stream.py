@@ -40,7 +40,7 @@ _HANDSHAKE_RECORD: Final = 0x16
 _NO_TLS = "the received bytes are not a TLS handshake: does the client's security.protocol fit this listener?"
 
 
-def _nobody(*_: object) -> None:
+def _ignore(*_: object) -> None:
     """Ignore the call."""
 
 
@@ -76,9 +76,9 @@ class TlsStream(asyncio.BufferedProtocol):
         endpoint: TlsContextSource,
         make: Callable[[Principal], asyncio.BufferedProtocol],
         listener_name: str = "",
-        opened: Callable[[TlsStream], None] = _nobody,
-        closed: Callable[[TlsStream], None] = _nobody,
-        failed: Callable[[str, str, str], None] = _nobody,
+        opened: Callable[[TlsStream], None] = _ignore,
+        closed: Callable[[TlsStream], None] = _ignore,
+        failed: Callable[[str, str, str], None] = _ignore,
     ) -> None:
         """Wait for the socket. `make`: makes a connection for a principal. `opened`: closes or parks a refused stream.
 
@@ -221,13 +221,13 @@ class TlsStream(asyncio.BufferedProtocol):
         if self._ends(f"{what}: {reason}", reason):
             self._transport.close()
 
-    def _ends(self, said: str, reason: str) -> bool:
+    def _ends(self, what_failed: str, reason: str) -> bool:
         """End the stream and log it, unless it has ended before; return whether it ends now."""
         self._memory.handshakes.left(self)
         if self._is_over:
             return False
         self._is_over = True
-        _log.warning(line("connection closed", peer=self.peer, reason=said))
+        _log.warning(line("connection closed", peer=self.peer, reason=what_failed))
         if self._connection is None:
             self._failed(self.peer, self.client_host, reason)
         return True

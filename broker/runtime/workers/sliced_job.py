@@ -40,9 +40,9 @@ def steps_in_slices(
                     yield None
                 step = next(steps)
                 continue
-            met: list[Exception] = []
-            yield partial(_call, step, met)
-            step = steps.throw(met[0]) if met else next(steps)
+            errors: list[Exception] = []
+            yield partial(_call, step, errors)
+            step = steps.throw(errors[0]) if errors else next(steps)
     except StopIteration as end:
         result: R = end.value
         return result
@@ -55,9 +55,9 @@ def _end(pause: Future[None]) -> None:
         pause.set_result(None)
 
 
-def _call(step: Callable[[], Any], met: list[Exception]) -> None:
+def _call(step: Callable[[], Any], errors: list[Exception]) -> None:
     """Call a step in a thread; store its exception for the steps."""
     try:
         step()
     except Exception as error:  # the steps handle it
-        met.append(error)
+        errors.append(error)

@@ -58,13 +58,13 @@ def spark(bootstrap: str, authority: str, user: str, password: str) -> dict[str,
 
 def files(bootstrap: str, authority: str, passwords: Mapping[str, str]) -> dict[str, str]:
     """Return the content of the clients' files by name: those of the user `client`, and Java's of `admin`."""
-    told = bootstrap, authority, "client", passwords["client"]
+    parameters = bootstrap, authority, "client", passwords["client"]
     return {
-        "client.properties": _properties(java(*told)),
+        "client.properties": _properties(java(*parameters)),
         "admin.properties": _properties(java(bootstrap, authority, "admin", passwords["admin"])),
-        "librdkafka.properties": "".join(f"{key}={_escaped(text)}\n" for key, text in librdkafka(*told).items()),
-        "kafka-python.json": json.dumps(kafka_python(*told), indent=2) + "\n",
-        "spark.json": json.dumps(spark(*told), indent=2) + "\n",
+        "librdkafka.properties": "".join(f"{key}={_escaped(text)}\n" for key, text in librdkafka(*parameters).items()),
+        "kafka-python.json": json.dumps(kafka_python(*parameters), indent=2) + "\n",
+        "spark.json": json.dumps(spark(*parameters), indent=2) + "\n",
     }
 
 

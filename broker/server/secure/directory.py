@@ -113,7 +113,7 @@ def look(path: str, hosts: Collection[str], now_ms: int) -> DirectoryContent:
     """Return the content that a start would find in the directory; create nothing. Raises SecurityError, OSError."""
     if os.path.lexists(path):
         _check_whose(path)
-    authority, passwords, issued = _kept_authority(path), _kept_users(path), read(path, BROKER)
+    authority, passwords, issued = _stored_authority(path), _stored_users(path), read(path, BROKER)
     return DirectoryContent(
         Security(path, passwords or {user: user for user in USERS}),
         has_authority=authority is not None,
@@ -137,7 +137,7 @@ def _check_whose(path: str) -> None:
 
 
 def _authority(path: str, there: Collection[str], now_ms: int) -> Authority:
-    authority = _kept_authority(path)
+    authority = _stored_authority(path)
     if authority is None:
         authority = new_authority(now_ms)
         write(path, AUTHORITY_KEY, authority.pem)
@@ -146,17 +146,17 @@ def _authority(path: str, there: Collection[str], now_ms: int) -> Authority:
     return authority
 
 
-def _kept_authority(path: str) -> Authority | None:
-    kept = read(path, AUTHORITY_KEY)
+def _stored_authority(path: str) -> Authority | None:
+    stored = read(path, AUTHORITY_KEY)
     try:
-        return None if kept is None else authority_of(kept)
+        return None if stored is None else authority_of(stored)
     except ValueError:
         file, then = os.path.join(path, AUTHORITY_KEY), "put back a copy of it, or remove it"
         raise SecurityError(f"{file} is broken: {then} and give clients the new {AUTHORITY}") from None
 
 
 def _users(path: str, there: Collection[str], random: Callable[[int], bytes]) -> dict[str, str]:
-    passwords = _kept_users(path)
+    passwords = _stored_users(path)
     if passwords is None:
         passwords = {user: random(_PASSWORD_BYTES).hex() for user in USERS}
         write(path, USER_LIST, text_of(passwords))
@@ -167,10 +167,10 @@ def _users(path: str, there: Collection[str], random: Callable[[int], bytes]) ->
     return passwords
 
 
-def _kept_users(path: str) -> dict[str, str] | None:
-    kept = read(path, USER_LIST)
+def _stored_users(path: str) -> dict[str, str] | None:
+    stored = read(path, USER_LIST)
     try:
-        return None if kept is None else users_of(kept)
+        return None if stored is None else users_of(stored)
     except ValueError as wrong:
         raise SecurityError(f"{os.path.join(path, USER_LIST)}: {wrong}") from None
 

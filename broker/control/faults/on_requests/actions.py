@@ -47,26 +47,26 @@ class Actions:
         self._held_bytes = 0
         self._unanswered: dict[Future[None], None] = {}  # the oldest first
 
-    def do(self, armed: Armed, met: MatchedRequest, frame: memoryview) -> Answer:
+    def do(self, armed: Armed, matched: MatchedRequest, frame: memoryview) -> Answer:
         """Return the answer to a request at which the fault fires, as an `Entry` does."""
         action = armed.fault.action
         assert isinstance(action, RequestAction)
-        self._registry.fired(armed, "+".join(armed.fault.told["do"]), met.facts())
-        about = about_request(met, frame, self._registry.now_ms()) if action.holds_up else _NOTHING
+        self._registry.fired(armed, "+".join(armed.fault.told["do"]), matched.facts())
+        about = about_request(matched, frame, self._registry.now_ms()) if action.holds_up else _NOTHING
         if action.pause:
-            return self._held(armed, met, frame, HoldReason.PAUSED, about)
+            return self._held(armed, matched, frame, HoldReason.PAUSED, about)
         if action.delay is not None:
-            return self._held(armed, met, frame, HoldReason.DELAYED, about, armed.chances.delay_ms(action.delay))
+            return self._held(armed, matched, frame, HoldReason.DELAYED, about, armed.chances.delay_ms(action.delay))
         if action.throttle is not None:
-            return self._held(armed, met, frame, HoldReason.THROTTLED, about, len(frame) * 1000 / action.throttle)
-        return self._go_on(armed, met, frame, about)
+            return self._held(armed, matched, frame, HoldReason.THROTTLED, about, len(frame) * 1000 / action.throttle)
+        return self._go_on(armed, matched, frame, about)
 
     # --- before the request is applied ---
 
     def _held(
         self,
         armed: Armed,
-        met: MatchedRequest,
+        matched: MatchedRequest,
         frame: memoryview,
         why: HoldReason,
         about: BlockedRequest,
@@ -80,26 +80,26 @@ class Actions:
         copy = memoryview(bytearray(frame))
         future = armed.hold(why, about, delay_ms)
         future.add_done_callback(lambda _: self._note_free(size))
-        return DeferredResponse(future, lambda _: self._go_on(armed, met, copy, about), may_be_given_up=True)
+        return DeferredResponse(future, lambda _: self._go_on(armed, matched, copy, about), may_be_given_up=True)
 
     def _note_free(self, size: int) -> None:
         self._held_bytes -= size
 
-    def _go_on(self, armed: Armed, met: MatchedRequest, frame: memoryview, about: BlockedRequest) -> Answer:
+    def _go_on(self, armed: Armed, matched: MatchedRequest, frame: memoryview, about: BlockedRequest) -> Answer:
         """Apply the request, or refuse or drop it."""
         action = armed.fault.action
         assert isinstance(action, RequestAction)
         if action.error is not None:
-            return refused(armed, action.error, met, frame)
+            return refused(armed, action.error, matched, frame)
         if action.drop:
             return self._never(armed, about) if action.cut is None else _cut_now(armed)
-        answer = met.entry(frame, met.position, met.correlation_id, met.client)
+        answer = matched.entry(frame, matched.position, matched.correlation_id, matched.client)
         if action.lose_answer:
             return changed(answer, partial(self._lose, armed, about))
         if action.cut is not None:
-            return changed(answer, partial(self._cut, armed, action.cut, met.client))
+            return changed(answer, partial(self._cut, armed, action.cut, matched.client))
         if action.throttle is not None:
-            return changed(answer, partial(paced, armed, about, action.throttle, met.client))
+            return changed(answer, partial(paced, armed, about, action.throttle, matched.client))
         return answer
 
     # --- after the request is applied ---

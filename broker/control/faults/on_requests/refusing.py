@@ -62,62 +62,64 @@ Wanted = Callable[[str, "int | None"], bool]
 """Returns whether a partition of a topic matches; None: the topic as a whole."""
 
 
-def refused(armed: Armed, code: ErrorCode, met: MatchedRequest, frame: memoryview) -> Answer:
+def refused(armed: Armed, code: ErrorCode, matched: MatchedRequest, frame: memoryview) -> Answer:
     """Return the answer. Raise CloseConnection if it has no place for the code, and with acks=0."""
     try:
-        request = decoded_request(met.api, met.version, frame, met.position)
+        request = decoded_request(matched.api, matched.version, frame, matched.position)
     except DecodeError as error:
-        raise CloseConnection(str(error), met.api.api_name) from error
-    if met.api is ApiKey.PRODUCE and request.acks == 0:
-        raise CloseConnection(f"acks=0 and {code.name}, by fault {armed.name}", met.api.api_name)
+        raise CloseConnection(str(error), matched.api.api_name) from error
+    if matched.api is ApiKey.PRODUCE and request.acks == 0:
+        raise CloseConnection(f"acks=0 and {code.name}, by fault {armed.name}", matched.api.api_name)
     match = armed.fault.match
     assert isinstance(match, RequestMatch)
-    if met.api in (ApiKey.FETCH, ApiKey.METADATA):
-        return _put_in(armed, match, code, met, frame, request)
+    if matched.api in (ApiKey.FETCH, ApiKey.METADATA):
+        return _put_in(armed, match, code, matched, frame, request)
     if match.topic is None and match.partition is None:
-        return _answer(armed, met, code, request)
+        return _answer(armed, matched, code, request)
     wanted = partial(_is_meant, match)
-    if met.api is ApiKey.ADD_PARTITIONS_TO_TXN:
-        return _not_added(armed, met, code, request, wanted)
-    if met.api not in _IN_PARTS:
-        return _answer(armed, met, code, request)
-    others = decoded_request(met.api, met.version, frame, met.position)
-    _keep(met, others, lambda topic, number: not wanted(topic, number))
+    if matched.api is ApiKey.ADD_PARTITIONS_TO_TXN:
+        return _not_added(armed, matched, code, request, wanted)
+    if matched.api not in _IN_PARTS:
+        return _answer(armed, matched, code, request)
+    others = decoded_request(matched.api, matched.version, frame, matched.position)
+    _keep(matched, others, lambda topic, number: not wanted(topic, number))
     if not any(True for _ in _lists(others)):
-        return _answer(armed, met, code, request)
-    _keep(met, request, wanted)
-    others_frame = encoded_request(met.api, met.version, frame[: met.position], others)
-    answer = met.entry(others_frame, met.position, met.correlation_id, met.client)
-    return _once_here(answer, lambda response: _merge(response, _response(armed, met, code, request)), met)
+        return _answer(armed, matched, code, request)
+    _keep(matched, request, wanted)
+    others_frame = encoded_request(matched.api, matched.version, frame[: matched.position], others)
+    answer = matched.entry(others_frame, matched.position, matched.correlation_id, matched.client)
+    return _once_here(answer, lambda response: _merge(response, _response(armed, matched, code, request)), matched)
 
 
 def _is_meant(match: RequestMatch, topic: str, number: int | None) -> bool:
     return fits(match.topic, topic) and match.partition in (None, number)
 
 
-def _answer(armed: Armed, met: MatchedRequest, code: ErrorCode, request: Any) -> bytearray:
-    return encoded_response(met.api, met.version, met.correlation_id, _response(armed, met, code, request))
+def _answer(armed: Armed, matched: MatchedRequest, code: ErrorCode, request: Any) -> bytearray:
+    return encoded_response(
+        matched.api, matched.version, matched.correlation_id, _response(armed, matched, code, request)
+    )
 
 
-def _response(armed: Armed, met: MatchedRequest, code: ErrorCode, request: Any) -> Any:
-    response: Any = error_response(spec(met.api), met.version, request, code, f"fault {armed.name}")
+def _response(armed: Armed, matched: MatchedRequest, code: ErrorCode, request: Any) -> Any:
+    response: Any = error_response(spec(matched.api), matched.version, request, code, f"fault {armed.name}")
     if response is None:
-        raise CloseConnection(f"{code.name}, by fault {armed.name}, has no place in the response", met.api.api_name)
-    if met.api is ApiKey.PRODUCE:
+        raise CloseConnection(f"{code.name}, by fault {armed.name}, has no place in the response", matched.api.api_name)
+    if matched.api is ApiKey.PRODUCE:
         for each in _partitions_of(response):
             each.base_offset = -1
     return response
 
 
-def _not_added(armed: Armed, met: MatchedRequest, code: ErrorCode, request: Any, wanted: Wanted) -> bytearray:
+def _not_added(armed: Armed, matched: MatchedRequest, code: ErrorCode, request: Any, wanted: Wanted) -> bytearray:
     """Refuse one transaction: each matching partition has the code, the others were not attempted."""
-    response = _response(armed, met, code, request)
-    if code in FOR_THE_TOPIC and met.version < _ONE_FOR_ALL_SINCE:
+    response = _response(armed, matched, code, request)
+    if code in FOR_THE_TOPIC and matched.version < _ONE_FOR_ALL_SINCE:
         for topic in response.results_by_topic_v3_and_below:
             for each in topic.results_by_partition:
                 if not wanted(topic.name, each.partition_index):
                     each.partition_error_code = ErrorCode.OPERATION_NOT_ATTEMPTED
-    return encoded_response(met.api, met.version, met.correlation_id, response)
+    return encoded_response(matched.api, matched.version, matched.correlation_id, response)
 
 
 # --- parts of a request ----------------------------------------------------------------------------------------------
@@ -146,20 +148,20 @@ def _listed_partitions(topic: Any) -> tuple[str, list[Any]]:
     return "", []
 
 
-def _keep(met: MatchedRequest, request: Any, keep: Wanted) -> None:
+def _keep(matched: MatchedRequest, request: Any, keep: Wanted) -> None:
     """Remove all other partitions from the request."""
     for name, topics in list(_lists(request)):
-        kept = []
+        remaining = []
         for topic in topics:
-            called, (inner, partitions) = topic_name(topic, met.topic_name), _listed_partitions(topic)
+            called, (inner, partitions) = topic_name(topic, matched.topic_name), _listed_partitions(topic)
             if not inner:
-                kept += [topic] if keep(called, None) else []
+                remaining += [topic] if keep(called, None) else []
                 continue
             left = [each for each in partitions if keep(called, partition_number(each))]
             if left:
                 setattr(topic, inner, left)
-                kept.append(topic)
-        setattr(request, name, kept)
+                remaining.append(topic)
+        setattr(request, name, remaining)
 
 
 def _merge(response: Any, failed: Any) -> None:
@@ -183,36 +185,36 @@ def _identity(topic: Any) -> tuple[object, ...]:
 
 
 def _put_in(
-    armed: Armed, match: RequestMatch, code: ErrorCode, met: MatchedRequest, frame: memoryview, request: Any
+    armed: Armed, match: RequestMatch, code: ErrorCode, matched: MatchedRequest, frame: memoryview, request: Any
 ) -> Answer:
     """Read the requested data, without waiting, and insert the code."""
     if code in AT_THE_TOP:
-        return _at_the_top(armed, met, code)
-    if met.api is ApiKey.FETCH:
+        return _at_the_top(armed, matched, code)
+    if matched.api is ApiKey.FETCH:
         request.max_wait_ms = request.min_bytes = 0
-        frame = encoded_request(met.api, met.version, frame[: met.position], request)
-    answer = met.entry(frame, met.position, met.correlation_id, met.client)
+        frame = encoded_request(matched.api, matched.version, frame[: matched.position], request)
+    answer = matched.entry(frame, matched.position, matched.correlation_id, matched.client)
     wanted = partial(_is_meant, match)
-    put = _put_into_fetch if met.api is ApiKey.FETCH else _put_into_metadata
-    return _once_here(answer, lambda response: put(response, code, met, wanted), met)
+    put = _put_into_fetch if matched.api is ApiKey.FETCH else _put_into_metadata
+    return _once_here(answer, lambda response: put(response, code, matched, wanted), matched)
 
 
-def _at_the_top(armed: Armed, met: MatchedRequest, code: ErrorCode) -> bytearray:
-    fields = spec(met.api).response.__schema__.fields
-    if not any(each.name == "error_code" and each.in_version(met.version) for each in fields):
-        raise CloseConnection(f"{code.name}, by fault {armed.name}, has no place in the response", met.api.api_name)
-    response: Any = default_instance(spec(met.api).response)
+def _at_the_top(armed: Armed, matched: MatchedRequest, code: ErrorCode) -> bytearray:
+    fields = spec(matched.api).response.__schema__.fields
+    if not any(each.name == "error_code" and each.in_version(matched.version) for each in fields):
+        raise CloseConnection(f"{code.name}, by fault {armed.name}, has no place in the response", matched.api.api_name)
+    response: Any = default_instance(spec(matched.api).response)
     response.error_code = code
-    return encoded_response(met.api, met.version, met.correlation_id, response)
+    return encoded_response(matched.api, matched.version, matched.correlation_id, response)
 
 
-def _put_into_fetch(response: Any, code: ErrorCode, met: MatchedRequest, wanted: Wanted) -> None:
+def _put_into_fetch(response: Any, code: ErrorCode, matched: MatchedRequest, wanted: Wanted) -> None:
     """Set the code in all matching partitions, including those that a session omits because they have nothing new."""
     missing = (
-        {} if response.error_code else dict.fromkeys(met.services.fetch_sessions.partitions_of(response.session_id))
+        {} if response.error_code else dict.fromkeys(matched.services.fetch_sessions.partitions_of(response.session_id))
     )
     for topic in response.responses:
-        called = topic_name(topic, met.topic_name)
+        called = topic_name(topic, matched.topic_name)
         for each in topic.partitions:
             missing.pop((topic.topic or bytes(topic.topic_id), each.partition_index), None)
             if wanted(called, each.partition_index):
@@ -223,7 +225,7 @@ def _put_into_fetch(response: Any, code: ErrorCode, met: MatchedRequest, wanted:
             topic.topic_id = named
         else:
             topic.topic = named
-        if wanted(topic_name(topic, met.topic_name), number):
+        if wanted(topic_name(topic, matched.topic_name), number):
             response.responses.append(topic)
 
 
@@ -233,7 +235,7 @@ def _failed_fetch(number: int, code: ErrorCode) -> PartitionData:
     )
 
 
-def _put_into_metadata(response: Any, code: ErrorCode, met: MatchedRequest, wanted: Wanted) -> None:
+def _put_into_metadata(response: Any, code: ErrorCode, matched: MatchedRequest, wanted: Wanted) -> None:
     """Set the code in the matching topics, or in their partitions."""
     for topic in response.topics:
         if wanted(topic.name or "", None):
@@ -244,18 +246,18 @@ def _put_into_metadata(response: Any, code: ErrorCode, met: MatchedRequest, want
                 topic.error_code, topic.partitions = code, []
 
 
-def _once_here(answer: Answer, change: Callable[[Any], None], met: MatchedRequest) -> Answer:
+def _once_here(answer: Answer, change: Callable[[Any], None], matched: MatchedRequest) -> Answer:
     """Return the answer with its response changed, once it is available."""
-    return changed(answer, partial(_with_change, change, met))
+    return changed(answer, partial(_with_change, change, matched))
 
 
-def _with_change(change: Callable[[Any], None], met: MatchedRequest, answer: Answer) -> Answer:
+def _with_change(change: Callable[[Any], None], matched: MatchedRequest, answer: Answer) -> Answer:
     if answer is None:
         return None
     assert not isinstance(answer, DeferredResponse)
     try:
-        correlation_id, response = decoded_response(met.api, met.version, answer)
+        correlation_id, response = decoded_response(matched.api, matched.version, answer)
     except (EOFError, StorageError) as error:
-        raise CloseConnection(f"an answer could not be read: {error}", met.api.api_name) from error
+        raise CloseConnection(f"an answer could not be read: {error}", matched.api.api_name) from error
     change(response)
-    return encoded_response(met.api, met.version, correlation_id, response)
+    return encoded_response(matched.api, matched.version, correlation_id, response)

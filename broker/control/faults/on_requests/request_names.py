@@ -22,25 +22,25 @@ def names_in_request(services: Services, api: ApiKey, version: int, frame: memor
         request = decoded_request(api, version, frame, position)
     except DecodeError:
         return NOTHING
-    asked = asked_by(api, request, lambda topic_id: _topic_name(services, topic_id))
-    return _in_session(services, asked, request) if api is ApiKey.FETCH else asked
+    names = asked_by(api, request, lambda topic_id: _topic_name(services, topic_id))
+    return _in_session(services, names, request) if api is ApiKey.FETCH else names
 
 
-def about_request(met: MatchedRequest, frame: memoryview, now_ms: int) -> BlockedRequest:
+def about_request(matched: MatchedRequest, frame: memoryview, now_ms: int) -> BlockedRequest:
     """Describe this request as one that is held up."""
-    asked = met.asked
-    if asked is None:
-        asked = names_in_request(met.services, met.api, met.version, frame, met.position)
-    client = met.client
+    names = matched.asked
+    if names is None:
+        names = names_in_request(matched.services, matched.api, matched.version, frame, matched.position)
+    client = matched.client
     return BlockedRequest(
         now_ms,
-        api=met.api.api_name,
-        node=met.services.node.node_id,
+        api=matched.api.api_name,
+        node=matched.services.node.node_id,
         client_id=client.client_id,
         client_host=client.client_host,
         peer=client.peer,
-        facts=met.facts(),
-    ).naming(asked)
+        facts=matched.facts(),
+    ).naming(names)
 
 
 def _topic_name(services: Services, topic_id: bytes) -> str:
@@ -48,11 +48,11 @@ def _topic_name(services: Services, topic_id: bytes) -> str:
     return "" if topic is None else topic.name
 
 
-def _in_session(services: Services, asked: RequestNames, request: Any) -> RequestNames:
+def _in_session(services: Services, names: RequestNames, request: Any) -> RequestNames:
     """Add the rest of its session to the partitions that a Fetch names."""
     if request.session_epoch <= 0:
-        return asked
-    partitions: dict[str, set[int]] = {name: set(numbers or ()) for name, numbers in asked.partitions.items()}
+        return names
+    partitions: dict[str, set[int]] = {name: set(numbers or ()) for name, numbers in names.partitions.items()}
     for topic, number in services.fetch_sessions.partitions_of(request.session_id):
         name = _topic_name(services, topic) if isinstance(topic, bytes) else topic
         partitions.setdefault(name, set()).add(number)

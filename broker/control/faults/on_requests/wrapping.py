@@ -56,8 +56,8 @@ class RequestFaults:
     def _wrap(self, live: Sequence[Armed], services: Services) -> Wrap:
         def wrap(api_key: int, version: int, entry: FrameHandler) -> FrameHandler:
             api = ApiKey(api_key)
-            met = [each for each in live if _may_match(_of(each), api, version)]
-            return _Faulty(api, version, entry, met, services, self._actions).serve if met else entry
+            matched = [each for each in live if _may_match(_of(each), api, version)]
+            return _Faulty(api, version, entry, matched, services, self._actions).serve if matched else entry
 
         return wrap
 
@@ -94,23 +94,23 @@ class _Faulty:
 
     def serve(self, frame: memoryview, position: int, correlation_id: int, client: RequestConnection) -> Answer:
         """Serve a request as a `FrameHandler` does."""
-        asked = NOTHING
+        names = NOTHING
         if self._looks_inside:
-            asked = names_in_request(self._services, self._api, self._version, frame, position)
+            names = names_in_request(self._services, self._api, self._version, frame, position)
         firing: Armed | None = None
         for each in self._armed:
-            if each.is_live and _matches_outside(_of(each), client) and matches_body(_of(each), asked):
+            if each.is_live and _matches_outside(_of(each), client) and matches_body(_of(each), names):
                 if firing is not None:
                     each.chances.matched += 1
                 elif each.chances.fires():
                     firing = each
         if firing is None:
             return self._entry(frame, position, correlation_id, client)
-        known = asked if self._looks_inside else None
-        met = MatchedRequest(
+        known = names if self._looks_inside else None
+        matched = MatchedRequest(
             self._api, self._version, self._entry, self._services, position, correlation_id, client, known
         )
-        return self._actions.do(firing, met, frame)
+        return self._actions.do(firing, matched, frame)
 
 
 def _matches_outside(match: RequestMatch, client: RequestConnection) -> bool:

@@ -101,8 +101,8 @@ def _check_inside(given: Mapping[str, Any], apis: Mapping[ApiKey, tuple[int, int
     named = named_by(match.api, range(low, high + 1))
     for name in wanted:
         if name not in named:
-            told = [each for each in _INSIDE if each in named]
-            what = f"only {listed(told)}" if told else "nothing that a fault matches"
+            matched = [each for each in _INSIDE if each in named]
+            what = f"only {listed(matched)}" if matched else "nothing that a fault matches"
             raise FaultRefused(f"{match.api.api_name} names no {name}, {what}")
 
 

@@ -61,22 +61,22 @@ def read_plan(data: bytes | str, known: Known) -> FaultPlan:
     if len(data) > PLAN_BYTES_MAX:
         raise FaultRefused(f"a plan has at most {PLAN_BYTES_MAX} bytes, not {len(data)}")
     try:
-        asked: Any = json.loads(data, object_pairs_hook=_no_key_twice, parse_constant=_no_number)
+        document: Any = json.loads(data, object_pairs_hook=_no_key_twice, parse_constant=_no_number)
     except RecursionError:
         raise FaultRefused("this is not JSON: it is nested too deeply") from None
     except ValueError as error:  # also for bytes that are not UTF-8
         raise FaultRefused(f"this is not JSON: {error}") from None
-    return plan_of(asked, known)
+    return plan_of(document, known)
 
 
-def plan_of(asked: Any, known: Known) -> FaultPlan:
+def plan_of(document: Any, known: Known) -> FaultPlan:
     """Read the plan, or the one fault, in this JSON value. Raises FaultRefused."""
-    if not isinstance(asked, dict) or not {"faults", "version"} & asked.keys():
-        return FaultPlan((_fault(asked, "the fault", known),))
-    version = asked.get("version")
+    if not isinstance(document, dict) or not {"faults", "version"} & document.keys():
+        return FaultPlan((_fault(document, "the fault", known),))
+    version = document.get("version")
     if isinstance(version, int) and not isinstance(version, bool) and version > PLAN_VERSION:
         raise FaultRefused(f"the plan has version {version}, and this broker knows versions up to {PLAN_VERSION}")
-    plan = object_of(asked, "a plan", _PLAN_KEYS)
+    plan = object_of(document, "a plan", _PLAN_KEYS)
     whole_number(version, "a plan's version", PLAN_VERSION, PLAN_VERSION)
     seed = whole_number(plan.get("seed", 0), "a plan's seed", 0, SEED_MAX)
     faults = plan.get("faults")
@@ -87,9 +87,9 @@ def plan_of(asked: Any, known: Known) -> FaultPlan:
     return FaultPlan(tuple(_fault(each, f"fault {number}", known) for number, each in enumerate(faults, 1)), seed)
 
 
-def _fault(asked: Any, what: str, known: Known) -> Fault:
+def _fault(document: Any, what: str, known: Known) -> Fault:
     try:
-        given = object_of(asked, what, _FAULT_KEYS)
+        given = object_of(document, what, _FAULT_KEYS)
     except UnknownKey as unknown:
         raise FaultRefused(f"{unknown}{place_of(unknown.key, 'fault')}") from None
     name = given.get("name", "")

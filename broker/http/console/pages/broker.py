@@ -29,7 +29,7 @@ _SOURCES = {
 }
 
 
-async def _health(observed: ConsoleContext, asked: RequestParams) -> Facts:
+async def _health(observed: ConsoleContext, params: RequestParams) -> Facts:
     services = observed.services
     failed = sorted(services.partitions.failed.reasons.items())
     return {
@@ -51,7 +51,7 @@ def _share_used(volume: object) -> float | None:
     return round(100 * (1 - usable / total), 1) if total else None
 
 
-async def _clients(observed: ConsoleContext, asked: RequestParams) -> Facts:
+async def _clients(observed: ConsoleContext, params: RequestParams) -> Facts:
     rows: list[Facts] = []
     libraries: Counter[str] = Counter()
     count = 0
@@ -83,8 +83,8 @@ async def _clients(observed: ConsoleContext, asked: RequestParams) -> Facts:
     }
 
 
-async def _security(observed: ConsoleContext, asked: RequestParams) -> Facts:
-    services, members, needle = observed.services, observed.members, asked.word("q")
+async def _security(observed: ConsoleContext, params: RequestParams) -> Facts:
+    services, members, needle = observed.services, observed.members, params.word("q")
     acls, acls_count = await observed.in_turns(lambda: looking.acls(services, needle))
     users, quotas = looking.users(services), looking.quotas(services)
     return {
@@ -104,8 +104,8 @@ async def _security(observed: ConsoleContext, asked: RequestParams) -> Facts:
     }
 
 
-async def _settings(observed: ConsoleContext, asked: RequestParams) -> Facts:
-    which, needle = asked.one_of("which", "changed", "all"), asked.word("q")
+async def _settings(observed: ConsoleContext, params: RequestParams) -> Facts:
+    which, needle = params.one_of("which", "changed", "all"), params.word("q")
     rows = [_setting(observed.services, key) for key in sorted(KEYS.values()) if needle in key.name]
     changed = [row for row in rows if row["is_changed"]]
     return {

@@ -20,7 +20,7 @@ _MOVES: set[asyncio.Task[ClockState]] = set()
 """Moves continue to their end, even if the client disconnects."""
 
 
-async def _look(observed: ConsoleContext, asked: RequestParams) -> Facts:
+async def _look(observed: ConsoleContext, params: RequestParams) -> Facts:
     try:
         state = observed.time_control.get().state
     except ClockRefused:
@@ -28,8 +28,8 @@ async def _look(observed: ConsoleContext, asked: RequestParams) -> Facts:
     return {"state": state, "steps": _STEPS, "machine_ms": observed.clock.now_ms()}
 
 
-async def _change(observed: ConsoleContext, asked: RequestParams) -> str:
-    what = asked.one_of("what", "freeze", "run", "advance", "at")
+async def _change(observed: ConsoleContext, params: RequestParams) -> str:
+    what = params.one_of("what", "freeze", "run", "advance", "at")
     try:
         clock = observed.time_control.get()
         if what == "freeze":
@@ -37,9 +37,9 @@ async def _change(observed: ConsoleContext, asked: RequestParams) -> str:
         elif what == "run":
             clock.run()
         elif what == "advance":
-            await _to_its_end(asyncio.ensure_future(clock.advance(duration_ms(asked.needed("by")))))
+            await _to_its_end(asyncio.ensure_future(clock.advance(duration_ms(params.needed("by")))))
         else:
-            await _to_its_end(asyncio.ensure_future(clock.at(moment_ms(asked.needed("moment")))))
+            await _to_its_end(asyncio.ensure_future(clock.at(moment_ms(params.needed("moment")))))
     except ClockRefused as refusal:
         raise Refused(str(refusal), CONFLICT) from None
     return _HERE

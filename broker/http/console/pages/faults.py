@@ -31,25 +31,27 @@ _TEXTS = ("transactional_id", "group", "topic", "state", "protocol", "leader_id"
 """Facts of steps that are texts; `is_commit` is a boolean, the others are numbers."""
 
 
-async def _look(observed: ConsoleContext, asked: RequestParams) -> Facts:
+async def _look(observed: ConsoleContext, params: RequestParams) -> Facts:
     built = observed.faults.built
     armed = [] if built is None else list(built.registry.every())
-    at, chosen = _marks(armed), asked.word("point")
+    at, chosen = _marks(armed), params.word("point")
     return {
         "rows": [_row(each) for each in armed[:SHOWN_MAX]],
         "count": len(armed),
         "unfired": sum(each.is_unfired for each in armed),
-        "sequence": drawn(points(), lambda step: at(step.point, step.facts), (chosen, asked.word("state"))),
+        "sequence": drawn(points(), lambda step: at(step.point, step.facts), (chosen, params.word("state"))),
         "width": WIDTH,
-        "others": [(says, [_listed(points()[name], at, chosen) for name in names]) for says, names in OTHERS],
-        **_form(asked),
+        "others": [
+            (description, [_listed(points()[name], at, chosen) for name in names]) for description, names in OTHERS
+        ],
+        **_form(params),
     }
 
 
 def _row(armed: Armed) -> Facts:
     state = armed.state()
-    said = {name: json.dumps(state[name], ensure_ascii=False) for name in ("match", "do")}
-    return {**state, **said, "is_unfired": armed.is_unfired, "who": _mark(armed).who}
+    texts = {name: json.dumps(state[name], ensure_ascii=False) for name in ("match", "do")}
+    return {**state, **texts, "is_unfired": armed.is_unfired, "who": _mark(armed).who}
 
 
 # --- steps ---
@@ -99,17 +101,17 @@ def _listed(kind: EventKind, at: _At, chosen: str) -> StepView:
 # --- the form ---
 
 
-def _form(asked: RequestParams) -> Facts:
+def _form(params: RequestParams) -> Facts:
     """Return the values of the form: an example, or a fault at the chosen step, with the given facts."""
-    name = asked.word("point")
+    name = params.word("point")
     if not name:
         return {"plan": json.dumps(_EXAMPLE, indent=2), "point": None}
     kind = points().get(name)
     if kind is None:
         raise Refused(f"there is no point {name}: there are {', '.join(points())}", NOT_FOUND)
     may = [each for each in ("pause", "crash") if each in may_of(kind).split()]
-    does = asked.one_of("do", *may)
-    given = {fact: asked.words[fact] for fact in kind.facts if asked.words.get(fact)}
+    does = params.one_of("do", *may)
+    given = {fact: params.words[fact] for fact in kind.facts if params.words.get(fact)}
     match = {"point": name, **{fact: _fact(fact, text) for fact, text in given.items()}}
     try:
         point_fault(match, {does: True}, points())
@@ -135,22 +137,22 @@ def _fact(name: str, text: str) -> str | int | bool:
 # --- actions ---
 
 
-async def _arm(observed: ConsoleContext, asked: RequestParams) -> str:
+async def _arm(observed: ConsoleContext, params: RequestParams) -> str:
     try:
-        observed.faults.get().arm_json(asked.needed("plan"))
+        observed.faults.get().arm_json(params.needed("plan"))
     except FaultRefused as refusal:
         raise Refused(str(refusal)) from None
     return _HERE
 
 
-async def _change(observed: ConsoleContext, asked: RequestParams) -> str:
+async def _change(observed: ConsoleContext, params: RequestParams) -> str:
     """Release or disarm one fault; or disarm all."""
-    registry, what = observed.faults.get().registry, asked.one_of("what", "release", "disarm", "reset")
+    registry, what = observed.faults.get().registry, params.one_of("what", "release", "disarm", "reset")
     try:
         if what == "release":
-            registry.release(asked.needed("name"))
+            registry.release(params.needed("name"))
         elif what == "disarm":
-            registry.disarm(asked.needed("name"))
+            registry.disarm(params.needed("name"))
         else:
             registry.reset()
     except NoSuchFault as missing:

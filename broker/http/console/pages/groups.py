@@ -13,15 +13,15 @@ from barnabas.broker.insight.inspection.groups import begin_loading
 _KINDS = {"Stable": "committed", "Empty": "quiet", "Dead": "quiet"}
 
 
-async def _list(observed: ConsoleContext, asked: RequestParams) -> Facts:
-    services, needle = observed.services, asked.word("q")
+async def _list(observed: ConsoleContext, params: RequestParams) -> Facts:
+    services, needle = observed.services, params.word("q")
     begin_loading(services)
     groups, count = await observed.in_turns(lambda: looking.every_group(services, needle))
     return {"groups": groups, "count": count, "kinds": _KINDS, "needle": needle}
 
 
-async def _one(observed: ConsoleContext, asked: RequestParams) -> Facts:
-    services, group_id = observed.services, asked.needed("id")
+async def _one(observed: ConsoleContext, params: RequestParams) -> Facts:
+    services, group_id = observed.services, params.needed("id")
     begin_loading(services)
     group = looking.find(services, group_id)
     found = None if group is None else await observed.in_turns(lambda: looking.described(services, group))

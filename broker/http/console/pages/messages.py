@@ -32,10 +32,10 @@ HEADERS_MAX = 100
 _HEADER_BYTES_MAX = 4_000
 
 
-async def _list(observed: ConsoleContext, asked: RequestParams) -> Facts:
-    topic, number = named(observed.services, asked)
-    isolation, form = asked.one_of("isolation", *_ISOLATIONS), asked.one_of("as", *_FORMATS)
-    where, needle = asked.word("from", _END), asked.word("q")
+async def _list(observed: ConsoleContext, params: RequestParams) -> Facts:
+    topic, number = named(observed.services, params)
+    isolation, form = params.one_of("isolation", *_ISOLATIONS), params.one_of("as", *_FORMATS)
+    where, needle = params.word("from", _END), params.word("q")
     committed = isolation == "read_committed"
     log = observed.services.partitions.get_if_written(topic, number)
     path = f"/topics/{topic}/{number}"
@@ -58,14 +58,14 @@ async def _list(observed: ConsoleContext, asked: RequestParams) -> Facts:
         return facts
     first = await observed.in_turns(lambda: _first(log, where, committed))
     found: RecordsPage = await observed.in_turns(lambda: looking.search(log, first, needle, committed=committed))
-    said = {"isolation": isolation, "as": form, "q": needle}
+    query = {"isolation": isolation, "as": form, "q": needle}
     return facts | {
         "first": first,
         "found": found,
         "rows": [_row(seen, form) for seen in found.records],
-        "later": found.next_offset is not None and url(f"{path}/messages", from_=found.next_offset, **said),
+        "later": found.next_offset is not None and url(f"{path}/messages", from_=found.next_offset, **query),
         "earlier": first > log.log_start_offset
-        and url(f"{path}/messages", from_=max(log.log_start_offset, first - SHOWN_MAX), **said),
+        and url(f"{path}/messages", from_=max(log.log_start_offset, first - SHOWN_MAX), **query),
     }
 
 
@@ -113,9 +113,9 @@ def _short(data: bytes | None, form: str) -> str:
     return formatting.preview(data, 160)
 
 
-async def _one(observed: ConsoleContext, asked: RequestParams) -> Facts:
-    topic, number = named(observed.services, asked)
-    offset = whole("the offset", asked.path["offset"])
+async def _one(observed: ConsoleContext, params: RequestParams) -> Facts:
+    topic, number = named(observed.services, params)
+    offset = whole("the offset", params.path["offset"])
     log = observed.services.partitions.get_if_written(topic, number)
     found = None
     if log is not None:

@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from barnabas.broker.services import Services
 
 
-def named(services: Services, asked: RequestParams) -> tuple[str, int]:
+def named(services: Services, params: RequestParams) -> tuple[str, int]:
     """Return the topic and partition of the path. Raise Refused if they do not exist."""
-    topic = services.catalogue.topics.get(asked.path["topic"])
+    topic = services.catalogue.topics.get(params.path["topic"])
     if topic is None:
-        raise Refused(f"there is no topic {asked.path['topic']}", NOT_FOUND)
-    number = whole("the partition", asked.path["partition"])
+        raise Refused(f"there is no topic {params.path['topic']}", NOT_FOUND)
+    number = whole("the partition", params.path["partition"])
     if number >= len(topic.partitions):
         raise Refused(f"{topic.name} has {formatting.counted(len(topic.partitions), 'partition')}", NOT_FOUND)
     return topic.name, number
 
 
-async def _look(observed: ConsoleContext, asked: RequestParams) -> Facts:
+async def _look(observed: ConsoleContext, params: RequestParams) -> Facts:
     services = observed.services
-    topic, number = named(services, asked)
-    first, end, at = (_offset(asked, name) for name in ("from", "to", "at"))
+    topic, number = named(services, params)
+    first, end, at = (_offset(params, name) for name in ("from", "to", "at"))
     if first is not None and end is not None and first >= end:
         raise Refused("from must be lower than to")
     begin_loading(services)
@@ -53,8 +53,8 @@ async def _look(observed: ConsoleContext, asked: RequestParams) -> Facts:
     return facts | {"drawing": drawn(strip, path, at), "batch": batch, "at": at}
 
 
-def _offset(asked: RequestParams, name: str) -> int | None:
-    return asked.number(name, 0) if asked.word(name) else None
+def _offset(params: RequestParams, name: str) -> int | None:
+    return params.number(name, 0) if params.word(name) else None
 
 
 async def _batch(observed: ConsoleContext, topic: str, number: int, at: int, strip: Strip) -> Facts:
@@ -66,7 +66,7 @@ async def _batch(observed: ConsoleContext, topic: str, number: int, at: int, str
     services = observed.services
     near = await observed.in_turns(lambda: looking.look(services, topic, number, at, at + 1))
     if near is None or not near.cells:
-        return {"says": "Nothing is left at this offset: compaction removed it.", "rows": []}
+        return {"description": "Nothing is left at this offset: compaction removed it.", "rows": []}
     cell = near.cells[0]
     header = cell.header
     rows = [
@@ -82,7 +82,7 @@ async def _batch(observed: ConsoleContext, topic: str, number: int, at: int, str
         if header.base_sequence >= 0:
             rows.append(("Sequence", f"{header.base_sequence} to {header.last_sequence}"))
     return {
-        "says": _SENTENCES[cell.kind],
+        "description": _SENTENCES[cell.kind],
         "style": style_of(cell.kind),
         "kind": cell.kind,
         "rows": rows,

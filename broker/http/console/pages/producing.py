@@ -29,20 +29,20 @@ TRANSACTIONAL_ID = "barnabas-console"
 _TIMEOUT_MS = 300_000
 
 
-async def _produce(observed: ConsoleContext, asked: RequestParams) -> str:
+async def _produce(observed: ConsoleContext, params: RequestParams) -> str:
     """Produce a record. Raise Refused for internal topics. Raises KafkaError."""
     services = observed.services
-    topic, number = named(services, asked)
+    topic, number = named(services, params)
     if services.catalogue.topics[topic].is_internal:
         raise Refused(f"{topic} is an internal topic: only the broker writes to it")
-    key, value = asked.word("key"), asked.word("value")
+    key, value = params.word("key"), params.word("value")
     record = NewRecord(
         key.encode("utf-8", "surrogatepass") if key else None,
-        None if asked.word("tombstone") else value.encode("utf-8", "surrogatepass"),
+        None if params.word("tombstone") else value.encode("utf-8", "surrogatepass"),
         (),
         observed.now_ms,
     )
-    in_transaction = bool(asked.word("in_transaction"))
+    in_transaction = bool(params.word("in_transaction"))
     if in_transaction:
         producer_id, producer_epoch = await _joined(services, topic, number)
         sequence = _next_sequence(services, topic, number, producer_id, producer_epoch)
@@ -89,10 +89,10 @@ def _next_sequence(services: Services, topic: str, number: int, producer_id: int
     return producer.next_sequence if producer is not None and producer.producer_epoch == producer_epoch else 0
 
 
-async def _commit(observed: ConsoleContext, asked: RequestParams) -> str:
+async def _commit(observed: ConsoleContext, params: RequestParams) -> str:
     """Commit the console's transaction, if it is the one that was shown."""
     services = observed.services
-    shown = asked.number("producer_id", -1), asked.number("producer_epoch", -1)
+    shown = params.number("producer_id", -1), params.number("producer_epoch", -1)
     txn = find(services, TRANSACTIONAL_ID)
     if txn is None or txn.state is not TransactionState.ONGOING or txn.holder != shown:
         raise Refused("the transaction that was shown has ended meanwhile: nothing was committed", CONFLICT)

@@ -23,10 +23,10 @@ _SUMMED_MAX = 2_000
 _IN_A_STEP = 10
 
 
-async def _list(observed: ConsoleContext, asked: RequestParams) -> Facts:
+async def _list(observed: ConsoleContext, params: RequestParams) -> Facts:
     services = observed.services
-    needle = asked.word("q")
-    which = asked.one_of("which", "users", "all")
+    needle = params.word("q")
+    which = params.one_of("which", "users", "all")
     every = every_topic(services)
     wanted = sorted(
         (topic.is_internal, topic.name, topic.partitions_count)
@@ -70,13 +70,13 @@ def _summary(services: Services, topic: str, partition: int) -> LogSummary | Non
         return None  # the health page shows the reason
 
 
-async def _one(observed: ConsoleContext, asked: RequestParams) -> Facts:
+async def _one(observed: ConsoleContext, params: RequestParams) -> Facts:
     services = observed.services
-    topic = services.catalogue.topics.get(asked.path["topic"])
+    topic = services.catalogue.topics.get(params.path["topic"])
     if topic is None:
-        raise Refused(f"there is no topic {asked.path['topic']}", NOT_FOUND)
+        raise Refused(f"there is no topic {params.path['topic']}", NOT_FOUND)
     count = len(topic.partitions)
-    first = asked.number("first", 0, most=max(0, count - 1))
+    first = params.number("first", 0, most=max(0, count - 1))
     numbers = range(first, min(count, first + PARTITIONS_MAX))
     rows = await observed.in_turns(lambda: _partitions(services, topic.name, numbers))
     settings = [

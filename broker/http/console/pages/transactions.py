@@ -34,9 +34,9 @@ _ENDING = (ErrorCode.NONE, ErrorCode.CONCURRENT_TRANSACTIONS)
 """Answers of InitProducerId when it has begun to abort: success, or a request to retry."""
 
 
-async def _list(observed: ConsoleContext, asked: RequestParams) -> Facts:
+async def _list(observed: ConsoleContext, params: RequestParams) -> Facts:
     services, now_ms = observed.services, observed.now_ms
-    which, needle = asked.one_of("which", "all", "open"), asked.word("q")
+    which, needle = params.one_of("which", "all", "open"), params.word("q")
     begin_loading(services)
     every = await observed.in_turns(lambda: looking.every_id(services))
     open_ones = [txn for txn in every if txn.state.is_open]
@@ -88,12 +88,12 @@ def _kind(txn: TransactionMetadata) -> str:
     return "empty"
 
 
-async def _one(observed: ConsoleContext, asked: RequestParams) -> Facts:
+async def _one(observed: ConsoleContext, params: RequestParams) -> Facts:
     services, now_ms = observed.services, observed.now_ms
-    transactional_id = asked.needed("id")
+    transactional_id = params.needed("id")
     begin_loading(services)
     changes = await observed.in_turns(lambda: looking.history(services, transactional_id))
-    told = await event_history.of_transactional_id(observed, transactional_id)
+    happened = await event_history.of_transactional_id(observed, transactional_id)
     txn = looking.find(services, transactional_id)  # the rest is of one instant
     if txn is None and not changes:
         raise Refused(f"there is no transactional id {transactional_id}", NOT_FOUND)
@@ -110,7 +110,7 @@ async def _one(observed: ConsoleContext, asked: RequestParams) -> Facts:
         "width": WIDTH,
         "abort": _what_abort_does(txn, holds, groups) if txn is not None else [],
         "why": await event_history.why(lambda why: why.producer(transactional_id), observed),
-        "happened": told,
+        "happened": happened,
         "happened_max": event_history.SHOWN_MAX,
     }
 
@@ -120,27 +120,29 @@ def _what_abort_does(txn: TransactionMetadata, holds: list[HeldPartition], group
     if txn.state is not TransactionState.ONGOING:
         return []
     data = sum(1 for topic, _ in txn.partitions if topic != CONSUMER_OFFSETS_TOPIC)
-    said = [
+    sentences = [
         f"An ABORT marker is written into {formatting.counted(data, 'partition')}. "
         "What the transaction wrote there stays in the log, and readers of committed records skip it."
     ]
     if groups:
-        said.append(f"The offsets that it commits for {', '.join(groups)} are dropped.")
+        sentences.append(f"The offsets that it commits for {', '.join(groups)} are dropped.")
     freed = sum(hold.held_back for hold in holds if hold.is_first)
     if freed:
-        said.append(f"Readers of committed records, which are held back by {formatting.counted(freed, 'offset')}, continue.")
-    said.append(
+        sentences.append(
+            f"Readers of committed records, which are held back by {formatting.counted(freed, 'offset')}, continue."
+        )
+    sentences.append(
         f"Producer {txn.producer_id}, epoch {txn.producer_epoch}, is fenced: its next request fails, "
         "and it must start again. This cannot be undone."
     )
-    return said
+    return sentences
 
 
-async def _abort(observed: ConsoleContext, asked: RequestParams) -> str:
+async def _abort(observed: ConsoleContext, params: RequestParams) -> str:
     """Abort as `barnabas txn abort` does: InitProducerId for the id fences its producer and ends the transaction."""
     services = observed.services
-    transactional_id = asked.needed("id")
-    producer = asked.number("producer_id", -1), asked.number("producer_epoch", -1)
+    transactional_id = params.needed("id")
+    producer = params.number("producer_id", -1), params.number("producer_epoch", -1)
     txn = looking.find(services, transactional_id)
     if txn is None:
         raise Refused(f"there is no transactional id {transactional_id}", NOT_FOUND)

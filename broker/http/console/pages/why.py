@@ -28,31 +28,31 @@ async def when_there(found: T | Future[T]) -> T:
     return await found if isinstance(found, Future) else found
 
 
-async def _look(observed: ConsoleContext, asked: RequestParams) -> Facts:
-    question = asked.one_of("ask", _HANGING, _CONSUMER, _PRODUCER, _GROUP, _RECORD)
-    given = {name: asked.word(name) for name in ("group", "topic", "transactional_id", "record")}
+async def _look(observed: ConsoleContext, params: RequestParams) -> Facts:
+    question = params.one_of("ask", _HANGING, _CONSUMER, _PRODUCER, _GROUP, _RECORD)
+    given = {name: params.word(name) for name in ("group", "topic", "transactional_id", "record")}
     facts: Facts = {"ask": question, "given": given, "answers": None}
     if observed.why is None:
         return facts
     if question == _HANGING:
         found = await when_there(observed.why.hanging())
         return facts | {"answers": [_shown(about, answer, _page_of(about)) for about, answer in found.items()]}
-    about, asking = _asking(observed.why, question, asked)
+    about, asking = _asking(observed.why, question, params)
     return facts | {"answers": [_shown(about, await when_there(asking), None)]}
 
 
-def _asking(why: Why, question: str, asked: RequestParams) -> tuple[str, WhyAnswer | Future[WhyAnswer]]:
+def _asking(why: Why, question: str, params: RequestParams) -> tuple[str, WhyAnswer | Future[WhyAnswer]]:
     """Return the subject of the query, and its answer. Raise Refused if a parameter is missing."""
     if question == _PRODUCER:
-        transactional_id = asked.needed("transactional_id")
+        transactional_id = params.needed("transactional_id")
         return f"Transactional id {transactional_id}", why.producer(transactional_id)
     if question == _RECORD:
-        topic, partition, offset = _record(asked.needed("record"))
+        topic, partition, offset = _record(params.needed("record"))
         return f"Offset {offset} of {topic}-{partition}", why.record(topic, partition, offset)
-    group = asked.needed("group")
+    group = params.needed("group")
     if question == _GROUP:
         return f"The rebalance of group {group}", why.group(group)
-    topic = asked.word("topic")
+    topic = params.word("topic")
     return f"Consumers of group {group}" + (f" on {topic}" if topic else ""), why.consumer(group, topic or None)
 
 

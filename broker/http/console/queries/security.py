@@ -12,7 +12,7 @@ from heapq import nsmallest
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.insight.why.rules.refused_clients import sentences
-from barnabas.broker.insight.why.sources.refused_clients import EVERYBODY, Client, refused_clients
+from barnabas.broker.insight.why.sources.refused_clients import ALL_CLIENTS, Client, refused_clients
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class UserSeen(NamedTuple):
 
 def refused_lately(services: Services) -> list[str]:
     """Return the recent refusals of clients in sentences, each with what ends it."""
-    return sentences(refused_clients(services, EVERYBODY), shown_max=CASES_MAX)
+    return sentences(refused_clients(services, ALL_CLIENTS), shown_max=CASES_MAX)
 
 
 def sasl_listeners(members: Sequence[ServedNode]) -> list[tuple[int, SaslListener]]:

@@ -38,7 +38,7 @@ class FaultMark(NamedTuple):
     standing_count: int
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """A description in words."""
         return f"{self.name}: {self.does}, fired {self.fired} of {self.times}"
 
@@ -53,14 +53,14 @@ class FaultMark(NamedTuple):
 
 
 class StepView(NamedTuple):
-    """A step as a page shows it. says: the whole description in words, for screen readers."""
+    """A step as a page shows it. description: all of it in words, for screen readers."""
 
     point: str
     name: str
     state: str
     may: str
     what: str
-    says: str
+    description: str
     href: str
     id: str
     style: str
@@ -83,7 +83,7 @@ class DrawnStep(NamedTuple):
 class DrawnSaid(NamedTuple):
     """An arrow with its text."""
 
-    says: str
+    description: str
     x1: int
     x2: int
     y: int
@@ -108,20 +108,20 @@ def may_of(kind: EventKind) -> str:
 def place_of(kind: EventKind, state: str, marks: Sequence[FaultMark], *, is_chosen: bool) -> StepView:
     """Return a step, with the faults armed there. state: of its record; empty for steps without one."""
     shown = sorted(marks, key=lambda mark: not mark.standing_count)[:_MARKS_MAX]
-    armed = _cut("; ".join(mark.says for mark in shown))
+    armed = _cut("; ".join(mark.description for mark in shown))
     standing = "; ".join(mark.who for mark in shown if mark.who)
     style = "" if not marks else "aborted" if any(mark.does == "crash" for mark in marks) else "open"
     name = kind.name + (f" of {state}" if state else "")
-    said = [f"{name}: {kind.what}.", f"{may_of(kind).capitalize()}.", *(f"{mark.says}." for mark in shown)]
+    sentences = [f"{name}: {kind.what}.", f"{may_of(kind).capitalize()}.", *(f"{mark.description}." for mark in shown)]
     if len(marks) > len(shown):
-        said.append(f"{len(marks) - len(shown)} more are armed.")
+        sentences.append(f"{len(marks) - len(shown)} more are armed.")
     return StepView(
         kind.name,
         kind.name.partition(".")[2],
         state,
         may_of(kind),
         kind.what,
-        " ".join([*said, *([f"{standing}."] if standing else [])]),
+        " ".join([*sentences, *([f"{standing}."] if standing else [])]),
         url("/faults", point=kind.name, state=state) + "#arm",
         f"at-{kind.name}-{state}".rstrip("-"),
         style,
@@ -152,7 +152,7 @@ def drawn(
             y += _BEFORE_SAID
             x1, x2 = each.source.x, each.target.x
             head = f"M{x2} {y} l{-8 if x2 > x1 else 8} -4 v8 z"
-            rows.append(DrawnSaid(each.says, x1, x2, y, (x1 + x2) / 2, head))
+            rows.append(DrawnSaid(each.description, x1, x2, y, (x1 + x2) / 2, head))
             y += _SAID_ROW
     return SequenceDrawing(y + _BELOW, LIFELINES, rows, (box_top, box_end - box_top))
 

@@ -30,7 +30,7 @@ class Said(NamedTuple):
 
     source: Lifeline
     target: Lifeline
-    says: str
+    description: str
 
 
 class SequenceStep(NamedTuple):

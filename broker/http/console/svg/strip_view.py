@@ -21,7 +21,7 @@ class DrawnCell(NamedTuple):
     x: float
     width: float
     style: str
-    says: str
+    description: str
     href: str
     is_chosen: bool
 
@@ -95,15 +95,15 @@ def _cell(strip: Strip, cell: Cell, path: str, chosen: int | None) -> DrawnCell:
     width = max(_CELL_WIDTH_MIN, _x(strip, cell.next_offset) - x - _GAP)
     header = cell.header
     which = f"{cell.kind}, offsets {header.base_offset} to {header.last_offset}"
-    says = (
+    description = (
         which if cell.is_whole else f"offsets {cell.first_offset} to {cell.next_offset - 1}; one batch of them: {which}"
     )
     if header.has_producer_id:
-        says += f", producer {header.producer_id}, epoch {header.producer_epoch}"
-        says += f", sequence {header.base_sequence}" if header.base_sequence >= 0 else ""
+        description += f", producer {header.producer_id}, epoch {header.producer_epoch}"
+        description += f", sequence {header.base_sequence}" if header.base_sequence >= 0 else ""
     href = url(path, from_=strip.first, to=strip.end, at=header.base_offset)
     is_chosen = chosen is not None and header.base_offset <= chosen <= header.last_offset
-    return DrawnCell(x, round(width, 2), style_of(cell.kind), says, href, is_chosen)
+    return DrawnCell(x, round(width, 2), style_of(cell.kind), description, href, is_chosen)
 
 
 def _mark(strip: Strip, offset: int, style: str, label: str, row: int) -> DrawnMark:

@@ -103,26 +103,26 @@ def explain(facts: ConsumerFacts) -> WhyAnswer:
 
 
 def _sentences(facts: ConsumerFacts) -> list[str]:
-    of_group, told = list(_of_group(facts)), list[str]()
+    of_group, lines = list(_of_group(facts)), list[str]()
     if not facts.is_there or facts.group.unavailable is not None or not facts.group.exists:
         return of_group
     ranked = sorted(facts.partitions, key=_rank)
     is_held_anyway = bool(ranked) and _rank(ranked[0]) <= _HELD  # also for consumers without a group
     if not (is_held_anyway and facts.group.state == "Empty"):
-        of_group, told = [], of_group
+        of_group, lines = [], of_group
     by_partition = [_of_partition(each, facts) for each in ranked]
-    worth = [said for each, said in zip(ranked, by_partition, strict=True) if _rank(each) < _READ_ALL]
-    for said in worth[:SHOWN_MAX]:
-        told += said
+    worth = [texts for each, texts in zip(ranked, by_partition, strict=True) if _rank(each) < _READ_ALL]
+    for texts in worth[:SHOWN_MAX]:
+        lines += texts
     if len(worth) > SHOWN_MAX:
-        told.append(f"{counted(len(worth) - SHOWN_MAX, 'more partition')} of it also wait, or have a lag.")
-    told += of_group
-    if not worth and not told:
-        told += _nothing_wrong(facts, by_partition)
-    told += [f"{each[:1].upper()}{each[1:]}." for each in facts.full]
+        lines.append(f"{counted(len(worth) - SHOWN_MAX, 'more partition')} of it also wait, or have a lag.")
+    lines += of_group
+    if not worth and not lines:
+        lines += _nothing_wrong(facts, by_partition)
+    lines += [f"{each[:1].upper()}{each[1:]}." for each in facts.full]
     if facts.partitions_left_out:
-        told.append(f"{counted(facts.partitions_left_out, 'partition')} of it were not examined.")
-    return told
+        lines.append(f"{counted(facts.partitions_left_out, 'partition')} of it were not examined.")
+    return lines
 
 
 def _of_group(facts: ConsumerFacts) -> Iterator[str]:
@@ -223,10 +223,10 @@ def _held(each: PartitionFacts) -> list[str]:
     assert each.holder is not None
     first = f"{each.where}: consumers with isolation.level=read_committed stop at offset {each.last_stable_offset}"
     before = f"; the log ends at {each.high_watermark}"
-    told = [f"{first}, the last stable offset{before}.", f"They are held by {whose(each.holder)}."]
-    told += waits_for(each.holder)
+    lines = [f"{first}, the last stable offset{before}.", f"They are held by {whose(each.holder)}."]
+    lines += waits_for(each.holder)
     behind = _behind(each)
-    return [*told, behind] if behind else told
+    return [*lines, behind] if behind else lines
 
 
 def _lags(each: PartitionFacts, facts: ConsumerFacts) -> list[str]:
@@ -273,8 +273,8 @@ def _unread(contents: Contents) -> str:
         (contents.held_back_records, "record", "after the last stable offset"),
         (contents.undecided_records, "record", "of transactions that end later"),
     ]
-    said = [f"{counted(count, what)} {more}".strip() for count, what, more in counts if count]
-    return listed(said) if said else "offsets whose records are gone"
+    texts = [f"{counted(count, what)} {more}".strip() for count, what, more in counts if count]
+    return listed(texts) if texts else "offsets whose records are gone"
 
 
 def _is_unseen(contents: Contents) -> bool:

@@ -145,8 +145,8 @@ def _stable(group: str, facts: GroupFacts) -> str:
 def _held_back(facts: GroupFacts) -> list[str]:
     if not facts.held_back:
         return []
-    told = f"An open transaction holds readers of committed records back in {listed(facts.held_back)}"
-    return [f"{told}: `barnabas why consumer {as_argument(facts.group)}` shows which."]
+    parts = f"An open transaction holds readers of committed records back in {listed(facts.held_back)}"
+    return [f"{parts}: `barnabas why consumer {as_argument(facts.group)}` shows which."]
 
 
 def _joining(group: str, facts: GroupFacts) -> list[str]:
@@ -210,9 +210,9 @@ def _member(member: MemberFacts) -> str:
 
 
 def _client(member: MemberFacts) -> str:
-    told = [
+    parts = [
         f"client {named(member.client_id)}" if member.client_id else "",
         f"at {named(member.client_host.lstrip('/'))}" if member.client_host else "",
     ]
-    said = " ".join(filter(None, told))
-    return f" ({said})" if said else ""
+    text = " ".join(filter(None, parts))
+    return f" ({text})" if text else ""

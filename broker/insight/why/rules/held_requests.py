@@ -46,9 +46,9 @@ def sentences(held: HeldRequests | None) -> list[str]:
     """Return a sentence for each request, and one with the number of the others."""
     if held is None:
         return []
-    told = [_sentence(each) for each in held.longest[:SHOWN_MAX]]
-    more = held.requests_count - len(told)
-    return [*told, f"Faults hold up {counted(more, 'more request')} of this."] if more > 0 else told
+    lines = [_sentence(each) for each in held.longest[:SHOWN_MAX]]
+    more = held.requests_count - len(lines)
+    return [*lines, f"Faults hold up {counted(more, 'more request')} of this."] if more > 0 else lines
 
 
 def explain(held: HeldRequests) -> WhyAnswer:

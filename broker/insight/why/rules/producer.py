@@ -108,36 +108,36 @@ def _refusal(name: str, facts: ProducerFacts) -> list[str]:
 
 def _reason(refused: Told, facts: ProducerFacts) -> list[str]:
     """Return what raised the epoch: the later of a timeout and an InitProducerId before the refusal."""
-    told: list[tuple[int, list[str]]] = []
+    event: list[tuple[int, list[str]]] = []
     if facts.timed_out is not None and facts.timed_out.at_ms <= refused.at_ms:
-        told.append((facts.timed_out.at_ms, _timeout(facts)))
+        event.append((facts.timed_out.at_ms, _timeout(facts)))
     if facts.fenced is not None and facts.fenced.at_ms <= refused.at_ms:
-        told.append((facts.fenced.at_ms, [_fenced(facts.fenced)]))
-    return max(told)[1] if told else []
+        event.append((facts.fenced.at_ms, [_fenced(facts.fenced)]))
+    return max(event)[1] if event else []
 
 
-def _fenced(told: Told) -> str:
-    before = "" if told.epoch_before is None else f", before that it was {told.epoch_before}"
+def _fenced(event: Told) -> str:
+    before = "" if event.epoch_before is None else f", before that it was {event.epoch_before}"
     return (
-        f"Another InitProducerId{_who(told)} came {duration(told.ago_ms)} ago, at {moment(told.at_ms)}: "
-        f"producer {told.producer_id} has epoch {told.producer_epoch} since then{before}."
+        f"Another InitProducerId{_who(event)} came {duration(event.ago_ms)} ago, at {moment(event.at_ms)}: "
+        f"producer {event.producer_id} has epoch {event.producer_epoch} since then{before}."
     )
 
 
 def _timeout(facts: ProducerFacts) -> list[str]:
-    told = facts.timed_out
-    assert told is not None
+    event = facts.timed_out
+    assert event is not None
     limit = "" if facts.timeout_ms is None else f" (transaction.timeout.ms is {facts.timeout_ms})"
     return [
-        f"Its transaction was aborted for its timeout {duration(told.ago_ms)} ago, at {moment(told.at_ms)}{limit}; "
+        f"Its transaction was aborted for its timeout {duration(event.ago_ms)} ago, at {moment(event.at_ms)}{limit}; "
         f"the producer that began it is fenced since then."
     ]
 
 
-def _who(told: Told) -> str:
-    if told.client_id is None:
+def _who(event: Told) -> str:
+    if event.client_id is None:
         return ""
-    return f" by client {named(told.client_id)}" + (f" from {told.peer}" if told.peer else "")
+    return f" by client {named(event.client_id)}" + (f" from {event.peer}" if event.peer else "")
 
 
 def _now(name: str, facts: ProducerFacts) -> list[str]:
@@ -147,14 +147,14 @@ def _now(name: str, facts: ProducerFacts) -> list[str]:
     if txn is None:
         ago = "" if facts.updated_ago_ms is None else f" {duration(facts.updated_ago_ms)} ago"
         last = _LAST.get(facts.state or "", f"its state is {facts.state} since")
-        told = [f"Transactional id {name} waits for nothing: no transaction is open, {last}{ago}."]
-        return [*told, f"It is held by {present}: {fences}."]
+        event = [f"Transactional id {name} waits for nothing: no transaction is open, {last}{ago}."]
+        return [*event, f"It is held by {present}: {fences}."]
     age = "" if txn.age_ms is None else f", begun {duration(txn.age_ms)} ago"
     where = f" in {listed(facts.partitions, facts.partitions_count)}" if facts.partitions else ""
-    told = [f"Transactional id {name} has a transaction{where}: it is {facts.state}{age}."]
+    event = [f"Transactional id {name} has a transaction{where}: it is {facts.state}{age}."]
     if facts.state != "Ongoing":
-        told.append("EndTxn and InitProducerId are answered CONCURRENT_TRANSACTIONS until it is complete.")
-    return [*told, *waits_for(txn), f"It is held by {present}: {fences}."]
+        event.append("EndTxn and InitProducerId are answered CONCURRENT_TRANSACTIONS until it is complete.")
+    return [*event, *waits_for(txn), f"It is held by {present}: {fences}."]
 
 
 _LAST = {

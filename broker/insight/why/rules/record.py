@@ -143,13 +143,13 @@ def _transactional(facts: RecordFacts) -> str:
 
 
 def _writer(facts: RecordFacts) -> list[str]:
-    told: list[str] = []
+    lines: list[str] = []
     if facts.client_id is not None:
         peer = f" from {facts.peer}" if facts.peer else ""
-        told.append(f"It was written by client {named(facts.client_id)}{peer}.")
+        lines.append(f"It was written by client {named(facts.client_id)}{peer}.")
     elif facts.fate is None and facts.producer_id is not None:
-        told.append(f"It was written by producer {facts.producer_id} epoch {facts.producer_epoch} (idempotent).")
-    return told
+        lines.append(f"It was written by producer {facts.producer_id} epoch {facts.producer_epoch} (idempotent).")
+    return lines
 
 
 def _seen_by(facts: RecordFacts) -> list[str]:

@@ -97,19 +97,19 @@ def sentences(kept_out: RefusedClients | None, shown_max: int = SHOWN_MAX) -> li
     """Return a sentence for each, with what ends it."""
     if kept_out is None:
         return []
-    told = [_denial(each, kept_out.bootstrap) for each in kept_out.denials[:shown_max]]
-    told += [_throttle(each, kept_out.bootstrap) for each in kept_out.throttles[:shown_max]]
-    told += [_refusal(each, kept_out.asked_about) for each in kept_out.refusals[:shown_max]]
+    lines = [_denial(each, kept_out.bootstrap) for each in kept_out.denials[:shown_max]]
+    lines += [_throttle(each, kept_out.bootstrap) for each in kept_out.throttles[:shown_max]]
+    lines += [_refusal(each, kept_out.asked_about) for each in kept_out.refusals[:shown_max]]
     more = sum(max(0, len(each) - shown_max) for each in (kept_out.denials, kept_out.throttles, kept_out.refusals))
     if more:
-        told.append(f"{counted(more, 'more case')} of clients that were refused or throttled are in the evidence.")
-    return told
+        lines.append(f"{counted(more, 'more case')} of clients that were refused or throttled are in the evidence.")
+    return lines
 
 
-def beside(kept_out: RefusedClients | None, told: list[str]) -> list[str]:
+def beside(kept_out: RefusedClients | None, lines: list[str]) -> list[str]:
     """Return the sentences about refusals before the others, or after them if all refusals are old."""
-    said = sentences(kept_out)
-    return [*told, *said] if kept_out is not None and _is_over(kept_out) else [*said, *told]
+    refused = sentences(kept_out)
+    return [*lines, *refused] if kept_out is not None and _is_over(kept_out) else [*refused, *lines]
 
 
 def _is_over(kept_out: RefusedClients) -> bool:

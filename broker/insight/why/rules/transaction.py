@@ -52,8 +52,12 @@ def whose(txn: TransactionFacts) -> str:
         facts.append(f"epoch {txn.producer_epoch}")
     if txn.client_id is not None:
         facts.append(f"client {named(txn.client_id)}" + (f" from {txn.peer}" if txn.peer else ""))
-    said = ", ".join(facts)
-    name = said if txn.transactional_id is None else f"transactional id {named(txn.transactional_id)} ({said})"
+    description = ", ".join(facts)
+    name = (
+        description
+        if txn.transactional_id is None
+        else f"transactional id {named(txn.transactional_id)} ({description})"
+    )
     return name if txn.age_ms is None else f"{name}, begun {duration(txn.age_ms)} ago"
 
 

@@ -57,7 +57,7 @@ class Meant(NamedTuple):
     """See `RefusedClients`."""
 
 
-EVERYBODY: Final = Meant(lambda _: True, lambda _: True)
+ALL_CLIENTS: Final = Meant(lambda _: True, lambda _: True)
 
 _READS: Final = frozenset(
     each.api_name

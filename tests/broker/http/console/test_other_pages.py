@@ -131,7 +131,7 @@ async def test_the_clock_is_moved_from_its_page() -> None:
 
 async def test_a_clock_that_cannot_be_moved_is_shown(console: Console) -> None:
     assert "The clock of this broker is the machine&#39;s" in (await console.text("/clock")).replace("'", "&#39;")
-    assert "serve it with --control" in (await console.post("/clock/change", 409, what="freeze")).text
+    assert "start it with --control" in (await console.post("/clock/change", 409, what="freeze")).text
 
 
 async def test_faults_are_armed_shown_and_taken_back(console: Console) -> None:
