@@ -33,7 +33,7 @@ from barnabas.protocol.messages.fetch import FetchableTopicResponse, PartitionDa
 from barnabas.protocol.registry import ApiKey, spec
 from barnabas.storage.errors import StorageError
 
-_IN_PARTS: Final = frozenset(
+IN_PARTS: Final = frozenset(
     {
         ApiKey.PRODUCE,
         ApiKey.LIST_OFFSETS,
@@ -48,8 +48,6 @@ _IN_PARTS: Final = frozenset(
     }
 )
 """APIs whose answers have only codes of topics or partitions, each separately."""
-PARTED: Final = _IN_PARTS | {ApiKey.FETCH, ApiKey.METADATA}
-"""APIs in whose answers only the partitions that match have the code."""
 _ONE_FOR_ALL_SINCE: Final = 4
 """The version of AddPartitionsToTxn from which on brokers send it to each other, for several transactions at a time."""
 
@@ -79,7 +77,7 @@ def refused(armed: Armed, code: ErrorCode, met: MatchedRequest, frame: memoryvie
     wanted = partial(_is_meant, match)
     if met.api is ApiKey.ADD_PARTITIONS_TO_TXN:
         return _not_added(armed, met, code, request, wanted)
-    if met.api not in _IN_PARTS:
+    if met.api not in IN_PARTS:
         return _answer(armed, met, code, request)
     others = decoded_request(met.api, met.version, frame, met.position)
     _keep(met, others, lambda topic, number: not wanted(topic, number))
