@@ -15,13 +15,13 @@ from barnabas.protocol.files.names import FileKind, segment_file
 from barnabas.protocol.files.txn_index import AbortedTxn
 from barnabas.protocol.records.record import RECORD_BYTES_MAX
 from barnabas.storage.cleaner.aborted import AbortedTransactions
-from barnabas.storage.cleaner.decisions import LastRecord
-from barnabas.storage.cleaner.filtering import BatchFilter
+from barnabas.storage.cleaner.batch_retention import LastRecord
 from barnabas.storage.cleaner.group import GroupCleaning, Rules
 from barnabas.storage.cleaner.grouping import SegmentSizes, group_segments
 from barnabas.storage.cleaner.mapping import MapBuilding
 from barnabas.storage.cleaner.offset_map import OffsetMap
 from barnabas.storage.cleaner.reading import SegmentSpan
+from barnabas.storage.cleaner.record_filter import BatchFilter
 from barnabas.storage.cleaner.results import CleanedGroup, CleanResult, CleanTally
 from barnabas.storage.cleaner.writing import CleanedSegment, remove_cleaned
 from barnabas.storage.config import LogConfig

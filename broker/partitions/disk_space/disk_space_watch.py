@@ -21,7 +21,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from barnabas.broker.partitions.disk_space import disk_space_decisions
+from barnabas.broker.partitions.disk_space import free_space
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
@@ -138,8 +138,8 @@ class DiskSpaceWatch:
     def volume_for_producers(self, directory: LogDirectory) -> Volume:
         """Return the space of a directory as it is reported to clients. Raises StorageError."""
         volume = directory.volume()
-        reserve = disk_space_decisions.reserve_of(volume, self._reserved_bytes)
-        return disk_space_decisions.for_producers(volume, reserve, is_full=directory.root.disk.full_reason is not None)
+        reserve = free_space.reserve_of(volume, self._reserved_bytes)
+        return free_space.for_producers(volume, reserve, is_full=directory.root.disk.full_reason is not None)
 
     def readings(self) -> Iterator[DiskSpaceReading]:
         """Return the current state of every directory."""
@@ -185,32 +185,26 @@ class DiskSpaceWatch:
     def _look_at(self, room: _Room) -> int:
         """Check one directory and return the delay until its next check, in milliseconds."""
         if room.directory.offline_reason is not None:
-            return disk_space_decisions.LOOK_MS
+            return free_space.LOOK_MS
         refusal, room.refusal = room.refusal, None
         volume = _volume(room.directory)
         if volume is None:
-            return disk_space_decisions.LOOK_MS
-        reserve = disk_space_decisions.reserve_of(volume, self._reserved_bytes)
+            return free_space.LOOK_MS
+        reserve = free_space.reserve_of(volume, self._reserved_bytes)
         if room.is_full:
             self._make_room(room)
-            if refusal is None and disk_space_decisions.is_enough(volume, reserve) and self._takes_a_file(room):
+            if refusal is None and free_space.is_enough(volume, reserve) and self._takes_a_file(room):
                 self._leave(room)
-        elif refusal is not None or disk_space_decisions.is_used_up(volume, reserve):
+        elif refusal is not None or free_space.is_used_up(volume, reserve):
             self._enter(room, refusal or f"{volume.usable_bytes} bytes are free, and {reserve} are reserved")
-        return (
-            disk_space_decisions.LOOK_WHILE_FULL_MS
-            if room.is_full
-            else disk_space_decisions.look_after_ms(volume, reserve)
-        )
+        return free_space.LOOK_WHILE_FULL_MS if room.is_full else free_space.look_after_ms(volume, reserve)
 
     def _now_ms(self) -> float:
         return self._machine_clock.monotonic() * 1000
 
     def _enter(self, room: _Room, reason: str) -> None:
         room.since_ms = room.tried_ms = now_ms = self._now_ms()
-        room.wait_ms = disk_space_decisions.wait_ms(
-            None if room.left_ms is None else now_ms - room.left_ms, room.wait_ms
-        )
+        room.wait_ms = free_space.wait_ms(None if room.left_ms is None else now_ms - room.left_ms, room.wait_ms)
         room.disk.full_reason = f"the data directory {room.directory.path} is full: producers cannot write to it"
         self._tell(room)
         _log.error(line("data directory is full, producers wait", path=room.directory.path, reason=reason))
@@ -246,7 +240,7 @@ class DiskSpaceWatch:
             root.write(TRIAL_NAME, bytes(_TRIAL_BYTES), 0)
             return True
         except StorageError:
-            room.tried_ms, room.wait_ms = self._now_ms(), disk_space_decisions.wait_ms(0, room.wait_ms)
+            room.tried_ms, room.wait_ms = self._now_ms(), free_space.wait_ms(0, room.wait_ms)
             return False
         finally:
             with suppress(StorageError):

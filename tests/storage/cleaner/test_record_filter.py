@@ -4,9 +4,9 @@ import pytest
 
 from barnabas.protocol.records.batch import parse_header
 from barnabas.protocol.records.builder import NewRecord, build_batch
-from barnabas.storage.cleaner.decisions import BatchRetention
-from barnabas.storage.cleaner.filtering import BatchFilter
+from barnabas.storage.cleaner.batch_retention import BatchRetention
 from barnabas.storage.cleaner.offset_map import OffsetMap
+from barnabas.storage.cleaner.record_filter import BatchFilter
 from barnabas.storage.cleaner.results import CleanTally
 from barnabas.storage.steps import finish_work
 

@@ -14,7 +14,13 @@ from typing import Final
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.record_rows import Row, row_pieces
 from barnabas.protocol.records.rewriting import NO_HORIZON, Rewriting, delete_horizon_of, empty_batch
-from barnabas.storage.cleaner.decisions import BatchOutcome, BatchRetention, keeps_tombstones, outcome, sets_horizon
+from barnabas.storage.cleaner.batch_retention import (
+    BatchOutcome,
+    BatchRetention,
+    keeps_tombstones,
+    outcome,
+    sets_horizon,
+)
 from barnabas.storage.cleaner.offset_map import OffsetMap
 from barnabas.storage.cleaner.results import CleanTally
 
