@@ -1,8 +1,7 @@
 """Watches the free space in the data directories: one without any is `full` until it has some, without a restart.
 
 Knows the directories, the clock, and the housekeeping, which deletes files. The modules that call it decide what is
-refused meanwhile (`check_may_grow` here, disk_space_check.py for producers). docs/decisions/0122 gives the rules and
-reasons.
+refused meanwhile (`check_disk_space` for producers, `check_may_grow`). docs/decisions/0122 gives the rules and reasons.
 
 Theory of operation: a directory is full when less than the reserve is left on its file system, or when a call found no
 space, in any thread. Then its logs do not use the fast path any more, so that every append of a producer is checked;
@@ -263,6 +262,13 @@ class DiskSpaceWatch:
         """Run retention, if space is needed: the new settings may keep less."""
         if self.full_reasons:
             self._housekeeping.retain_now()
+
+
+def check_disk_space(log: PartitionLog) -> None:
+    """Raise KafkaError KAFKA_STORAGE_ERROR, which clients retry, if there is no space for a client's batch."""
+    reason = log.directory.disk.full_reason
+    if reason is not None:
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, reason)
 
 
 def _volume(directory: LogDirectory) -> Volume | None:
