@@ -1,8 +1,9 @@
 """How topics are created, extended and deleted: pure decisions that turn a request into records or a refusal.
 
 Knows Kafka's rules, error codes and messages for them; writes nothing and changes nothing. The rules and their order
-are those of Apache Kafka 4.4.0's controller. Replicas are checked here and are in no record: in the catalogue all
-partitions are on this node alone, even if other nodes share its directory (`broker/metadata/cluster/topology.py`).
+are those of Apache Kafka 4.4.0's ReplicationControlManager. Replicas are checked here and are in no record: in the
+catalogue all partitions are on this node alone, even if other nodes share its directory
+(`broker/metadata/cluster/topology.py`).
 """
 
 from collections import Counter

@@ -1,5 +1,5 @@
 # compiled: mypyc
-"""The decisions about OffsetCommit, TxnOffsetCommit, OffsetDelete, expiration, and the deletion of a group.
+"""The decisions that change committed offsets: OffsetCommit, TxnOffsetCommit, OffsetDelete, expiration, DeleteGroups.
 
 Reading them (OffsetFetch) needs no decision: see `durable_groups.DurableGroups.committed`.
 """
