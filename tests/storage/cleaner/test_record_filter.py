@@ -8,7 +8,7 @@ from barnabas.storage.cleaner.batch_retention import BatchRetention
 from barnabas.storage.cleaner.offset_map import OffsetMap
 from barnabas.storage.cleaner.record_filter import RecordFilter
 from barnabas.storage.cleaner.results import CleanTally
-from barnabas.storage.steps import finish_work
+from tests.support.work import finish_work
 
 
 @pytest.mark.parametrize(("rewritten_bytes_max", "records_count"), [(1 << 27, 29_999), (20_000, 30_000)])

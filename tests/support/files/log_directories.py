@@ -9,9 +9,9 @@ from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.disk.files import Files
 from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.recovery.report import Recovered
-from barnabas.storage.steps import finish_work
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.records.batches import batch_of
+from tests.support.work import finish_work
 
 CONFIG = LogConfig()
 TOPIC_ID = bytes(range(16))

@@ -16,7 +16,7 @@ from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.disk.files import Files
 from barnabas.storage.segment.indexes import SegmentIndexes
-from barnabas.storage.steps import finish_work
+from tests.support.work import finish_work
 
 TIME_MS = 1_700_000_000_000
 _INDEXES = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX)
