@@ -1,8 +1,7 @@
-"""The bytes of one `.log` file: the interface for the walk, and its two implementations.
+"""The bytes of one `.log` file: the interface for the walk, and reading from a file.
 
 `LogFile` reads through a window that moves forward, so memory does not grow with the file. It uses pread, no
 mapping: a broker may truncate the file meanwhile, and reading a mapped page that is gone ends the process.
-`HeldBytes` is for bytes that are in memory.
 """
 
 from __future__ import annotations
@@ -10,8 +9,6 @@ from __future__ import annotations
 import os
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
-
-from barnabas.protocol.primitives import Buffer
 
 if TYPE_CHECKING:
     from typing import Self
@@ -26,26 +23,6 @@ class LogBytes(Protocol):
 
     def read(self, position: int, length: int) -> memoryview:
         """Read `length` bytes from `position` on, fewer at the end."""
-
-
-class HeldBytes:
-    """The bytes of a log that are in memory."""
-
-    def __init__(self, data: Buffer) -> None:
-        self.size = len(data)
-        self._view = memoryview(data)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Do nothing: no file is open."""
-
-    def read(self, position: int, length: int) -> memoryview:
-        """Read `length` bytes from `position` on, fewer at the end."""
-        return self._view[position : position + length]
 
 
 class LogFile:

@@ -10,6 +10,7 @@ first (0, -1, 1, -2 … become 0, 1, 2, 3 …).
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable
 from typing import Final
 
 from barnabas.protocol.errors import DecodeError, EncodeError
@@ -40,6 +41,16 @@ def uuid_bytes(text: str) -> bytes:
     if len(uuid) != 16 or uuid_text(uuid) != text:
         raise ValueError(f"not an id: {text!r}")
     return uuid
+
+
+def random_uuid(random_bytes: Callable[[int], bytes]) -> bytes:
+    """Return a random UUID (version 4) like Kafka's Uuid.randomUuid: its text never starts with a dash."""
+    while True:
+        raw = bytearray(random_bytes(16))
+        raw[6] = raw[6] & 0x0F | 0x40
+        raw[8] = raw[8] & 0x3F | 0x80
+        if raw[0] >> 2 != 62:  # the first character would be a dash
+            return bytes(raw)
 
 
 # --- reading ---

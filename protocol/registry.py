@@ -179,13 +179,3 @@ def _codec(key: int, version: int, message: type[Request] | type[Response]) -> C
     if not api.supports(version):
         raise ValueError(f"{api.api_name} has no version {version}, only {api.min_version} to {api.newest_version}")
     return codec(message, version)
-
-
-def request_header_version(key: int, version: int) -> int:
-    """Return 2 (with tagged fields) for a flexible request, otherwise 1."""
-    return 2 if ApiKey(key).is_flexible(version) else 1
-
-
-def response_header_version(key: int, version: int) -> int:
-    """Return 1 (with tagged fields) for a flexible response, otherwise 0; always 0 for ApiVersions."""
-    return 1 if key != ApiKey.API_VERSIONS and ApiKey(key).is_flexible(version) else 0

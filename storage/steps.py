@@ -76,20 +76,3 @@ def decided(decide: Callable[[], Steps[T]], changes: Callable[[], int]) -> Steps
 Work = Generator[int | Callable[[], None], None, T]
 """Long work in a helper process, or in slices: pauses with the bytes read and written since the previous pause, or with
 a function that must be called before it continues, in any thread (a sync)."""
-
-
-def finish_work(work: Work[T]) -> T:
-    """Run all of the work at once and return the result."""
-    failure: Exception | None = None
-    while True:
-        try:
-            paused = next(work) if failure is None else work.throw(failure)
-        except StopIteration as stop:
-            result: T = stop.value
-            return result
-        failure = None
-        if not isinstance(paused, int):
-            try:
-                paused()
-            except Exception as raised:  # any error is thrown into the work
-                failure = raised

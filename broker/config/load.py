@@ -17,7 +17,7 @@ from barnabas.broker.config.listeners.listener_keys import key_within
 from barnabas.broker.config.listeners.listeners import Listener
 from barnabas.broker.config.racks import RACK_AWARE_SELECTOR, racks
 from barnabas.broker.config.refused_keys import asks_for
-from barnabas.broker.config.replicas import REPLICATION_FACTOR, effective_min_insync_replicas
+from barnabas.broker.config.resources.replicas import REPLICATION_FACTOR, effective_min_insync_replicas
 from barnabas.broker.config.unknown_keys import warnings_of_unknown
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files import properties as java_properties

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from barnabas.broker.config.replicas import effective_min_insync_replicas
+from barnabas.broker.config.resources.replicas import effective_min_insync_replicas
 from barnabas.broker.config.resources.topic_configs import effective
 from barnabas.broker.metadata.image.image import INTERNAL_TOPICS
 from barnabas.broker.partitions.partitions import Partitions

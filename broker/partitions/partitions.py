@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Final
 
 from barnabas.broker.config.resources.log_configs import log_config
 from barnabas.broker.metadata.image.image import TOPIC_RESOURCE
-from barnabas.broker.partitions.closed_log_totals import ClosedLogTotals
 from barnabas.broker.partitions.disk_space.storage_failures import StorageFailures
 from barnabas.broker.partitions.opening.failed_openings import FailedOpenings
 from barnabas.broker.partitions.opening.partition_opening import PartitionOpening
@@ -54,6 +53,24 @@ if TYPE_CHECKING:
 
 _log = logger("storage")
 _CLIENT: Final = AppendOrigin.CLIENT
+
+
+class ClosedLogTotals:
+    """The totals appended in this run to logs that are closed now: of partitions that were deleted, or moved.
+
+    Exported counters (broker/http/metrics) must never decrease, and a log that is opened again counts from zero.
+    """
+
+    def __init__(self) -> None:
+        self.records = 0
+        self.size = 0
+        """In bytes."""
+
+    def add(self, log: PartitionLog) -> None:
+        """Add the counters of a log that is released."""
+        records, size = log.appended
+        self.records += records
+        self.size += size
 
 
 class Partitions:

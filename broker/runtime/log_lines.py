@@ -19,7 +19,6 @@ from typing import Any, TextIO
 
 _SELDOM_MS = 60_000
 LEVELS = ("debug", "info", "warning", "error")
-FORMATS = ("text", "json")
 _ROOT = "barnabas"
 
 

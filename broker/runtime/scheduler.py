@@ -9,7 +9,7 @@ rounds: in each turn of the loop the next jobs have a slice each, until the time
 request any amount (`rests`), a rest as long follows, so half of the loop is free, however much work the clients
 request. But the rest is no longer than REST_MS_MAX: where a slice takes seconds the machine stood still. A step may
 yield a future: its work then continues when that is done, with or without a result. Or it yields a function for a
-thread: it is called once its work has room, and an exception of it is the work's.
+thread: it is called once its work has room, and an exception of it is thrown into the work.
 
 Only some jobs of a kind are under way at a time, since each holds memory. One too many closes its steps, waits in line
 and begins again; work that may not be done twice begins only when there is room. So the line holds nothing but
@@ -37,9 +37,9 @@ from barnabas.broker.runtime.in_flight import InFlight
 
 T = TypeVar("T")
 
-Work: TypeAlias = Generator[Future[Any] | Callable[[], None] | None, None, T]
+Work: TypeAlias = Generator[Future[Any] | Callable[[], object] | None, None, T]
 """Between two pauses lies a bounded piece of work. It continues when a future that it yields is done, or when a
-function that it yields was called in a thread.
+function that it yields was called in a thread; an exception of that is thrown into it.
 """
 
 SLICE_MS = 2
@@ -81,7 +81,7 @@ class _Job:
         self.has_room = False
         """Whether it is one of those under way."""
         self.awaited: Future[Any] | None = None
-        self.call: Callable[[], None] | None = None
+        self.call: Callable[[], object] | None = None
         """A function that waits to be called in a thread."""
         self.in_thread: Future[Exception | None] | None = None
         """The result of that call."""
@@ -187,13 +187,20 @@ class CooperativeScheduler:
     def _has_room(self, kind: WorkClass) -> bool:
         return self._under_way[kind] < kind.under_way_max
 
-    def _slice(self, job: _Job, steps: Work[Any]) -> Any:
+    def _slice(self, job: _Job, steps: Work[Any], error: Exception | None = None) -> Any:
+        """Run steps until the slice is over; `error` is thrown into the first one. Return the result or _NOT_OVER."""
         stopwatch = self._stopwatch
         begun = stopwatch()
         end = begun + job.kind.slice_ms / 1000
         try:
             for _ in range(job.kind.steps_max):
-                awaited = next(steps)
+                if error is None:
+                    awaited = next(steps)
+                else:
+                    try:
+                        awaited = steps.throw(error)
+                    finally:
+                        error = None  # its traceback refers to this frame: a cycle
                 if awaited is not None:
                     if not isinstance(awaited, Future):
                         job.call = awaited
@@ -268,12 +275,7 @@ class CooperativeScheduler:
         try:
             if job.steps is None:
                 job.steps = job.begin()
-            if job.in_thread is not None:
-                error, job.in_thread = job.in_thread.result(), None
-                if error is not None:
-                    job.steps.close()
-                    return None, error
-            return self._slice(job, job.steps), None
+            return self._slice(job, job.steps, _thread_error(job)), None
         except (Exception, CancelledError) as error:
             return None, error
 
@@ -342,7 +344,13 @@ def _end(turn: Future[None]) -> None:
         turn.set_result(None)
 
 
-def _error_of(call: Callable[[], None]) -> Exception | None:
+def _thread_error(job: _Job) -> Exception | None:
+    """Return the error of the call that was done in a thread for the job; None without one, and the next time."""
+    done, job.in_thread = job.in_thread, None
+    return None if done is None else done.result()
+
+
+def _error_of(call: Callable[[], object]) -> Exception | None:
     """Call it in a thread and return its error, which is not set on the thread's future: the loop would log it if it is
     never retrieved.
     """

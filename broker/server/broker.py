@@ -66,7 +66,8 @@ if TYPE_CHECKING:
 
 _log = logger("app")
 _LOAD_TRANSACTIONS_MS = 1_000
-_STARTING, _RUNNING, _STOPPING = 1, 3, 6  # Kafka's numbers of a broker's states
+STARTING, RUNNING, STOPPING = 1, 3, 6
+"""Kafka's numbers of a broker's states."""
 
 
 class Broker:
@@ -94,7 +95,7 @@ class Broker:
         sockets_max: how many connections a node has descriptors for. sync_helpers_max: threads that sync files beside
         the flush thread. cluster: creates the node's view. others: listeners of other nodes. tls: TLS of all of them.
         """
-        self.bound, self.state, self._tls = bound, _STARTING, tls
+        self.bound, self.state, self._tls = bound, STARTING, tls
         self._directory, self._environment, self.events = directory, environment, Events(environment.stopwatch)
         self._clock, self._machine_clock = clock, machine_clock = environment.clock, environment.machine_clock
         self._loop, self.watch = loop, DirectoryWatch(directory, machine_clock)
@@ -216,7 +217,7 @@ class Broker:
         self._maintenance.start()
         self.recovery.begin()
         self.watch.start()
-        self.state = _RUNNING
+        self.state = RUNNING
         preload(dispatcher, self._machine_clock)
         node, facts = self.services.node, {"found": state_of(self._directory), "form": form.running()}
         at = {"cluster": node.cluster_id, "data": self._directory.path}
@@ -241,9 +242,9 @@ class Broker:
 
     def unready_reason(self) -> str | None:
         """Return why clients cannot work with this broker now, or None."""
-        if self.state == _RUNNING:
+        if self.state == RUNNING:
             return self._directory.offline_reason
-        return f"the broker is starting{self.recovery.awaited}" if self.state == _STARTING else "the broker is stopping"
+        return f"the broker is starting{self.recovery.awaited}" if self.state == STARTING else "the broker is stopping"
 
     async def settle_transactions(self) -> None:
         """Complete the transactions that a killed run left prepared, before any read; after a clean stop load later.
@@ -259,7 +260,7 @@ class Broker:
             await self._nodes.recover_transactions()
 
     def _load_transactions(self) -> None:
-        if self.state != _STOPPING:
+        if self.state != STOPPING:
             self._nodes.load_transactions()
 
     async def stop(self) -> None:
@@ -267,7 +268,7 @@ class Broker:
 
         Nor is there one while a transaction is prepared and not complete, so that the next start completes it first.
         """
-        self.state = _STOPPING
+        self.state = STOPPING
         if self.lifecycle is not None:
             await self.lifecycle.settled()
         self._nodes.stop_accepting()

@@ -48,15 +48,6 @@ KEYS = (
     "sasl.oauthbearer.scope",
 )
 """The properties that are read here."""
-SECRET_KEYS = (
-    "ssl.truststore.password",
-    "ssl.keystore.password",
-    "ssl.keystore.key",
-    "ssl.key.password",
-    "sasl.jaas.config",
-    "sasl.oauthbearer.client.credentials.client.secret",
-)
-"""The properties whose values must not be shown."""
 _NOT_HERE = {
     "ssl.engine.factory.class": "a Java class cannot provide TLS here",
     "sasl.client.callback.handler.class": "a Java class cannot run here",

@@ -129,11 +129,6 @@ class Field:
         self.ignorable = ignorable
 
     @property
-    def kafka_name(self) -> str:
-        """The name in Kafka's definitions, with a capital first letter."""
-        return "".join(part.capitalize() for part in self.name.split("_"))
-
-    @property
     def may_be_unset(self) -> bool:
         """Whether this is a tagged struct that cannot be null, so that None means its default."""
         return self.type.struct is not None and self.tag is not None and self.nullable == NO_VERSIONS

@@ -92,18 +92,6 @@ def encode_clean_shutdown(broker_epoch: int) -> bytes:
     return f'{{"version":0,"brokerEpoch":{broker_epoch}}}'.encode()
 
 
-def decode_clean_shutdown(data: bytes) -> int:
-    """Return the broker epoch in the marker, -1 without one: only the existence of the file matters."""
-    import json  # six milliseconds that most starts do not need
-
-    try:
-        found = json.loads(data)
-    except (ValueError, RecursionError):
-        return -1
-    epoch = found.get("brokerEpoch", -1) if isinstance(found, dict) else -1
-    return epoch if isinstance(epoch, int) else -1
-
-
 def _checksum(rows: list[str]) -> int:
     return crc32c("\n".join(rows).encode())
 

@@ -52,8 +52,6 @@ SEQUENCE_MAX: Final = 0x7FFFFFFF
 
 CRC_POSITION: Final = 17
 ATTRIBUTES_POSITION: Final = 21
-_pack_base_offset: Final = struct.Struct(">q").pack_into
-_pack_leader_epoch: Final = struct.Struct(">i").pack_into
 _pack_crc_and_attributes: Final = struct.Struct(">Ih").pack_into
 _pack_max_timestamp: Final = struct.Struct(">q").pack_into
 _unpack_length: Final = struct.Struct(">i").unpack_from
@@ -206,12 +204,6 @@ def verify_crc(batch: Buffer) -> bool:
     """Return whether the stored CRC matches the bytes; `batch` is exactly one batch, header included."""
     stored: int = _unpack_crc(batch, CRC_POSITION)[0]
     return crc32c(memoryview(batch)[ATTRIBUTES_POSITION:]) == stored
-
-
-def patch_offset_and_epoch(buffer: WritableBuffer, position: int, base_offset: int, leader_epoch: int) -> None:
-    """Set the two fields that the leader assigns, in place. The CRC does not cover them."""
-    _pack_base_offset(buffer, position, base_offset)
-    _pack_leader_epoch(buffer, position + 12, leader_epoch)
 
 
 def set_max_timestamp(buffer: WritableBuffer, position: int, timestamp_type: int, max_timestamp: int) -> bool:

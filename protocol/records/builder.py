@@ -158,22 +158,12 @@ def build_plain(records: Sequence[tuple[bytes, bytes | None]], timestamp_ms: int
     return batch
 
 
-def rebuild_batch(
-    header: BatchHeader, records: Iterable[BatchRecord], *, compression: int, level: int | None = None
-) -> bytearray:
-    """Build a batch of `records` with the fields of `header` except its length, CRC, count and codec.
+class Rebuilding:
+    """A batch of some records of another, with the fields of its header except length, CRC, count and codec.
 
     Records keep their offsets, which may have gaps, and their timestamps. `last_offset_delta`, base and max timestamp
     are those of the header, so the batch covers the same offsets and sequences as before.
     """
-    rebuilding = Rebuilding(header)
-    for record in records:
-        rebuilding.add(record)
-    return rebuilding.seal(compression, level)
-
-
-class Rebuilding:
-    """The work of rebuild_batch, record by record."""
 
     def __init__(self, header: BatchHeader) -> None:
         self._header = header

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.storage.cleaner.aborted import AbortedTransactions
-from barnabas.storage.cleaner.decisions import LastRecord, discards_records, retention, tells_producers_end
-from barnabas.storage.cleaner.filtering import BatchFilter, Filtered
+from barnabas.storage.cleaner.batch_retention import LastRecord, discards_records, retention, tells_producers_end
 from barnabas.storage.cleaner.mapping import BATCH_COST_BYTES, STEP_BYTES
 from barnabas.storage.cleaner.reading import SegmentBatchReader, SegmentSpan
+from barnabas.storage.cleaner.record_filter import Filtered, RecordFilter
 from barnabas.storage.cleaner.results import CleanTally
 from barnabas.storage.cleaner.transactions import CleanedTransactions, kind_of
 from barnabas.storage.cleaner.writing import CleanedSegment
@@ -34,7 +34,7 @@ class GroupCleaning:
     """Cleans groups in order; a transaction may span several groups."""
 
     def __init__(
-        self, directory: Directory, rules: Rules, batches: BatchFilter, aborted: AbortedTransactions, tally: CleanTally
+        self, directory: Directory, rules: Rules, batches: RecordFilter, aborted: AbortedTransactions, tally: CleanTally
     ) -> None:
         self._directory = directory
         self._rules = rules

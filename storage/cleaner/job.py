@@ -15,13 +15,13 @@ from barnabas.protocol.files.names import FileKind, segment_file
 from barnabas.protocol.files.txn_index import AbortedTxn
 from barnabas.protocol.records.record import RECORD_BYTES_MAX
 from barnabas.storage.cleaner.aborted import AbortedTransactions
-from barnabas.storage.cleaner.decisions import LastRecord
-from barnabas.storage.cleaner.filtering import BatchFilter
+from barnabas.storage.cleaner.batch_retention import LastRecord
 from barnabas.storage.cleaner.group import GroupCleaning, Rules
 from barnabas.storage.cleaner.grouping import SegmentSizes, group_segments
 from barnabas.storage.cleaner.mapping import MapBuilding
 from barnabas.storage.cleaner.offset_map import OffsetMap
 from barnabas.storage.cleaner.reading import SegmentSpan
+from barnabas.storage.cleaner.record_filter import RecordFilter
 from barnabas.storage.cleaner.results import CleanedGroup, CleanResult, CleanTally
 from barnabas.storage.cleaner.writing import CleanedSegment, remove_cleaned
 from barnabas.storage.config import LogConfig
@@ -90,7 +90,7 @@ class CleanJob(NamedTuple):
         yield from mapping.steps(spans, aborted)
         end_offset = mapping.latest_offset + 1
         rules = Rules(self.now_ms, self.high_watermark, self.last_records, self.config, buffer_bytes)
-        batches = BatchFilter(
+        batches = RecordFilter(
             offset_map, mapping.latest_offset, self.now_ms, self.config.delete_retention_ms, max_record_bytes, tally
         )
         cleaning = GroupCleaning(directory, rules, batches, aborted, tally)

@@ -51,7 +51,6 @@ from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.recovery.log_loader import load_log
 from barnabas.storage.recovery.missing_files import check_directory
 from barnabas.storage.recovery.opening import Opening, open_at_once
-from barnabas.storage.steps import finish_work
 
 
 class LogDirectory:
@@ -264,14 +263,6 @@ class LogDirectory:
         stray = names.PartitionDirectory(topic, partition, names.DirectoryState.STRAY, self._new_id().hex())
         if (directory := self._take_away(stray)) is not None:
             self.notices.append(f"{directory.path} is set aside: the catalogue does not know it")
-
-    def delete_due(self, now_ms: int) -> int | None:
-        """Run all deletions that are due, however long it takes: `Deletions.removing`.
-
-        Return the time to call again, None if nothing is left. StorageError.
-        """
-        finish_work(self.deletions.removing(now_ms))
-        return self.deletions.next_due_ms
 
     # --- checkpoints ---
 

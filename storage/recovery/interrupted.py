@@ -11,7 +11,6 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.sync_job import RemovalJob
 from barnabas.storage.errors import FileRemoved
-from barnabas.storage.recovery.damaged_tail import SegmentWalk
 from barnabas.storage.recovery.first_listing import first_listing
 from barnabas.storage.recovery.listing import Listing
 from barnabas.storage.recovery.opening import Opening
@@ -23,6 +22,7 @@ from barnabas.storage.recovery.recovery_decisions import (
     unfinished_files,
 )
 from barnabas.storage.recovery.report import RecoveryReport
+from barnabas.storage.recovery.segment_recovery import SegmentWalk
 from barnabas.storage.segment.segment import Segment
 
 AT_ONCE_MAX = 100  # files

@@ -24,14 +24,6 @@ from barnabas.storage.disk.sync_job import RemovalJob
 from barnabas.storage.errors import CorruptFile, DirectoryFull
 from barnabas.storage.producers.producer_state_manager import ProducerStateManager
 from barnabas.storage.producers.snapshots import ProducerSnapshots
-from barnabas.storage.recovery.damaged_tail import (
-    SegmentWalk,
-    TailDamage,
-    corrupt,
-    set_segment_aside,
-    set_tail_aside,
-    synced_ahead,
-)
 from barnabas.storage.recovery.first_listing import first_listing
 from barnabas.storage.recovery.interrupted import Interrupted
 from barnabas.storage.recovery.listing import Listing
@@ -47,6 +39,14 @@ from barnabas.storage.recovery.recovery_decisions import (
     trust_segment,
 )
 from barnabas.storage.recovery.report import Recovered, RecoveryReport
+from barnabas.storage.recovery.segment_recovery import (
+    SegmentWalk,
+    TailDamage,
+    corrupt,
+    set_segment_aside,
+    set_tail_aside,
+    synced_ahead,
+)
 from barnabas.storage.segment.leader_epoch_cache import LeaderEpochCache
 from barnabas.storage.segment.segment import Segment
 from barnabas.storage.segment.segment_checksums import SegmentChecksums

@@ -17,8 +17,8 @@ from barnabas.storage.config import LONG_MAX
 from barnabas.storage.errors import CorruptFile
 from barnabas.storage.producers.producer_state_manager import ProducerStateManager
 from barnabas.storage.producers.snapshots import ProducerSnapshots
-from barnabas.storage.recovery.damaged_tail import SegmentWalk
 from barnabas.storage.recovery.opening import Opening, PauseCounter
+from barnabas.storage.recovery.segment_recovery import SegmentWalk
 from barnabas.storage.segment.segment import Segment
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Recovered(NamedTuple):
-    """The result, for the log and for tests. The letters are those of storage/recovery/recovery_decisions.py."""
+    """The result, for the log. The letters are those of storage/recovery/recovery_decisions.py."""
 
     log_end_offset: int
     letters: str = ""  # the cases found, in alphabetical order
@@ -15,11 +15,6 @@ class Recovered(NamedTuple):
     segments_dropped: int = 0
     headers_replayed: int = 0  # to rebuild producer state from an older snapshot
     notes: tuple[str, ...] = ()  # sentences for the operator: what was dropped and why
-
-    @property
-    def was_needed(self) -> bool:
-        """Whether anything was done that the operator should know of."""
-        return bool(self.segments_reread or self.bytes_dropped or self.segments_dropped or self.notes)
 
 
 class RecoveryReport:

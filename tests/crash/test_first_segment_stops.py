@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.support.files.five_segments import DUE_MS, NOW_MS, append, filled, keep, opened
-from tests.support.files.log_directories import apply_retention, checkpoint, flush, start
+from tests.support.files.log_directories import apply_retention, checkpoint, delete_due, flush, start
 from tests.support.files.memory_files import MemoryFiles, PowerCut, Survival, is_lived_to_its_end
 
 SURVIVALS: tuple[Survival, ...] = ("nothing", "some", "everything")
@@ -17,10 +17,10 @@ def idle(files: MemoryFiles) -> Iterator[None]:
     directory, log = filled(files)
     keep(log, 4)
     yield
-    directory.delete_due(DUE_MS)
+    delete_due(directory, DUE_MS)
     keep(log, 2)
     checkpoint(directory)
-    directory.delete_due(DUE_MS)
+    delete_due(directory, DUE_MS)
     yield
     checkpoint(directory)
 
@@ -36,7 +36,7 @@ def records_deleted(files: MemoryFiles) -> Iterator[None]:
     log.delete_records_before(-1)
     apply_retention(log, NOW_MS)
     checkpoint(directory)
-    directory.delete_due(DUE_MS)
+    delete_due(directory, DUE_MS)
     append(log, 3)
     yield
     checkpoint(directory)
@@ -50,10 +50,10 @@ def closed_and_opened(files: MemoryFiles) -> Iterator[None]:
     directory.close_log("t", 0)
     log = opened(directory)
     keep(log, 2)
-    directory.delete_due(DUE_MS)
+    delete_due(directory, DUE_MS)
     yield
     directory.delete_log("t", 0, bytes(16), DUE_MS)
-    directory.delete_due(DUE_MS)
+    delete_due(directory, DUE_MS)
     log = opened(directory)
     append(log, 3)
     flush(log)
@@ -87,7 +87,7 @@ def test_before_whichever_change_the_run_or_a_start_ends_nothing_is_missed(life:
         directory = start(files)
         log = opened(directory)
         append(log, 1)
-        directory.delete_due(DUE_MS)
+        delete_due(directory, DUE_MS)
         checkpoint(directory)
         files.crash("everything")
         opened(start(files))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from barnabas.storage.directories.log_directory import LogDirectory
-from tests.support.files.log_directories import TOPIC_ID, append, checkpoint, flush, kill, open_log, start
+from tests.support.files.log_directories import TOPIC_ID, append, checkpoint, delete_due, flush, kill, open_log, start
 from tests.support.files.memory_files import MemoryFiles, Survival, is_lived_to_its_end
 
 NEW_ID = bytes(range(16, 32))
@@ -30,7 +30,7 @@ def deleted(files: MemoryFiles, topic_id: list[bytes]) -> Iterator[None]:
     topic_id[0] = NEW_ID
     directory.delete_log("t", 0, bytes(16), 0)
     yield
-    directory.delete_due(0)
+    delete_due(directory, 0)
     yield
     checkpoint(directory)
     directory.close(clean=True)
@@ -81,7 +81,7 @@ def test_before_whichever_change_the_run_ends_nothing_is_missed(life: Life, surv
             assert directory.resting.missing == [], (change, survival)
             open_log(directory, topic_id=topic_id[0])
             open_log(directory, "u")
-            directory.delete_due(0)
+            delete_due(directory, 0)
             kill(files)
     assert change > 30
     assert len(seen) > 5

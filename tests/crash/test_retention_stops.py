@@ -8,7 +8,15 @@ from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.record import iter_records
 from barnabas.storage.log.log import PartitionLog
 from tests.support.files.five_segments import NOW_MS, SMALL, append, opened
-from tests.support.files.log_directories import TOPIC_ID, apply_retention, checkpoint, flush, names_in, start
+from tests.support.files.log_directories import (
+    TOPIC_ID,
+    apply_retention,
+    checkpoint,
+    delete_due,
+    flush,
+    names_in,
+    start,
+)
 from tests.support.files.memory_files import MemoryFiles, Survival, is_lived_to_its_end
 
 NEW_ID = bytes(range(16, 32))
@@ -50,7 +58,7 @@ def retain(files: MemoryFiles, promise: Promise) -> Iterator[None]:
     promise.start_kept = log.log_start_offset
     assert promise.start_kept > 3
     yield
-    directory.delete_due(NOW_MS + SMALL.file_delete_delay_ms)
+    delete_due(directory, NOW_MS + SMALL.file_delete_delay_ms)
     checkpoint(directory)
     yield
     log.config = SMALL._replace(retention_ms=10)
@@ -83,7 +91,7 @@ def recreate(files: MemoryFiles, promise: Promise) -> Iterator[None]:
     promise.end = 3
     yield
     checkpoint(directory)
-    directory.delete_due(NOW_MS + 60_000)
+    delete_due(directory, NOW_MS + 60_000)
     directory.close(clean=True)
 
 
@@ -125,7 +133,7 @@ def test_before_whichever_change_the_run_ends(
         times = times_in(log)
         assert len(times) == log.log_end_offset - log.log_start_offset
         assert all(time >= promise.first_time_ms for time in times), "a record of the topic that was deleted"
-        directory.delete_due(NOW_MS * 10)
+        delete_due(directory, NOW_MS * 10)
         assert not [name for name in names_in(files, "/data/t-0") if name.endswith(".deleted")]
         assert not [name for name in names_in(files) if name.endswith("-delete")]
         append(log, 1, NOW_MS + 2)

@@ -10,7 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from barnabas.broker.api.stages.metering import Meter
 from barnabas.broker.clients.telemetry.series import SERIES_MAX
 from barnabas.broker.http.metrics.scrape import scrape
-from barnabas.broker.http.metrics.sources import RUNNING, Sources
+from barnabas.broker.http.metrics.sources import Sources
+from barnabas.broker.server.broker import RUNNING
 from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest

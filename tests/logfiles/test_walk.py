@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.logfiles.log_file import HeldBytes, LogFile
+from barnabas.logfiles.log_file import LogFile
 from barnabas.logfiles.walk import Bounds, Damage, LogStretch, walk_batches, walk_headers
 from barnabas.protocol.records.batch import parse_header
+from tests.support.files.held_bytes import HeldBytes
 from tests.support.files.segment_files import LogWriter
 
 UNBOUNDED = Bounds(0, None)

@@ -17,8 +17,8 @@ from barnabas.protocol.records.record import BatchRecord, iter_records
 from barnabas.storage.cleaner.job import CleanJob
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.files import RealFiles
-from barnabas.storage.steps import finish_work
 from tests.support.kafka.cleaning import KafkasCleaner
+from tests.support.work import finish_work
 from tests.support.worlds.compacted_log import TIME_MS, CompactedLog
 from tests.support.worlds.random_log import RandomLog
 

@@ -10,7 +10,7 @@ from barnabas.protocol.headers import (
     parse_request_header,
     parse_response_header,
 )
-from barnabas.protocol.registry import ApiKey, request_header_version, response_header_version
+from barnabas.protocol.registry import ApiKey
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,3 @@ def test_a_cut_response_header_is_refused() -> None:
     for size in range(5):
         with pytest.raises(DecodeError):
             parse_response_header(ApiKey.METADATA, 9, encode_response_header(ApiKey.METADATA, 9, 1)[:size])
-
-
-def test_header_versions_follow_from_flexibility() -> None:
-    assert [request_header_version(ApiKey.METADATA, version) for version in (8, 9)] == [1, 2]
-    assert [response_header_version(ApiKey.METADATA, version) for version in (8, 9)] == [0, 1]
-    assert [request_header_version(ApiKey.API_VERSIONS, version) for version in (2, 3)] == [1, 2]
-    assert [response_header_version(ApiKey.API_VERSIONS, version) for version in (2, 3)] == [0, 0]

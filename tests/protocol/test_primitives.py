@@ -14,6 +14,7 @@ from barnabas.protocol.primitives import (
     MAX_TAGGED_FIELDS,
     ZERO_UUID,
     nullable_string,
+    random_uuid,
     read_nullable_string,
     read_uvarint,
     read_varint,
@@ -130,3 +131,11 @@ def test_the_zero_id_prints_as_kafka_prints_it() -> None:
 def test_other_texts_are_no_ids(text: str) -> None:
     with pytest.raises(ValueError, match="not an id"):
         uuid_bytes(text)
+
+
+def test_a_random_uuid_has_version_4_and_its_text_no_dash_in_front() -> None:
+    drawn = [b"\xfb" * 16, b"\xff" * 16]  # the text of the first one begins with a dash
+    found = random_uuid(lambda size: drawn.pop(0)[:size])
+    assert uuid.UUID(bytes=found).version == 4
+    assert found == uuid.UUID(bytes=b"\xff" * 16, version=4).bytes
+    assert not drawn

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import Buffer
 from barnabas.protocol.records.batch import LOG_APPEND_TIME, BatchHeader, encode_batch, parse_header
-from barnabas.protocol.records.builder import NewRecord, build_batch, rebuild_batch
+from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.compression import COMPRESSION_NAMES
 from barnabas.protocol.records.record import iter_records
 from pyspark_barnabas.source.decoding import decoded_columns, record_layout
 from pyspark_barnabas.source.decoding.decoded_columns import ROWS, read_columns
+from tests.support.records.batches import rebuild_batch
 from tests.support.records.random_records import batches_of_records
 
 CODECS = sorted(COMPRESSION_NAMES)

@@ -13,7 +13,17 @@ from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.errors import WHAT_TO_DO, CorruptFile, StorageError
 from barnabas.storage.log.log import PartitionLog
 from tests.support.files.five_segments import DUE_MS, NOW_MS, SMALL, append, filled, keep, opened
-from tests.support.files.log_directories import apply_retention, checkpoint, content, end, flush, kill, names_in, start
+from tests.support.files.log_directories import (
+    apply_retention,
+    checkpoint,
+    content,
+    delete_due,
+    end,
+    flush,
+    kill,
+    names_in,
+    start,
+)
 from tests.support.files.memory_files import MemoryFiles
 
 
@@ -40,7 +50,7 @@ def test_segments_that_are_gone_are_missed(files: MemoryFiles, retained: int, is
     first = 0
     if retained < 5:
         keep(log, retained)
-        directory.delete_due(DUE_MS)
+        delete_due(directory, DUE_MS)
         first = log.first_segment_base_offset
     end(files, directory, is_clean=is_clean)
     for gone in range(first, 8, 2):
@@ -87,7 +97,7 @@ def test_the_only_segment_is_missed_though_it_is_empty(files: MemoryFiles, is_cl
     apply_retention(log, NOW_MS + 100)
     assert (log.segments_count, log.log_start_offset, log.log_end_offset) == (1, 9, 9)
     flush(log)
-    directory.delete_due(DUE_MS * 2)
+    delete_due(directory, DUE_MS * 2)
     end(files, directory, is_clean=is_clean)
     remove(files, 9)
     with pytest.raises(CorruptFile, match="the log ends at offset 0, but was synced up to 9"):
@@ -112,7 +122,7 @@ def test_the_last_trace_of_a_segment_goes_when_the_epochs_are_written(files: Mem
     assert epochs_begin_at(files) == 0
     files.fail("pwrite", errno.ENOSPC, path="leader-epoch")
     with pytest.raises(StorageError, match="No space left"):
-        directory.delete_due(DUE_MS)
+        delete_due(directory, DUE_MS)
     gone = [name for name in names_in(files, "/data/t-0") if name.startswith(f"{0:020d}")]
     assert len(gone) == 1
     assert not gone[0].endswith(".log.deleted"), "which had most of the room"

@@ -17,6 +17,7 @@ from tests.support.files.log_directories import (
     append,
     checkpoint,
     content,
+    delete_due,
     flush,
     kill,
     names_in,
@@ -247,7 +248,7 @@ def _life(files: MemoryFiles, promised: dict[str, int]) -> Iterator[None]:
     checkpoint(directory)
     directory.delete_log("b", 0, bytes(16), due_ms=0)
     promised["b"] = 0
-    directory.delete_due(0)
+    delete_due(directory, 0)
     append(open_log(directory, "a"), 3)
     append(open_log(directory, "b"), 1)
     directory.close(clean=True)

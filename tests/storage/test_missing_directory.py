@@ -12,6 +12,7 @@ from barnabas.storage.errors import WHAT_TO_DO, CorruptFile, StorageError
 from tests.support.files.log_directories import (
     append,
     checkpoint,
+    delete_due,
     end,
     flush,
     kill,
@@ -93,7 +94,7 @@ def test_where_the_rows_cannot_be_written_the_files_go_and_the_name_of_the_direc
     directory.delete_log("t", 0, bytes(16), 0)
     files.fail("pwrite", errno.ENOSPC)
     with pytest.raises(StorageError, match="No space left"):
-        directory.delete_due(0)
+        delete_due(directory, 0)
     (gone,) = (name for name in names_in(files) if name.endswith("-delete"))
     assert names_in(files, f"/data/{gone}") == set()
     kill(files)
@@ -101,7 +102,7 @@ def test_where_the_rows_cannot_be_written_the_files_go_and_the_name_of_the_direc
     directory = start(files)
     assert directory.resting.missing == []
     assert open_log(directory, topic_id=NEW_ID).log_end_offset == 0
-    directory.delete_due(0)
+    delete_due(directory, 0)
     assert gone not in names_in(files)
 
 
@@ -115,7 +116,7 @@ def test_rows_are_written_at_most_once_for_many_directories_that_go() -> None:
     for partition in range(20):
         directory.delete_log("t", partition, bytes(16), 0)
     files.calls.clear()
-    directory.delete_due(0)
+    delete_due(directory, 0)
     assert len([call for call in files.calls if call.name == "rename" and "recovery-point" in call.path]) == 1
     checkpoint(directory)
     for partition in range(20):

@@ -19,7 +19,7 @@ from barnabas.broker.coordinator.group.decisions.classic.model import (
     NO_TOPIC_ID,
     CommittedOffset,
 )
-from barnabas.broker.coordinator.group.decisions.offsets.offsets import GroupOffsets
+from barnabas.broker.coordinator.group.decisions.offsets.committed_offsets import GroupOffsets
 from barnabas.broker.coordinator.runtime.replies_after_sync import once_synced
 from barnabas.broker.runtime.replies import Reply, reply_to
 from barnabas.broker.runtime.scheduler import WorkClass

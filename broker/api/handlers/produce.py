@@ -45,7 +45,7 @@ from barnabas.broker.coordinator.transaction.verification import (
     produce_error,
 )
 from barnabas.broker.metadata.image.image import INTERNAL_TOPICS
-from barnabas.broker.partitions.disk_space.disk_space_check import check_disk_space
+from barnabas.broker.partitions.disk_space.disk_space_watch import check_disk_space
 from barnabas.broker.partitions.opening.recoveries import StillRecovering
 from barnabas.broker.partitions.produce.batch_validations import PendingValidation
 from barnabas.broker.partitions.produce.deferred_appends import (

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from barnabas.broker.cli.kafka.flags import ALONE, VALUE, need, read
 from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.broker.cli.terminal.options import name_of
-from barnabas.protocol.primitives import uuid_text
+from barnabas.protocol.primitives import random_uuid, uuid_text
 
 _DUMP_FLAGS = {
     "files": VALUE,
@@ -40,22 +40,12 @@ def kafka_storage(arguments: Sequence[str]) -> int:
     """Print a random cluster id (`random-uuid`); `format` does nothing: the broker creates its directory itself."""
     command = arguments[0] if arguments else ""
     if command == "random-uuid":
-        print(uuid_text(_random_uuid()))
+        print(uuid_text(random_uuid(os.urandom)))
         return 0
     if command == "format":
         print("nothing to format: the broker creates its directory when it starts, for the cluster in CLUSTER_ID")
         return 0
     raise UsageError("kafka-storage: only `kafka-storage random-uuid` and `kafka-storage format` are available here")
-
-
-def _random_uuid() -> bytes:
-    """Return a UUID as Kafka draws them: version 4, without a leading `-`, which a command line takes for a flag."""
-    while True:
-        drawn = bytearray(os.urandom(16))
-        drawn[6] = drawn[6] & 0x0F | 0x40
-        drawn[8] = drawn[8] & 0x3F | 0x80
-        if not uuid_text(bytes(drawn)).startswith("-"):
-            return bytes(drawn)
 
 
 def zookeeper_server_start(arguments: Sequence[str]) -> int:

@@ -31,9 +31,9 @@ from barnabas.storage.disk.checkpoints import LogCheckpoint
 from barnabas.storage.disk.deletion import Deletions
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.log.log import PartitionLog
-from barnabas.storage.recovery.damaged_tail import BROKEN_SUFFIX
 from barnabas.storage.recovery.log_loader import load_log
 from barnabas.storage.recovery.opening import open_at_once
+from barnabas.storage.recovery.segment_recovery import BROKEN_SUFFIX
 
 _PIECE_BYTES = 1 << 20
 _REPAIRED_SUFFIX = ".repaired"

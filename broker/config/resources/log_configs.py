@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from barnabas.broker.config.broker_config import BrokerConfig
-from barnabas.broker.config.replicas import REPLICATION_FACTOR, effective_min_insync_replicas
+from barnabas.broker.config.resources.replicas import REPLICATION_FACTOR, effective_min_insync_replicas
 from barnabas.broker.config.resources.topic_configs import effective
 from barnabas.storage.config import LogConfig
 

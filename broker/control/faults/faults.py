@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.api.api_table import table_for
 from barnabas.broker.control.faults.armed import Armed
 from barnabas.broker.control.faults.disk_faults import DiskFaults
-from barnabas.broker.control.faults.model import FaultPlan
 from barnabas.broker.control.faults.on_requests.actions import Actions
 from barnabas.broker.control.faults.on_requests.wrapping import RequestFaults
 from barnabas.broker.control.faults.plan.of_points import points
-from barnabas.broker.control.faults.plan.reading import Known, plan_of, read_plan
+from barnabas.broker.control.faults.plan.reading import Known, read_plan
 from barnabas.broker.control.faults.point_faults import PointFaults, check_has_no_crash
 from barnabas.broker.control.faults.registry import FaultRegistry
 
@@ -49,13 +48,7 @@ class Faults:
 
     def arm_json(self, text: bytes | str) -> list[Armed]:
         """Arm a plan, or one fault. Raise FaultRefused if it is invalid."""
-        return self._arm(read_plan(text, self._known))
-
-    def arm_value(self, value: Any) -> list[Armed]:
-        """Arm a plan or fault given as a decoded JSON value; see `arm_json`."""
-        return self._arm(plan_of(value, self._known))
-
-    def _arm(self, plan: FaultPlan) -> list[Armed]:
+        plan = read_plan(text, self._known)
         if not self._may_crash:
             check_has_no_crash(plan)
         return self.registry.arm(plan)

@@ -34,7 +34,7 @@ from barnabas.broker.coordinator.group.decisions.group_machine import GroupMachi
 from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup, AnyOutcome, AnyRecord, check_group_id
 from barnabas.broker.coordinator.group.decisions.migration import joining as migration_joining
 from barnabas.broker.coordinator.group.decisions.migration import staying
-from barnabas.broker.coordinator.group.decisions.offsets import admission, offsets
+from barnabas.broker.coordinator.group.decisions.offsets import admission, committed_offsets
 from barnabas.broker.coordinator.group.group_partition import GroupPartition
 from barnabas.broker.coordinator.group.offset_cleanup import OffsetCleanup
 from barnabas.broker.coordinator.group.offset_expiration import OffsetExpiration
@@ -226,7 +226,11 @@ class GroupCoordinator:
         """Handle OffsetCommit: one error code per offset. `missing_group` is for members of an unknown group."""
         check_group_id(request.group_id, may_be_empty=True)
         decide = partial(
-            offsets.commit, request=request, missing_group=missing_group, now_ms=self._now_ms(), config=self._config
+            committed_offsets.commit,
+            request=request,
+            missing_group=missing_group,
+            now_ms=self._now_ms(),
+            config=self._config,
         )
         return self._decide(request.group_id, decide, len(request.offsets))
 
@@ -239,7 +243,7 @@ class GroupCoordinator:
         """
         check_group_id(request.group_id)
         decide = partial(
-            offsets.commit_in_transaction,
+            committed_offsets.commit_in_transaction,
             request=request,
             producer=producer,
             missing_group=missing_group,
@@ -255,7 +259,7 @@ class GroupCoordinator:
 
     def fetch_offsets(
         self, group_id: str, member_id: str | None = None, member_epoch: int = -1
-    ) -> offsets.GroupOffsets:
+    ) -> committed_offsets.GroupOffsets:
         """Handle OffsetFetch: return all offsets that the group committed; none for an unknown group.
 
         The epoch of a consumer group's member is checked if the request names the member.
@@ -268,7 +272,7 @@ class GroupCoordinator:
             refusal = admission.fetch_refusal(group, member_id, member_epoch)
             if refusal is not ErrorCode.NONE:
                 raise KafkaError(refusal)
-        return offsets.GroupOffsets(self._removals.visible(partition, group_id), durable.unstable(group_id))
+        return committed_offsets.GroupOffsets(self._removals.visible(partition, group_id), durable.unstable(group_id))
 
     def delete_offsets(self, group_id: str, wanted: Sequence[tuple[str, int]]) -> Reply[tuple[ErrorCode, ...]]:
         """Handle OffsetDelete of (topic, partition): one error code each; KafkaError for the group as a whole."""
@@ -278,7 +282,7 @@ class GroupCoordinator:
     def _offsets_deleted(self, group_id: str, wanted: Sequence[tuple[str, int]], group: AnyGroup | None) -> AnyOutcome:
         durable = self._partitions.of(group_id).machine.durable
         committed, unstable = durable.offsets(group_id), durable.unstable(group_id)
-        error, outcome = offsets.delete_offsets(group, committed, wanted, unstable=unstable)
+        error, outcome = committed_offsets.delete_offsets(group, committed, wanted, unstable=unstable)
         if error is not ErrorCode.NONE:
             raise KafkaError(error)
         return outcome
@@ -313,7 +317,7 @@ class GroupCoordinator:
     def _group_deleted(self, group_id: str, group: AnyGroup | None) -> AnyOutcome:
         durable = self._partitions.of(group_id).machine.durable
         committed, unstable = durable.offsets(group_id), durable.unstable(group_id)
-        return offsets.delete_group(group, offsets=committed, unstable=unstable, now_ms=self._now_ms())
+        return committed_offsets.delete_group(group, offsets=committed, unstable=unstable, now_ms=self._now_ms())
 
     # The ends of transactions
 

@@ -1,6 +1,7 @@
 """The expiration of old offsets at intervals of the clock, in slices, in the loaded partitions.
 
-`decisions/offset_removal.py` goes through the groups, and `decisions/offsets/offsets.py` decides which offsets expire.
+`decisions/offset_removal.py` goes through the groups, and `decisions/offsets/committed_offsets.py` decides which
+offsets expire.
 """
 
 from __future__ import annotations

@@ -18,11 +18,16 @@ _INT32_MIN = -(2**31)
 
 def java_hash(text: str) -> int:
     """Return `String.hashCode()`: sum of unit[i] * 31^(n-1-i) over the UTF-16 units, as a signed 32-bit integer."""
-    units = text.encode("utf-16-be", "surrogatepass")
+    units = utf16(text)
     value = 0
     for position in range(0, len(units), 2):
         value = (value * 31 + (units[position] << 8 | units[position + 1])) & 0xFFFFFFFF
     return value - 2**32 if value & 0x80000000 else value
+
+
+def utf16(text: str) -> bytes:
+    """Return the UTF-16 units of a Java string, which `String.compareTo` compares: not its code points."""
+    return text.encode("utf-16-be", "surrogatepass")
 
 
 @lru_cache(maxsize=4096)

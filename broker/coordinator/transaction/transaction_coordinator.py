@@ -5,7 +5,7 @@ Finds the partition of a transactional id, calls the decisions in `decisions/`, 
 Methods return their reply, or a future of it where the request has to wait for the disk. They raise KafkaError where
 Kafka returns an error for the whole request. The pure part is in `decisions/`; writing and waiting are in `runtime`;
 markers are in `transaction_marker_writer.py`. This module connects them, and reads the clock: transactions that time
-out (`decisions/completing.py`) are aborted, unused ids expire, partitions that could not be loaded are retried.
+out (`decisions/timeouts.py`) are aborted, unused ids expire, partitions that could not be loaded are retried.
 
 Invariant: each transaction prepared by a request, by its timeout or by the run before will be completed: the code that
 prepares it, or finds it when a partition is loaded, starts finishing it.
@@ -29,7 +29,7 @@ from barnabas.broker.coordinator.runtime.partition_for import check_transactiona
 from barnabas.broker.coordinator.runtime.replies_after_sync import log_if_not_synced
 from barnabas.broker.coordinator.runtime.shard import Shard
 from barnabas.broker.coordinator.transaction.completion_waits import TransactionCompletionWaits
-from barnabas.broker.coordinator.transaction.decisions import adding, completing, ending, initialising
+from barnabas.broker.coordinator.transaction.decisions import adding, completing, ending, initialising, timeouts
 from barnabas.broker.coordinator.transaction.decisions.model import (
     AddRequest,
     EndReply,
@@ -347,7 +347,7 @@ class TransactionCoordinator:
         # The clock may jump ahead, but not past the next timeout.
         if delay_ms > interval_ms and name == "timeouts":
             found = (txn for each in self._partitions.loaded() for txn in each.machine.transactions.values())
-            delay_ms = min(delay_ms, completing.until_timeout_ms(found, self.clock.now_ms(), interval_ms))
+            delay_ms = min(delay_ms, timeouts.until_timeout_ms(found, self.clock.now_ms(), interval_ms))
         self._timers[name] = self.clock.call_later(delay_ms, run)
 
     def abort_timed_out(self) -> None:
@@ -361,7 +361,7 @@ class TransactionCoordinator:
         txn, now_ms = partition.machine.transaction(transactional_id), self.clock.now_ms()
         if txn is not None and txn.state.is_prepared and self._topic.unsynced(partition.index) is None:
             self._finish(partition, transactional_id)  # if no job does: an earlier sync failed, so it was not begun
-        if txn is None or not completing.timed_out(txn, now_ms):
+        if txn is None or not timeouts.timed_out(txn, now_ms):
             return
         _log.info(line("transaction timed out", transactional_id=transactional_id, timeout_ms=txn.timeout_ms))
         try:
@@ -382,7 +382,7 @@ class TransactionCoordinator:
 
     def _remove_if_expired(self, partition: TransactionPartition, transactional_id: str) -> None:
         txn = partition.machine.transaction(transactional_id)
-        outcome = None if txn is None else completing.expired(txn, self.clock.now_ms(), self.config)
+        outcome = None if txn is None else timeouts.expired(txn, self.clock.now_ms(), self.config)
         if outcome is not None:
             self._execute_unasked(partition, transactional_id, outcome, "removal")
 

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from barnabas.broker.api.stages.metering import Meter
     from barnabas.broker.services import Services
 
-STARTING, RUNNING, STOPPING = 1, 3, 6
-"""Kafka's numbers of a broker's states."""
-
 
 class Sources(NamedTuple):
     """The parts of a broker that metrics are read from."""
@@ -25,7 +22,7 @@ class Sources(NamedTuple):
     connections: Callable[[], Mapping[int, int]]
     """Returns the number of connections of Kafka's protocol, by node id."""
     state: Callable[[], int]
-    """Returns STARTING, RUNNING or STOPPING."""
+    """Returns Kafka's number of the broker's state: 1 while it starts, 3 while it runs, 6 while it stops."""
     sasl_listeners: Sequence[SaslListener] = ()
     """The listeners with authentication, of all nodes."""
 

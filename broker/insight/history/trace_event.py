@@ -14,8 +14,6 @@ from barnabas.broker.runtime.events.events import Facts
 from barnabas.broker.runtime.events.kind import EventKind
 
 TEXT_MAX: Final = 256
-SMALL_MAX: Final = 64
-"""Maximum length of a text under a name of `SMALL`."""
 _FIXED_BYTES: Final = 400
 """Approximate size of an event without its facts."""
 _FACT_BYTES: Final = 50

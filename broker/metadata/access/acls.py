@@ -32,6 +32,7 @@ from barnabas.broker.security.acl.hosts import check_network
 from barnabas.broker.security.session.operations import CLUSTER_NAME, Resource
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.log_records.catalogue import AccessControlEntryRecord, RemoveAccessControlEntryRecord
+from barnabas.protocol.primitives import random_uuid
 from barnabas.storage.steps import AT_ONCE, Pauses, Steps, decided, finish, mapped
 
 _log = logger("catalogue")
@@ -166,7 +167,7 @@ class Acls:
 
     def _new_id(self) -> bytes:
         while True:
-            acl_id = _random_uuid(self._random_bytes)
+            acl_id = random_uuid(self._random_bytes)
             if acl_id not in self._by_id:
                 return acl_id
 
@@ -232,13 +233,3 @@ def _why_not_from(host: str, metadata_version: int) -> KafkaError | None:
 
 def _invalid(sentence: str) -> KafkaError:
     return KafkaError(ErrorCode.INVALID_REQUEST, sentence)
-
-
-def _random_uuid(random_bytes: Callable[[int], bytes]) -> bytes:
-    """Return a random UUID (version 4) like Kafka's Uuid.randomUuid: its text never starts with a dash."""
-    while True:
-        raw = bytearray(random_bytes(16))
-        raw[6] = raw[6] & 0x0F | 0x40
-        raw[8] = raw[8] & 0x3F | 0x80
-        if raw[0] >> 2 != 62:
-            return bytes(raw)

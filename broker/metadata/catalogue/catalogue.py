@@ -318,14 +318,7 @@ class Catalogue:
 
     def alter_configs(self, resource_type: int, name: str, alterations: Sequence[Alteration]) -> None:
         """Change some settings of one resource. Raise KafkaError if it is not allowed."""
-        self._change(SettingsWish(resource_type, name, alterations))
-
-    def replace_configs(self, resource_type: int, name: str, configs: Mapping[str, str | None]) -> None:
-        """Give one resource exactly these settings. Raise KafkaError if it is not allowed."""
-        self._change(SettingsWish(resource_type, name, configs))
-
-    def _change(self, wish: SettingsWish) -> None:
-        (refusal,) = self.change_settings([wish])
+        (refusal,) = self.change_settings([SettingsWish(resource_type, name, alterations)])
         if refusal is not None:
             raise refusal
 

@@ -9,7 +9,6 @@ Invariants: the tokens here are those in the log; a token that was removed is no
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64encode
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
@@ -24,6 +23,7 @@ from barnabas.broker.security.sasl.scram import TokenLogin
 from barnabas.broker.security.session.principal import Principal
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.log_records.catalogue import DelegationTokenRecord, RemoveDelegationTokenRecord
+from barnabas.protocol.primitives import random_uuid, uuid_text
 from barnabas.protocol.security.scram import ScramMechanism
 
 _log = logger("security")
@@ -172,13 +172,10 @@ class Tokens:
         return token
 
     def _new_id(self) -> str:
-        """Return a new id in the format of Kafka's Uuid, which never begins with a dash."""
+        """Return the text of a new UUID, as in Kafka."""
         while True:
-            raw = bytearray(self._random_bytes(16))
-            raw[6] = raw[6] & 0x0F | 0x40
-            raw[8] = raw[8] & 0x3F | 0x80
-            token_id = urlsafe_b64encode(raw).rstrip(b"=").decode()
-            if not token_id.startswith("-") and token_id not in self._by_id:
+            token_id = uuid_text(random_uuid(self._random_bytes))
+            if token_id not in self._by_id:
                 return token_id
 
     def _write(self, token: DelegationToken) -> None:

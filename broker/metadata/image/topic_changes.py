@@ -1,8 +1,9 @@
 """How topics are created, extended and deleted: pure decisions that turn a request into records or a refusal.
 
 Knows Kafka's rules, error codes and messages for them; writes nothing and changes nothing. The rules and their order
-are those of Apache Kafka 4.4.0's controller. Replicas are checked here and are in no record: in the catalogue all
-partitions are on this node alone, even if other nodes share its directory (`broker/metadata/cluster/topology.py`).
+are those of Apache Kafka 4.4.0's ReplicationControlManager. Replicas are checked here and are in no record: in the
+catalogue all partitions are on this node alone, even if other nodes share its directory
+(`broker/metadata/cluster/topology.py`).
 """
 
 from collections import Counter
@@ -30,11 +31,11 @@ from barnabas.protocol.log_records.catalogue import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from barnabas.protocol.primitives import random_uuid
 
 DIRECTORIES_LEVEL = 17
 """The lowest metadata.version at which partitions name their data directories."""
 _ELIGIBLE_REPLICAS_LEVEL = 23  # the lowest level at which they have eligible leader replicas
-_RESERVED_TOPIC_IDS = 100
 
 
 Admit = Callable[[int], None]
@@ -316,15 +317,10 @@ def _bad_assignment(sentence: str) -> KafkaError:
 
 
 def new_topic_id(image: Image, random_bytes: Callable[[int], bytes]) -> bytes:
-    """Return a random UUID (version 4) that no topic has, is not reserved, and does not print with a leading dash."""
+    """Return a random UUID that no topic has. Those that Kafka reserves are not of version 4."""
     while True:
-        raw = bytearray(random_bytes(16))
-        raw[6] = raw[6] & 0x0F | 0x40
-        raw[8] = raw[8] & 0x3F | 0x80
-        is_dashed = raw[0] >> 2 == 62  # the first character of the base64url text is `-`
-        topic_id = bytes(raw)
-        is_reserved = int.from_bytes(topic_id, "big") < _RESERVED_TOPIC_IDS
-        if not is_dashed and not is_reserved and topic_id not in image.topics_by_id:
+        topic_id = random_uuid(random_bytes)
+        if topic_id not in image.topics_by_id:
             return topic_id
 
 

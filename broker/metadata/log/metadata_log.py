@@ -277,27 +277,25 @@ class MetadataLog:
 
     def _in_thread(self, job: SyncJob) -> Generator[Callable[[], None], None, None]:
         """Run a job in a thread. Raise StorageError if it failed."""
-        failures = [StorageError(self._where(), "given up")]
+        failure, has_run = StorageError(self._where(), "given up"), False
 
         def run() -> None:
-            try:
-                job.run()
-            except StorageError as failure:
-                failures.append(failure)
-            else:
-                failures.clear()
+            nonlocal has_run
+            job.run()
+            has_run = True
 
         self.is_in_thread = True
         try:
             yield run
+        except StorageError as error:
+            failure = error
+            raise
         finally:
             self.is_in_thread = False
-            if failures:
-                job.failed(failures[-1])
-            else:
+            if has_run:
                 job.finish()
-        if failures:
-            raise failures[-1]
+            else:
+                job.failed(failure)
 
     def _take_back(self, file: DiskFile) -> None:
         """Cut off the remains of a failed append. If that fails, too, take the disk offline: nothing may follow them.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.partitions.cleaning.stats import Cleaned
 from barnabas.broker.partitions.flush.disk_work import storage_failure
-from barnabas.storage.cleaner.decisions import LastRecord
+from barnabas.storage.cleaner.batch_retention import LastRecord
 from barnabas.storage.cleaner.job import CleanJob, SourceSegment
 from barnabas.storage.log.cleaning.segment_replacement import Replaced, SegmentsGone, removal_of_cleaned
 

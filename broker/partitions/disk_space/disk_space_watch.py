@@ -1,8 +1,7 @@
 """Watches the free space in the data directories: one without any is `full` until it has some, without a restart.
 
 Knows the directories, the clock, and the housekeeping, which deletes files. The modules that call it decide what is
-refused meanwhile (`check_may_grow` here, disk_space_check.py for producers). docs/decisions/0122 gives the rules and
-reasons.
+refused meanwhile (`check_disk_space` for producers, `check_may_grow`). docs/decisions/0122 gives the rules and reasons.
 
 Theory of operation: a directory is full when less than the reserve is left on its file system, or when a call found no
 space, in any thread. Then its logs do not use the fast path any more, so that every append of a producer is checked;
@@ -21,7 +20,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from barnabas.broker.partitions.disk_space import disk_space_decisions
+from barnabas.broker.partitions.disk_space import free_space
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
@@ -138,8 +137,8 @@ class DiskSpaceWatch:
     def volume_for_producers(self, directory: LogDirectory) -> Volume:
         """Return the space of a directory as it is reported to clients. Raises StorageError."""
         volume = directory.volume()
-        reserve = disk_space_decisions.reserve_of(volume, self._reserved_bytes)
-        return disk_space_decisions.for_producers(volume, reserve, is_full=directory.root.disk.full_reason is not None)
+        reserve = free_space.reserve_of(volume, self._reserved_bytes)
+        return free_space.for_producers(volume, reserve, is_full=directory.root.disk.full_reason is not None)
 
     def readings(self) -> Iterator[DiskSpaceReading]:
         """Return the current state of every directory."""
@@ -185,32 +184,26 @@ class DiskSpaceWatch:
     def _look_at(self, room: _Room) -> int:
         """Check one directory and return the delay until its next check, in milliseconds."""
         if room.directory.offline_reason is not None:
-            return disk_space_decisions.LOOK_MS
+            return free_space.LOOK_MS
         refusal, room.refusal = room.refusal, None
         volume = _volume(room.directory)
         if volume is None:
-            return disk_space_decisions.LOOK_MS
-        reserve = disk_space_decisions.reserve_of(volume, self._reserved_bytes)
+            return free_space.LOOK_MS
+        reserve = free_space.reserve_of(volume, self._reserved_bytes)
         if room.is_full:
             self._make_room(room)
-            if refusal is None and disk_space_decisions.is_enough(volume, reserve) and self._takes_a_file(room):
+            if refusal is None and free_space.is_enough(volume, reserve) and self._takes_a_file(room):
                 self._leave(room)
-        elif refusal is not None or disk_space_decisions.is_used_up(volume, reserve):
+        elif refusal is not None or free_space.is_used_up(volume, reserve):
             self._enter(room, refusal or f"{volume.usable_bytes} bytes are free, and {reserve} are reserved")
-        return (
-            disk_space_decisions.LOOK_WHILE_FULL_MS
-            if room.is_full
-            else disk_space_decisions.look_after_ms(volume, reserve)
-        )
+        return free_space.LOOK_WHILE_FULL_MS if room.is_full else free_space.look_after_ms(volume, reserve)
 
     def _now_ms(self) -> float:
         return self._machine_clock.monotonic() * 1000
 
     def _enter(self, room: _Room, reason: str) -> None:
         room.since_ms = room.tried_ms = now_ms = self._now_ms()
-        room.wait_ms = disk_space_decisions.wait_ms(
-            None if room.left_ms is None else now_ms - room.left_ms, room.wait_ms
-        )
+        room.wait_ms = free_space.wait_ms(None if room.left_ms is None else now_ms - room.left_ms, room.wait_ms)
         room.disk.full_reason = f"the data directory {room.directory.path} is full: producers cannot write to it"
         self._tell(room)
         _log.error(line("data directory is full, producers wait", path=room.directory.path, reason=reason))
@@ -246,7 +239,7 @@ class DiskSpaceWatch:
             root.write(TRIAL_NAME, bytes(_TRIAL_BYTES), 0)
             return True
         except StorageError:
-            room.tried_ms, room.wait_ms = self._now_ms(), disk_space_decisions.wait_ms(0, room.wait_ms)
+            room.tried_ms, room.wait_ms = self._now_ms(), free_space.wait_ms(0, room.wait_ms)
             return False
         finally:
             with suppress(StorageError):  # it was not created; else the next trial replaces it
@@ -269,6 +262,13 @@ class DiskSpaceWatch:
         """Run retention, if space is needed: the new settings may keep less."""
         if self.full_reasons:
             self._housekeeping.retain_now()
+
+
+def check_disk_space(log: PartitionLog) -> None:
+    """Raise KafkaError KAFKA_STORAGE_ERROR, which clients retry, if there is no space for a client's batch."""
+    reason = log.directory.disk.full_reason
+    if reason is not None:
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, reason)
 
 
 def _volume(directory: LogDirectory) -> Volume | None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable
-from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from barnabas.broker.runtime.scheduler import Work, WorkClass
 from barnabas.broker.runtime.workers.job import Job
@@ -40,9 +39,12 @@ def steps_in_slices(
                     yield None
                 step = next(steps)
                 continue
-            errors: list[Exception] = []
-            yield partial(_call, step, errors)
-            step = steps.throw(errors[0]) if errors else next(steps)
+            try:
+                yield step
+            except Exception as error:  # of the call in a thread: the job handles it
+                step = steps.throw(error)
+            else:
+                step = next(steps)
     except StopIteration as end:
         result: R = end.value
         return result
@@ -53,11 +55,3 @@ def steps_in_slices(
 def _end(pause: Future[None]) -> None:
     if not pause.done():  # the job may have been cancelled
         pause.set_result(None)
-
-
-def _call(step: Callable[[], Any], errors: list[Exception]) -> None:
-    """Call a step in a thread; store its exception for the steps."""
-    try:
-        step()
-    except Exception as error:  # the steps handle it
-        errors.append(error)

@@ -15,9 +15,10 @@ from barnabas.broker.http.metrics import groups as group_metrics
 from barnabas.broker.http.metrics import partitions as partition_metrics
 from barnabas.broker.http.metrics.metric_table import METRICS
 from barnabas.broker.http.metrics.scrape import scrape
-from barnabas.broker.http.metrics.sources import RUNNING, Sources
+from barnabas.broker.http.metrics.sources import Sources
 from barnabas.broker.http.pages import METRICS_TEXT
 from barnabas.broker.metadata.image.client_quotas import QuotaAlteration
+from barnabas.broker.server.broker import RUNNING
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.requests import BY_NAME, add_partitions, commit, end_txn, fetch, init_producer, produce

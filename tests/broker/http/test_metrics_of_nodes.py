@@ -6,7 +6,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from barnabas.broker.api.stages.metering import Meter
 from barnabas.broker.http.metrics.scrape import scrape
-from barnabas.broker.http.metrics.sources import RUNNING, Sources
+from barnabas.broker.http.metrics.sources import Sources
+from barnabas.broker.server.broker import RUNNING
 from tests.broker.metadata.cluster.test_moving import switch
 from tests.broker.metadata.cluster.test_three_nodes import ask, coordinator_of, create
 from tests.support.requests import commit, init_producer

@@ -12,6 +12,7 @@ from barnabas.storage.log.log import PartitionLog
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.this_thread import HeldThread
 from tests.support.worlds.broker import BrokerWorld, code_of, settle
+from tests.support.worlds.configs import replace_configs
 
 DAY_MS = 86_400_000
 
@@ -29,7 +30,7 @@ async def until_synced(world: BrokerWorld, log: PartitionLog) -> None:
 async def test_a_changed_setting_is_worked_out_once_for_all_topics_that_have_no_other(world: BrokerWorld) -> None:
     world.services.catalogue.create_topic("u", 1, {"retention.ms": "5"})
     logs = [world.services.partitions.get(*where) for where in (("t", 0), ("t", 1), ("u", 0))]
-    world.services.catalogue.replace_configs(4, "1", {"message.max.bytes": "80"})
+    replace_configs(world.services.catalogue, 4, "1", {"message.max.bytes": "80"})
     assert [log.config.max_message_bytes for log in logs] == [80, 80, 80]
     assert [log.config.retention_ms for log in logs] == [7 * DAY_MS, 7 * DAY_MS, 5]
     assert logs[0].config is logs[1].config
@@ -85,10 +86,10 @@ async def test_a_deleted_topics_logs_are_gone_and_its_successors_are_new(world: 
 
 async def test_changed_settings_take_effect_at_once(world: BrokerWorld) -> None:
     world.append("t", b"v")
-    world.services.catalogue.replace_configs(2, "t", {"max.message.bytes": "70"})
+    replace_configs(world.services.catalogue, 2, "t", {"max.message.bytes": "70"})
     assert code_of(lambda: world.append("t", bytes(100))) is ErrorCode.MESSAGE_TOO_LARGE
-    world.services.catalogue.replace_configs(4, "1", {"message.max.bytes": "80"})
-    world.services.catalogue.replace_configs(2, "t", {})
+    replace_configs(world.services.catalogue, 4, "1", {"message.max.bytes": "80"})
+    replace_configs(world.services.catalogue, 2, "t", {})
     with pytest.raises(KafkaError):
         world.append("t", bytes(100))
 

@@ -11,6 +11,7 @@ import pytest
 from barnabas.broker.partitions.opening.recoveries import StillRecovering
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.storage.disk.files import RealFiles
+from tests.support.files.log_directories import was_needed
 from tests.support.worlds.broker import ANSWER_TIMEOUT_S, BrokerWorld, code_of, until
 from tests.support.worlds.killed_partitions import fetch, fetched
 
@@ -80,7 +81,7 @@ async def test_it_is_closed_and_synced_so_the_next_start_after_a_kill_is_quick(t
             world.services.partitions.get("t", 0)
         await until(lambda: not len(world.services.partitions.recoveries))
         assert world.services.partitions.get("t", 0).recovery_point == LONG
-        assert not world.services.partitions.get("t", 0).recovered.was_needed
+        assert not was_needed(world.services.partitions.get("t", 0).recovered)
 
 
 async def test_a_deleted_topic_is_made_again_while_the_old_one_was_being_recovered(tmp_path: Path) -> None:

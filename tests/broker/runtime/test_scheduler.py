@@ -38,9 +38,11 @@ class Loop:
     async def end_thread(self) -> None:
         """What was given to threads is done there now."""
         calls, self.in_thread = self.in_thread, []
-        for call, future in calls:
+        while calls:
+            call, future = calls.pop(0)
             if not future.done():
                 future.set_result(call())
+            del call, future  # the traceback of an error refers to this frame
         await settle()
 
     def call_soon(self, callback: Callable[..., None], *args: Any) -> None:
@@ -282,6 +284,20 @@ async def test_an_exception_in_the_thread_goes_to_who_waits_or_to_nobody(
     assert not caplog.records
 
 
+async def test_work_may_go_on_after_an_exception_in_the_thread(world: World) -> None:
+    def work() -> Work[Any]:
+        try:
+            yield from in_a_thread([], "a", ValueError("no"))()
+        except ValueError as error:
+            yield None
+            return f"nevertheless: {error}"
+
+    asked = world.slices.in_slices(work)
+    await world.loop.end_thread()
+    await world.until_over()
+    assert asked.result() == "nevertheless: no"
+
+
 async def test_work_that_is_given_up_makes_room_and_is_not_gone_on_with(world: World) -> None:
     asked = {name: world.ask(name, 1000) for name in "abcdef"}
 
@@ -329,6 +345,30 @@ async def test_who_asked_for_work_that_failed_in_a_later_slice_is_gone_with_it(w
     del asker
     gc.disable()
     try:
+        await world.until_over()
+        assert isinstance(cast("asyncio.Future[None]", work).exception(), RuntimeError)
+        del work
+        assert is_gone() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.pure  # the compiled form keeps no frames
+async def test_who_asked_for_work_that_failed_in_a_thread_is_gone_with_it(world: World) -> None:
+    def fails() -> None:
+        raise RuntimeError("in a thread")
+
+    class Asker:
+        def work(self) -> Work[None]:
+            yield fails
+
+    asker = Asker()
+    is_gone = weakref.ref(asker)
+    work = world.slices.in_slices(asker.work, LOOK_UP)
+    del asker
+    gc.disable()
+    try:
+        await world.loop.end_thread()
         await world.until_over()
         assert isinstance(cast("asyncio.Future[None]", work).exception(), RuntimeError)
         del work

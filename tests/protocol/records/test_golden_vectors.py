@@ -2,11 +2,12 @@
 
 import pytest
 
-from barnabas.protocol.records.batch import compute_crc, encode_batch, parse_header, patch_offset_and_epoch, verify_crc
+from barnabas.protocol.records.batch import compute_crc, encode_batch, parse_header, verify_crc
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.control import EndTxnMarker, end_txn_marker, read_marker
 from barnabas.protocol.records.crc32c import crc32c, load_extension, load_package, load_plain
 from barnabas.protocol.records.record import BatchRecord, iter_records
+from tests.support.records.batches import patch_offset_and_epoch
 
 T = 1700000000000  # ms
 
@@ -40,7 +41,7 @@ def test_a_data_batch_is_built_byte_for_byte() -> None:
 
 def test_a_data_batch_is_patched_into_its_stored_form_without_touching_the_crc() -> None:
     batch = build_data()
-    patch_offset_and_epoch(batch, 0, 100, 9)
+    patch_offset_and_epoch(batch, 100, 9)
     assert batch == DATA_STORED
     assert verify_crc(batch)
 

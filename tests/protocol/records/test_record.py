@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import LOG_APPEND_TIME, BatchHeader, encode_batch, parse_header, verify_crc
-from barnabas.protocol.records.builder import NewRecord, build_batch, rebuild_batch
+from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.compression import COMPRESSION_NAMES
 from barnabas.protocol.records.record import BatchRecord, iter_records, iter_records_with_pauses
+from tests.support.records.batches import rebuild_batch
 from tests.support.records.random_records import batches_of_records
 
 CODECS = sorted(COMPRESSION_NAMES)

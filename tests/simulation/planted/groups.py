@@ -12,7 +12,7 @@ BUGS = (
         "ErrorCode.NONE",
     ),
     Bug("a zombie's offsets", "OffsetCommit takes any generation.", seeds=300).at(
-        "offsets:_refusal",
+        "committed_offsets:_refusal",
         "group.check_generation(request.member_id, request.group_instance_id, request.generation_id)",
         "ErrorCode.NONE",
     ),

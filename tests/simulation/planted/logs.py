@@ -35,7 +35,7 @@ BUGS = (
     ),
     Bug(
         "a map of keys that is off by one", "Of each key that was written again the last record goes, too.", seeds=200
-    ).at("BatchFilter._retained", "row[0] < offset_map.get(key)", "row[0] <= offset_map.get(key)"),
+    ).at("RecordFilter._retained", "row[0] < offset_map.get(key)", "row[0] <= offset_map.get(key)"),
     Bug(
         "aborted values in the map of keys",
         "A value that was aborted takes the place of the one that was committed before it.",

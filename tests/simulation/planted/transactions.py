@@ -28,8 +28,8 @@ BUGS = (
     ),
     Bug("timeouts forgotten", "A transaction that nobody ends stays open.").at(
         "TransactionCoordinator._abort_if_timed_out",
-        "completing.timed_out(txn, now_ms)",
-        "completing.timed_out(txn, 0)",
+        "timeouts.timed_out(txn, now_ms)",
+        "timeouts.timed_out(txn, 0)",
     ),
     Bug(
         "a state record acknowledged before its sync",

@@ -10,12 +10,12 @@ from barnabas.protocol.files import offset_index, time_index
 from barnabas.protocol.files.names import FileKind, FileState, segment_file
 from barnabas.protocol.records.batch import iter_batches, verify_crc
 from barnabas.protocol.records.builder import build_batch
-from barnabas.storage.cleaner.decisions import LastRecord
-from barnabas.storage.cleaner.filtering import HELD_BYTES
+from barnabas.storage.cleaner.batch_retention import LastRecord
+from barnabas.storage.cleaner.record_filter import HELD_BYTES
 from barnabas.storage.errors import CorruptFile, StorageError, SyncFailed
-from barnabas.storage.steps import finish_work
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.records.batches import without_max_timestamp
+from tests.support.work import finish_work
 from tests.support.worlds.compacted_log import TIME_MS, CompactedLog
 
 DAY_MS = 86_400_000

@@ -19,6 +19,7 @@ from tests.support.files.log_directories import (
     append,
     checkpoint,
     content,
+    delete_due,
     flush,
     kill,
     names_in,
@@ -219,7 +220,7 @@ def test_strays_are_left_alone_and_told_of_and_unfinished_deletions_finished(fil
     directory = start(files)
     assert directory.notices == [f"/data/a-0.{unique}-stray is left unchanged"]
     assert directory.partitions == frozenset()
-    assert directory.delete_due(0) is None
+    assert delete_due(directory, 0) is None
     assert f"c-2.{unique}-delete" not in names_in(files)
     assert {f"a-0.{unique}-stray", f"b-1.{unique}-future"} < names_in(files)
 
@@ -240,8 +241,8 @@ def test_a_deleted_partition_is_out_of_sight_now_and_gone_later(files: MemoryFil
     assert len(held.read_all()) > 0, "a fetch under way is finished"
     checkpoint(directory)
     assert content(files, "/data/recovery-point-offset-checkpoint") == b"0\n0\n"
-    assert directory.delete_due(4_999) == 5_000
-    assert directory.delete_due(5_000) is None
+    assert delete_due(directory, 4_999) == 5_000
+    assert delete_due(directory, 5_000) is None
     assert gone not in names_in(files)
 
 
@@ -249,7 +250,7 @@ def test_a_partition_that_was_never_opened_can_be_deleted(files: MemoryFiles, di
     append(open_log(directory))
     directory = again(directory)
     directory.delete_log("t", 0, bytes(16), due_ms=0)
-    directory.delete_due(0)
+    delete_due(directory, 0)
     assert not {name for name in names_in(files) if name.startswith("t-0")}
 
 

@@ -7,8 +7,8 @@ import pytest
 from barnabas.storage.disk.deletion import RETRY_MS, Deletions
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import StorageError
-from barnabas.storage.steps import finish_work
 from tests.support.files.memory_files import MemoryFiles
+from tests.support.work import finish_work
 
 
 def remove_due(deletions: Deletions, now_ms: int) -> int | None:

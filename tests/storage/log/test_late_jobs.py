@@ -12,6 +12,7 @@ from tests.support.files.log_directories import (
     append,
     checkpoint,
     content,
+    delete_due,
     flush,
     names_in,
     offsets,
@@ -136,7 +137,7 @@ def test_a_flush_of_a_deleted_partition_succeeds_where_its_directory_is_now() ->
     files, directory = started()
     log, plan = flush_begun(directory, 7)
     directory.delete_log("t", 0, bytes(16), due_ms=0)
-    directory.delete_due(0)
+    delete_due(directory, 0)
     finish(log, plan)
     assert not {name for name in names_in(files) if name.startswith("t-0")}
 
@@ -222,7 +223,7 @@ def test_a_removal_that_is_due_after_its_log_was_opened_again_follows_the_direct
     delete_first_segment(new, now_ms=50_000)
     waiting = deleted_in(files)
     assert len(waiting) > 0
-    directory.delete_due(1_000 + CONFIG.file_delete_delay_ms)
+    delete_due(directory, 1_000 + CONFIG.file_delete_delay_ms)
     assert deleted_in(files) == waiting
-    directory.delete_due(50_000 + CONFIG.file_delete_delay_ms)
+    delete_due(directory, 50_000 + CONFIG.file_delete_delay_ms)
     assert deleted_in(files) == set()

@@ -16,7 +16,7 @@ from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.log.flush import FlushPlan
 from barnabas.storage.log.log import PartitionLog
 from tests.support.files.interrupted_files import InterruptedFiles
-from tests.support.files.log_directories import CONFIG, content, flush, names_in, start
+from tests.support.files.log_directories import CONFIG, content, delete_due, flush, names_in, start
 from tests.support.records.batches import batch_of
 
 STEPS = ["append", "epoch", "flush", "plan", "end", "checkpoint", "cut", "again", "reopen", "interrupt"]
@@ -97,7 +97,7 @@ class World:
 
     def do_again(self) -> None:
         self.directory.delete_log("t", 0, bytes([self.topics] * 16), due_ms=0)
-        self.directory.delete_due(0)
+        delete_due(self.directory, 0)
         self._make()
 
     def do_reopen(self) -> None:

@@ -13,6 +13,7 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.log import offsets
 from barnabas.storage.log.offsets import NOT_FOUND
 from barnabas.storage.steps import finish
+from tests.support.files.log_directories import delete_due
 from tests.support.records.batches import without_max_timestamp
 from tests.support.worlds.log import START_MS, LogWorld, open_world
 
@@ -217,7 +218,7 @@ def test_segments_below_the_start_go_with_their_snapshots(world: LogWorld) -> No
     live = [int(name[:20]) for name in world.names() if name.endswith((".log", ".snapshot"))]
     assert min(live) == world.log.first_segment_base_offset
     assert len(world.records()) == 3
-    world.home.delete_due(START_MS + world.config.file_delete_delay_ms)
+    delete_due(world.home, START_MS + world.config.file_delete_delay_ms)
     assert not [name for name in world.names() if name.endswith(".deleted")]
 
 

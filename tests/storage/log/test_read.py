@@ -7,6 +7,7 @@ from barnabas.protocol.records.batch import iter_batches
 from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import FileRemoved
 from barnabas.storage.refusals import OffsetOutOfRange
+from tests.support.files.log_directories import delete_due
 from tests.support.worlds.log import START_MS, LogWorld, open_world
 
 
@@ -106,7 +107,7 @@ def test_a_slice_of_a_removed_file_says_so(world: LogWorld) -> None:
     result = world.log.read(0, 1 << 20, committed=False, force_first_batch=True)
     world.log.delete_records_before(20)
     world.log.apply_retention(START_MS)
-    world.home.delete_due(START_MS + 60_000)
+    delete_due(world.home, START_MS + 60_000)
     with pytest.raises(FileRemoved):
         result.read_all()
 

@@ -11,6 +11,7 @@ from barnabas.protocol.files.names import FileState, parse_segment_file
 from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.retention import deletable_segments
+from tests.support.files.log_directories import delete_due
 from tests.support.worlds.log import open_world
 
 FOREVER = LogConfig(retention_ms=-1, retention_bytes=-1)
@@ -145,7 +146,7 @@ def test_a_deletion_that_fails_halfway_is_finished_by_the_next(kind: str) -> Non
     assert world.log.apply_retention(world.now_ms)
     given_up = [name for name in world.names() if name.endswith(".deleted")]
     assert all(map(parse_segment_file, given_up)), "the start after a kill would not know them"
-    world.home.delete_due(world.now_ms + 60_000)  # syncs first what waits for it
+    delete_due(world.home, world.now_ms + 60_000)  # syncs first what waits for it
     kept = [offset for offset in first_offsets if offset >= world.log.first_segment_base_offset]
     assert 1 <= len(kept) < len(first_offsets) - 1
     segment_files = [file for file in map(parse_segment_file, world.names()) if file is not None]

@@ -3,11 +3,6 @@
 from barnabas.storage.recovery.report import Recovered, RecoveryReport
 
 
-def test_an_opening_without_events_is_not_worth_a_line() -> None:
-    assert not Recovered(5, letters="AR").was_needed
-    assert Recovered(5, letters="EG", segments_reread=1, bytes_dropped=3).was_needed
-
-
 def test_a_report_has_each_case_once_in_the_order_of_the_alphabet() -> None:
     report = RecoveryReport()
     report.add("RA")

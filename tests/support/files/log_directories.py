@@ -8,8 +8,10 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.directories.log_directory import LogDirectory
 from barnabas.storage.disk.files import Files
 from barnabas.storage.log.log import PartitionLog
+from barnabas.storage.recovery.report import Recovered
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.records.batches import batch_of
+from tests.support.work import finish_work
 
 CONFIG = LogConfig()
 TOPIC_ID = bytes(range(16))
@@ -67,6 +69,17 @@ def apply_retention(log: PartitionLog, now_ms: int) -> None:
         log.apply_retention(now_ms)
     if (job := log.retention_job()) is not None:
         job.run_here()
+
+
+def delete_due(directory: LogDirectory, now_ms: int) -> int | None:
+    """Run all deletions that are due. The time to call again, None if nothing is left."""
+    finish_work(directory.deletions.removing(now_ms))
+    return directory.deletions.next_due_ms
+
+
+def was_needed(recovered: Recovered) -> bool:
+    """Whether recovery did anything that the operator should know of."""
+    return bool(recovered.segments_reread or recovered.bytes_dropped or recovered.segments_dropped or recovered.notes)
 
 
 def checkpoint(directory: LogDirectory) -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from barnabas.storage.cleaner.decisions import LastRecord
+from barnabas.storage.cleaner.batch_retention import LastRecord
 from barnabas.storage.cleaner.job import CleanJob
 from tests.support.clients.java import program_command
 from tests.support.processes.program import Program

@@ -1,9 +1,11 @@
 """Batches for tests of the log: of a given size, with given timestamps, one record or many."""
 
-from collections.abc import Sequence
+import struct
+from collections.abc import Iterable, Sequence
 
-from barnabas.protocol.records.batch import CREATE_TIME, HEADER_SIZE, NO_TIMESTAMP, set_max_timestamp
-from barnabas.protocol.records.builder import build_batch
+from barnabas.protocol.records.batch import CREATE_TIME, HEADER_SIZE, NO_TIMESTAMP, BatchHeader, set_max_timestamp
+from barnabas.protocol.records.builder import Rebuilding, build_batch
+from barnabas.protocol.records.record import BatchRecord
 
 RECORD_OVERHEAD = 7  # of a record with a short value and neither key nor headers
 
@@ -38,3 +40,17 @@ def without_max_timestamp(batch: bytearray, max_timestamp: int = NO_TIMESTAMP) -
     """The batch as Sarama sent it before 1.45.1: nobody filled its largest timestamp in. The CRC is right."""
     set_max_timestamp(batch, 0, CREATE_TIME, max_timestamp)
     return batch
+
+
+def patch_offset_and_epoch(batch: bytearray, base_offset: int, leader_epoch: int) -> None:
+    """Set the two fields that the leader assigns, in place. The CRC does not cover them."""
+    struct.pack_into(">q", batch, 0, base_offset)
+    struct.pack_into(">i", batch, 12, leader_epoch)
+
+
+def rebuild_batch(header: BatchHeader, records: Iterable[BatchRecord], *, compression: int) -> bytearray:
+    """A batch of these records with the header's fields, as compaction or a conversion leaves it."""
+    rebuilding = Rebuilding(header)
+    for record in records:
+        rebuilding.add(record)
+    return rebuilding.seal(compression, None)

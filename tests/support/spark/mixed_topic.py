@@ -14,9 +14,10 @@ from barnabas.client.errors import raise_for
 from barnabas.client.transaction_requests import EXPLICIT, ProducerIdentity
 from barnabas.protocol.files.names import SEGMENT_CHECKSUMS
 from barnabas.protocol.records.batch import iter_batches
-from barnabas.protocol.records.builder import NewRecord, build_batch, rebuild_batch
+from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.record import BatchRecord, iter_records
 from tests.support.processes.server import Server
+from tests.support.records.batches import rebuild_batch
 from tests.support.requests import produce
 
 START_MS = 1_700_000_000_000

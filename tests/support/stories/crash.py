@@ -26,7 +26,7 @@ from barnabas.storage.log.log import PartitionLog
 from barnabas.storage.log.offsets import MAX_TIMESTAMP
 from barnabas.storage.refusals import AppendRefused
 from barnabas.storage.steps import finish
-from tests.support.files.log_directories import apply_retention
+from tests.support.files.log_directories import apply_retention, was_needed
 from tests.support.files.memory_files import PowerCut
 from tests.support.worlds.log import LogWorld
 
@@ -257,7 +257,7 @@ class CrashStory:
         end = log.log_end_offset
         assert least_end <= end <= self.end
         if after_stop:
-            assert not log.recovered.was_needed
+            assert not was_needed(log.recovered)
         self.written = [batch for batch in self.written if batch.end_offset <= end]
         assert end == self.end
         self.synced_end = end if after_stop else min(self.synced_end, end)

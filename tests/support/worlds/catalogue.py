@@ -12,6 +12,7 @@ from barnabas.protocol.records.record import iter_records
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from tests.support.files.memory_files import MemoryFiles, Survival
+from tests.support.worlds.configs import replace_configs
 
 NODE_ID = 1
 DIRECTORY_ID = bytes(range(16, 32))
@@ -74,7 +75,7 @@ class CatalogueWorld:
         catalogue.create_topic("gone")
         catalogue.delete_topics(["gone"])
         catalogue.lead([("a", 0), ("a", 2)])
-        catalogue.replace_configs(4, "", {"log.retention.ms": "5"})
+        replace_configs(catalogue, 4, "", {"log.retention.ms": "5"})
         catalogue.allocate_producer_ids()
 
     def log(self) -> bytes:

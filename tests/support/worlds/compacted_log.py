@@ -8,7 +8,7 @@ from barnabas.protocol.records.batch import BatchHeader, iter_batches, parse_hea
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.control import end_txn_marker
 from barnabas.protocol.records.record import BatchRecord, iter_records
-from barnabas.storage.cleaner.decisions import LastRecord
+from barnabas.storage.cleaner.batch_retention import LastRecord
 from barnabas.storage.cleaner.job import CleanJob, SourceSegment
 from barnabas.storage.cleaner.results import CleanResult
 from barnabas.storage.config import LogConfig
@@ -16,7 +16,7 @@ from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.disk.files import Files
 from barnabas.storage.segment.indexes import SegmentIndexes
-from barnabas.storage.steps import finish_work
+from tests.support.work import finish_work
 
 TIME_MS = 1_700_000_000_000
 _INDEXES = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX)

@@ -1,6 +1,7 @@
 """A broker in memory with faults: armed as JSON, met by requests on connections of a test's own."""
 
 import asyncio
+import json
 from typing import Any
 
 from barnabas.broker.api.frame_handler import Wrap
@@ -42,7 +43,7 @@ class FaultyWorld:
         return self.faults.registry
 
     def arm(self, match: dict[str, Any], do: dict[str, Any], **more: Any) -> Armed:
-        (armed,) = self.faults.arm_value({"match": match, "do": do, **more})
+        (armed,) = self.faults.arm_json(json.dumps({"match": match, "do": do, **more}))
         return armed
 
     def connect(self, kernel_bytes: int = 1 << 30) -> Peer:

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from barnabas.logfiles.data_directory import PartitionFiles, live_files
 from barnabas.logfiles.findings import Finding
-from barnabas.logfiles.log_file import HeldBytes
 from barnabas.logfiles.partition_check import check_partition
 from barnabas.logfiles.root_check import check_root
 from barnabas.protocol.errors import DecodeError
@@ -23,6 +22,7 @@ from barnabas.storage.errors import StorageError
 from barnabas.storage.log.append import AppendResult
 from barnabas.storage.log.flush import FlushPlan
 from barnabas.storage.log.log import PartitionLog
+from tests.support.files.held_bytes import HeldBytes
 from tests.support.files.memory_files import MemoryFiles, PowerCut, Survival
 
 ROOT = "/data"

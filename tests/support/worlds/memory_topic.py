@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from barnabas.broker.coordinator.runtime.outcome import TransactionProducer
 from barnabas.broker.coordinator.runtime.shard import AppendPosition
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.protocol.records.batch import BatchHeader, iter_batches, patch_offset_and_epoch
+from barnabas.protocol.records.batch import BatchHeader, iter_batches
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.control import EndTxnMarker, end_txn_marker
 from barnabas.protocol.records.record import BatchRecord, iter_records
+from tests.support.records.batches import patch_offset_and_epoch
 
 
 class MemoryTopic:
@@ -73,7 +74,7 @@ class MemoryTopic:
     def append_batch(self, partition: int, batch: bytearray) -> AppendPosition:
         """Any batch, as a producer or a transaction coordinator would write it."""
         base_offset = self._end_offsets.get(partition, 0)
-        patch_offset_and_epoch(batch, 0, base_offset, 0)
+        patch_offset_and_epoch(batch, base_offset, 0)
         self._logs.setdefault(partition, bytearray()).extend(batch)
         self._end_offsets[partition] = next(iter_batches(batch))[1].next_offset
         self.batches_count += 1

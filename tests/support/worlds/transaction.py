@@ -14,7 +14,7 @@ from typing import Any
 from barnabas.broker.coordinator.runtime.loading import Loader
 from barnabas.broker.coordinator.runtime.outcome import Effect, FinishTransaction, Outcome
 from barnabas.broker.coordinator.runtime.shard import Shard
-from barnabas.broker.coordinator.transaction.decisions import adding, completing, ending, initialising
+from barnabas.broker.coordinator.transaction.decisions import adding, completing, ending, initialising, timeouts
 from barnabas.broker.coordinator.transaction.decisions.model import (
     AddRequest,
     EndReply,
@@ -145,7 +145,7 @@ class TransactionWorld:
     def sweep(self) -> None:
         """Abort what is open for too long, remove what was not used for long."""
         for txn in list(self.machine.transactions.values()):
-            if completing.timed_out(txn, self._now_ms()):
+            if timeouts.timed_out(txn, self._now_ms()):
                 outcome = ending.abort_for_fencing(
                     txn,
                     now_ms=self._now_ms(),
@@ -153,6 +153,6 @@ class TransactionWorld:
                     fresh_producer_id=self.fresh_producer_id,
                 )
             else:
-                outcome = completing.expired(txn, self._now_ms(), self.config) or Outcome()
+                outcome = timeouts.expired(txn, self._now_ms(), self.config) or Outcome()
             with suppress(KafkaError):  # what cannot be written now is looked for again
                 self.shard.execute(txn.transactional_id, outcome)

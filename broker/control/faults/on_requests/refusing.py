@@ -33,7 +33,7 @@ from barnabas.protocol.messages.fetch import FetchableTopicResponse, PartitionDa
 from barnabas.protocol.registry import ApiKey, spec
 from barnabas.storage.errors import StorageError
 
-_IN_PARTS: Final = frozenset(
+IN_PARTS: Final = frozenset(
     {
         ApiKey.PRODUCE,
         ApiKey.LIST_OFFSETS,
@@ -48,8 +48,6 @@ _IN_PARTS: Final = frozenset(
     }
 )
 """APIs whose answers have only codes of topics or partitions, each separately."""
-PARTED: Final = _IN_PARTS | {ApiKey.FETCH, ApiKey.METADATA}
-"""APIs in whose answers only the partitions that match have the code."""
 _ONE_FOR_ALL_SINCE: Final = 4
 """The version of AddPartitionsToTxn from which on brokers send it to each other, for several transactions at a time."""
 
@@ -79,7 +77,7 @@ def refused(armed: Armed, code: ErrorCode, matched: MatchedRequest, frame: memor
     wanted = partial(_is_meant, match)
     if matched.api is ApiKey.ADD_PARTITIONS_TO_TXN:
         return _not_added(armed, matched, code, request, wanted)
-    if matched.api not in _IN_PARTS:
+    if matched.api not in IN_PARTS:
         return _answer(armed, matched, code, request)
     others = decoded_request(matched.api, matched.version, frame, matched.position)
     _keep(matched, others, lambda topic, number: not wanted(topic, number))

@@ -111,10 +111,6 @@ class DurableGroups:
         """Return the groups that have an offset for the topic, committed or in an open transaction."""
         return {*self._by_topic.groups(topic), *self._pending.by_topic.groups(topic)}
 
-    def has_open_transactions(self) -> bool:
-        """Return whether any offset of this partition waits for a marker."""
-        return bool(self._pending)
-
     def replay(self, record: AnyRecord, record_offset: int, producer_id: int = NO_PRODUCER_ID) -> None:
         """Apply one record of the log."""
         if isinstance(record, GroupStored):

@@ -64,10 +64,6 @@ class GroupMachine:
             if group is not None:
                 yield group
 
-    def working_count(self) -> int:
-        """Return how many groups have their own working state."""
-        return len(self._working)
-
     # Called by the runtime
 
     def encode(self, record: AnyRecord) -> tuple[bytes, bytes | None]:

@@ -12,7 +12,7 @@ from barnabas.broker.coordinator.group.decisions.classic.model import NO_TOPIC_I
 from barnabas.broker.coordinator.group.decisions.durable_groups import DurableGroups
 from barnabas.broker.coordinator.group.decisions.group_machine import GroupMachine
 from barnabas.broker.coordinator.group.decisions.group_types import AnyOutcome
-from barnabas.broker.coordinator.group.decisions.offsets import offsets
+from barnabas.broker.coordinator.group.decisions.offsets import committed_offsets
 from barnabas.broker.coordinator.runtime.outcome import Outcome
 
 RECORDS_PER_BATCH = 1_000
@@ -64,7 +64,7 @@ def expire(machine: GroupMachine, group_id: str, now_ms: int, config: GroupConfi
     group, durable = machine.group(group_id), machine.durable
     if group is None:
         return  # deleted in the meantime
-    outcome = offsets.expire(
+    outcome = committed_offsets.expire(
         group, durable.offsets(group_id), unstable=durable.unstable(group_id), now_ms=now_ms, config=config
     )
     records = outcome.records

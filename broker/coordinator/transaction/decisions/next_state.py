@@ -1,5 +1,5 @@
 # compiled: mypyc
-"""Helpers for decisions about a transaction: its next state, and the outcome that writes it.
+"""The next state of a transaction after an event that changes it, and the outcome that stores it.
 
 A transaction changes three times, so `moved` names the fields one by one: any general way takes twice as long.
 """

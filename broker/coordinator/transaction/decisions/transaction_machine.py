@@ -35,8 +35,6 @@ class TransactionMachine:
     def __init__(self, transaction_version: Callable[[], int]) -> None:
         """Create an empty machine. `transaction_version` returns the feature level: it sets the version of records."""
         self.transactions: dict[str, TransactionMetadata] = {}
-        self.oddities_count = 0
-        """How many records did not follow from the previous ones."""
         self._transaction_version = transaction_version
 
     def transaction(self, transactional_id: str) -> TransactionMetadata | None:
@@ -81,7 +79,6 @@ class TransactionMachine:
         if after is not None and after.producer_id == before.producer_id:
             is_odd = is_odd or after.producer_epoch < before.producer_epoch
         if is_odd:
-            self.oddities_count += 1
             _log.warning(
                 line(
                     "odd transaction record",

@@ -36,8 +36,6 @@ class Strip(NamedTuple):
     groups: list[Position]
     """The largest lag first."""
     groups_count: int
-    producers_open: list[tuple[int, int]]
-    """(first offset, producer id) of each transaction that holds the last stable offset back, the oldest first."""
 
     @property
     def is_sampled(self) -> bool:
@@ -76,7 +74,6 @@ def _look(services: Services, log: PartitionLog, first: int | None, end: int | N
         borders[:: max(1, -(-len(borders) // BORDERS_MAX))],
         groups[:GROUPS_MAX],
         len(groups),
-        list(log.producers.unstable.items())[:GROUPS_MAX],
     )
 
 

@@ -17,6 +17,7 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import StorageError
 from tests.support import requests
 from tests.support.worlds.broker import BrokerWorld
+from tests.support.worlds.configs import replace_configs
 
 E = ErrorCode
 VERSIONS = range(ApiKey.PRODUCE.min_version, ApiKey.PRODUCE.max_version + 1)
@@ -148,11 +149,11 @@ async def test_with_too_few_replicas_acks_all_is_refused_and_acks_1_is_not(world
 async def test_more_replicas_in_sync_than_there_are_cannot_be_asked_for(world: BrokerWorld, place: str) -> None:
     catalogue = world.services.catalogue
     if place == "broker":
-        catalogue.replace_configs(BROKER_RESOURCE, "", {"min.insync.replicas": "2"})
+        replace_configs(catalogue, BROKER_RESOURCE, "", {"min.insync.replicas": "2"})
     catalogue.create_topic("wide", 1, {"min.insync.replicas": "2"} if place == "topic" else {})
     if place == "topic, later":
         world.services.partitions.get_led("wide", 0)
-        catalogue.replace_configs(TOPIC_RESOURCE, "wide", {"min.insync.replicas": "2"})
+        replace_configs(catalogue, TOPIC_RESOURCE, "wide", {"min.insync.replicas": "2"})
     assert await codes(world, request(world, ("wide", 0, world.batch(b"a")))) == [E.NONE]
     assert world.services.partitions.get("wide", 0).high_watermark == 1
 

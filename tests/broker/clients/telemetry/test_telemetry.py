@@ -8,9 +8,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from barnabas.broker.api.stages.metering import Meter
 from barnabas.broker.clients.telemetry import telemetry as limits
 from barnabas.broker.http.metrics.scrape import scrape
-from barnabas.broker.http.metrics.sources import RUNNING, Sources
+from barnabas.broker.http.metrics.sources import Sources
 from barnabas.broker.metadata.catalogue.config_alterations import Alteration, AlterConfigOp
 from barnabas.broker.metadata.image.image import CLIENT_METRICS_RESOURCE
+from barnabas.broker.server.broker import RUNNING
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest

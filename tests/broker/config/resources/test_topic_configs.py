@@ -3,8 +3,8 @@
 import pytest
 
 from barnabas.broker.config import BrokerConfig, Synonym, ValueSource
-from barnabas.broker.config.replicas import effective_min_insync_replicas
 from barnabas.broker.config.resources.log_configs import log_config
+from barnabas.broker.config.resources.replicas import effective_min_insync_replicas
 from barnabas.broker.config.resources.topic_configs import TOPIC_KEYS, effective, source, synonyms, validate
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.config import LogConfig

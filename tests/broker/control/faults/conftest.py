@@ -12,7 +12,7 @@ from barnabas.broker.control.faults.armed import Armed
 from barnabas.broker.control.faults.disk_faults import DiskFaults
 from barnabas.broker.control.faults.plan.reading import Known, plan_of
 from barnabas.broker.control.faults.registry import FaultRegistry
-from barnabas.broker.partitions.disk_space.disk_space_decisions import WAIT_MAX_MS
+from barnabas.broker.partitions.disk_space.free_space import WAIT_MAX_MS
 from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode
 from tests.support.worlds.faulty_broker import FaultyWorld

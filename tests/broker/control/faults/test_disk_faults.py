@@ -3,7 +3,7 @@
 import asyncio
 import threading
 
-from barnabas.broker.partitions.disk_space.disk_space_decisions import WAIT_MAX_MS
+from barnabas.broker.partitions.disk_space.free_space import WAIT_MAX_MS
 from barnabas.protocol.errors import ErrorCode
 from tests.broker.control.faults.conftest import FaultyDisk
 from tests.support.worlds.broker import until

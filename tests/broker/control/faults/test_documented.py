@@ -14,10 +14,11 @@ from barnabas.broker.control.faults.model import (
     DiskOperation,
     FaultPlan,
 )
-from barnabas.broker.control.faults.on_requests.refusing import PARTED
+from barnabas.broker.control.faults.on_requests.refusing import IN_PARTS
 from barnabas.broker.control.faults.plan.of_points import points
 from barnabas.broker.control.faults.plan.of_requests import ACTIONS, MATCHES
 from barnabas.broker.control.faults.plan.reading import read_plan
+from barnabas.protocol.registry import ApiKey
 from tests.broker.control.faults.test_plan import KNOWN
 from tests.support.source_tree import ROOT
 
@@ -80,7 +81,7 @@ def test_the_plan_and_the_fault_at_a_step_can_be_armed() -> None:
 
 def test_the_apis_whose_partitions_fail_alone_are_told() -> None:
     sentence = PAGE.split("the others are\napplied, in ")[1].split(". AddPartitionsToTxn")[0].replace("\n", " ")
-    assert set(re.split(", | and ", sentence)) == {api.api_name for api in PARTED}
+    assert set(re.split(", | and ", sentence)) == {api.api_name for api in IN_PARTS | {ApiKey.FETCH, ApiKey.METADATA}}
 
 
 def armed(text: str) -> FaultPlan:

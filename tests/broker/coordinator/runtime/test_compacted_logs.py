@@ -19,10 +19,11 @@ from barnabas.broker.coordinator.transaction.decisions.records import encode as 
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.broker.coordinator.transaction.decisions.transaction_machine import TransactionMachine
 from barnabas.protocol.records.batch import iter_batches
-from barnabas.protocol.records.builder import NewRecord, build_batch, rebuild_batch
+from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.compression import NONE
 from barnabas.protocol.records.control import end_txn_marker
 from barnabas.protocol.records.record import iter_records
+from tests.support.records.batches import rebuild_batch
 from tests.support.worlds.memory_topics import no_consumers
 
 _NOW_MS = 1_700_000_000_000

@@ -11,10 +11,11 @@ from barnabas.broker.coordinator.transaction.decisions.model import TransactionM
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.broker.coordinator.transaction.decisions.transaction_machine import TransactionMachine
 from barnabas.protocol.errors import DecodeError
-from barnabas.protocol.records.batch import iter_batches, patch_offset_and_epoch
+from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.builder import NewRecord, build_batch, build_single
 from barnabas.protocol.records.control import end_txn_marker
 from barnabas.protocol.records.record import iter_records
+from tests.support.records.batches import patch_offset_and_epoch
 from tests.support.worlds.memory_topic import MemoryTopic
 
 _EMPTY = TransactionMetadata(
@@ -47,7 +48,7 @@ def _batches(draw: st.DrawFn) -> bytearray:
 def _log(batches: list[bytearray]) -> bytearray:
     log, offset = bytearray(), 5
     for batch in batches:
-        patch_offset_and_epoch(batch, 0, offset, 0)
+        patch_offset_and_epoch(batch, offset, 0)
         offset = next(iter_batches(batch))[1].next_offset
         log += batch
     return log

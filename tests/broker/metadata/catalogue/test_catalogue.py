@@ -13,6 +13,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.log_records.catalogue import FeatureLevelRecord
 from barnabas.protocol.primitives import uuid_text
 from tests.support.worlds.catalogue import CatalogueWorld, state_of
+from tests.support.worlds.configs import replace_configs
 
 
 @pytest.fixture
@@ -122,7 +123,7 @@ def test_settings_take_effect_at_once(world: CatalogueWorld) -> None:
     assert log_config(world.config, topic.configs).retention_ms == 9
     world.kill()
     assert world.config.integer("log.retention.ms") == 8
-    world.catalogue.replace_configs(4, "1", {})
+    replace_configs(world.catalogue, 4, "1", {})
     assert world.config.integer("log.retention.ms") == 7
 
 

@@ -25,6 +25,7 @@ from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.record import iter_records
 from tests.support.source_tree import ROOT
 from tests.support.worlds.catalogue import DIRECTORY_ID, CatalogueWorld, state_of
+from tests.support.worlds.configs import replace_configs
 
 TOPIC = bytes(range(16))
 _names = st.sampled_from(["a", "b", "a.b", "a_b", "c", "bad name", ""])
@@ -54,7 +55,7 @@ def _take(catalogue: Catalogue, step: tuple[object, ...]) -> None:
         case ("alter", int(kind), str(name), str(key), int(operation), str() | None as value):
             catalogue.alter_configs(kind, name, [Alteration(key, operation, value)])
         case ("replace", int(kind), str(name), dict(configs)):
-            catalogue.replace_configs(kind, name, configs)
+            replace_configs(catalogue, kind, name, configs)
         case ("lead", str(name), int(partition)):
             catalogue.leader_epoch(name, partition)
         case ("ids",):

@@ -22,6 +22,7 @@ class Running:
     def __init__(self, world: CatalogueWorld) -> None:
         self.world = world
         self._steps: list[Work[None]] = []
+        self._failure: Exception | None = None
         world.catalogue.journal.keep_short(lambda begin: self._steps.append(begin()))
 
     @property
@@ -33,13 +34,17 @@ class Running:
         for done in range(steps_max):
             if not self._steps:
                 return done
+            failure, self._failure = self._failure, None
             try:
-                what = next(self._steps[0])
+                what = next(self._steps[0]) if failure is None else self._steps[0].throw(failure)
             except StopIteration:
                 del self._steps[0]
             else:
                 if callable(what):
-                    what()
+                    try:
+                        what()
+                    except Exception as error:  # the next step gets it
+                        self._failure = error
         return steps_max
 
 

@@ -13,6 +13,7 @@ from tests.broker.metadata.cluster.test_moving import leader_to, places, switch
 from tests.broker.metadata.cluster.test_three_nodes import ask, create, metadata, produced
 from tests.support.requests import BY_NAME, produce
 from tests.support.worlds.broker import BrokerWorld, Peer, settle
+from tests.support.worlds.configs import replace_configs
 
 SETTINGS = {"min.insync.replicas": "2", "log.flush.interval.messages": "1"}
 
@@ -142,9 +143,9 @@ async def test_a_replica_out_of_sync_leads_when_it_starts_where_that_is_allowed(
     allowed = {"unclean.leader.election.enable": "true"}
     world, nodes = await leaderless(allowed if place == "broker" else {}, "u", "strict")
     catalogue = world.services.catalogue
-    catalogue.replace_configs(TOPIC_RESOURCE, "strict", {"unclean.leader.election.enable": "false"})
+    replace_configs(catalogue, TOPIC_RESOURCE, "strict", {"unclean.leader.election.enable": "false"})
     if place == "topic":
-        catalogue.replace_configs(TOPIC_RESOURCE, "u", allowed)
+        replace_configs(catalogue, TOPIC_RESOURCE, "u", allowed)
     assert places(await metadata(world, 4, "u")) == [(-1, [1])]
     nodes.have_stopped(lambda stopped: set(stopped) - {3})
     assert nodes.of("u", 0) == ((1, 2, 3), (3,), 3)

@@ -16,6 +16,7 @@ from tests.broker.metadata.cluster.test_moving import switch
 from tests.broker.metadata.cluster.test_three_nodes import ask, create, produced
 from tests.support.requests import alter_config
 from tests.support.worlds.broker import BrokerWorld
+from tests.support.worlds.configs import replace_configs
 
 NODES = 1, 2, 3
 
@@ -65,7 +66,7 @@ async def test_each_node_describes_its_own_id_rack_and_listeners_and_what_all_sh
     assert found[1]["listeners"] == "PLAINTEXT://:9092,INSIDE://:19092,CONTROLLER://:29092,ANY://127.0.0.1:0"
     assert found[3]["listeners"] == "PLAINTEXT://:9094,INSIDE://:19094,CONTROLLER://:29092,ANY://127.0.0.1:0"
     assert found[3]["advertised.listeners"] == "PLAINTEXT://broker:9094"
-    world.services.catalogue.replace_configs(BROKER_RESOURCE, "", {"message.max.bytes": "1234"})
+    replace_configs(world.services.catalogue, BROKER_RESOURCE, "", {"message.max.bytes": "1234"})
     changed = await described(world, 2)
     assert (changed["num.partitions"], changed["message.max.bytes"]) == ("7", "1234")
 

@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from barnabas.broker.partitions.disk_space.disk_space_decisions import WAIT_MAX_MS
+from barnabas.broker.partitions.disk_space.free_space import WAIT_MAX_MS
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from barnabas.broker.partitions.disk_space.disk_space_decisions import RESERVE_SHARE, WAIT_MAX_MS
+from barnabas.broker.partitions.disk_space.free_space import RESERVE_SHARE, WAIT_MAX_MS
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.support.worlds.transactional_broker import Producer, TransactionalBroker
 

@@ -238,7 +238,7 @@ async def test_a_start_after_a_kill_waits_for_the_log_of_transactions() -> None:
 
 async def torn(monkeypatch: pytest.MonkeyPatch) -> BrokerWorld:
     """A broker over a log that ends inside a batch, and counts as too large to be synced on the loop."""
-    monkeypatch.setattr("barnabas.storage.recovery.damaged_tail._SYNCED_HERE_BYTES_MAX", 0)
+    monkeypatch.setattr("barnabas.storage.recovery.segment_recovery._SYNCED_HERE_BYTES_MAX", 0)
     world = await killed(3)
     file = world.files.open(f"/data/t-0/{0:020d}.log")
     file.truncate(file.size() - 1)
@@ -275,7 +275,7 @@ async def test_a_topic_may_be_deleted_while_its_log_is_synced(monkeypatch: pytes
 
 async def syncing_and_waiting(monkeypatch: pytest.MonkeyPatch) -> BrokerWorld:
     """A broker that recovers as many partitions of `t` as it begins, all of which sync, and one more that waits."""
-    monkeypatch.setattr("barnabas.storage.recovery.damaged_tail._SYNCED_HERE_BYTES_MAX", 0)
+    monkeypatch.setattr("barnabas.storage.recovery.segment_recovery._SYNCED_HERE_BYTES_MAX", 0)
     world = await killed(*[3] * BEGUN_MAX)
     world.services.catalogue.create_topic("waits")
     world.append("waits", b"v")

@@ -10,6 +10,7 @@ from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import FileRemoved, StorageError
 from barnabas.storage.log.cleaning.segment_replacement import Replacer, SegmentsGone, removal_of_cleaned
 from tests.support.files.cleaned_segments import clean
+from tests.support.files.log_directories import delete_due
 from tests.support.files.memory_files import PowerCut, Survival
 from tests.support.worlds.log import LogWorld
 
@@ -99,9 +100,9 @@ def test_who_reads_an_old_segment_reads_on_until_the_delay_is_over() -> None:
     content = [each.read_all() for each in slices if each is not None]
     world.log.replacer.begin(clean(world.log, GROUPS), world.now_ms)
     replace(world.log.replacer)
-    world.home.delete_due(world.now_ms + CONFIG.file_delete_delay_ms - 1)
+    delete_due(world.home, world.now_ms + CONFIG.file_delete_delay_ms - 1)
     assert [each.read_all() for each in slices if each is not None] == content
-    assert world.home.delete_due(world.now_ms + CONFIG.file_delete_delay_ms) is None
+    assert delete_due(world.home, world.now_ms + CONFIG.file_delete_delay_ms) is None
     assert FileState.DELETED not in states(world)
     with pytest.raises(FileRemoved):
         slices[0].read_all()  # type: ignore[union-attr]  # there is a first batch
@@ -237,7 +238,7 @@ def test_a_swap_that_failed_half_way_is_finished_by(who: str) -> None:
         if who != "a clean stop":
             assert not world.log.replacer.is_under_way
             assert latest(seen(world)) == latest(before)
-            world.home.delete_due(world.now_ms + config.file_delete_delay_ms)
+            delete_due(world.home, world.now_ms + config.file_delete_delay_ms)
             assert states(world) == {FileState.LIVE}, "nothing is forgotten"
         world.stop()
         world.open()

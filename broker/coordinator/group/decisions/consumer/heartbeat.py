@@ -36,11 +36,11 @@ from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import (
     Subscriptions,
     metadata_hash,
     topic_ids_of,
-    utf16,
 )
 from barnabas.broker.coordinator.group.decisions.consumer.targets import Target, last_target, may_compute, new_target
 from barnabas.broker.coordinator.group.decisions.consumer.timers import cancelled_timers, rebalance_timer, session_timer
 from barnabas.broker.coordinator.runtime.outcome import CancelTimer, Effect, Outcome, ResolveTopics, SetTimer
+from barnabas.broker.coordinator.runtime.partition_for import utf16
 from barnabas.storage.steps import AT_ONCE, Steps, mapped
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import SubscriptionType
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup, counted, names_by_name, regex_of
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerGroupMember, ResolvedRegex, Topics
+from barnabas.broker.coordinator.runtime.partition_for import utf16
 
 
 def names_of(member: ConsumerGroupMember, regexes: Mapping[str, ResolvedRegex]) -> tuple[str, ...]:
@@ -101,11 +102,6 @@ def _hashed(text: str) -> bytes:
     """Return a string in hash4j's format: its UTF-16 units, then how many these are."""
     units = text.encode("utf-16-le", "surrogatepass")
     return units + (len(units) // 2).to_bytes(4, "little")
-
-
-def utf16(text: str) -> bytes:
-    """Return the sort key of Java's strings."""
-    return text.encode("utf-16-be", "surrogatepass")
 
 
 def xxh3(data: bytes) -> int:

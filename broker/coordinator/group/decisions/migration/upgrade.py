@@ -23,10 +23,11 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
     Topics,
 )
 from barnabas.broker.coordinator.group.decisions.consumer.replay import replay
-from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import metadata_hash, utf16
+from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import metadata_hash
 from barnabas.broker.coordinator.group.decisions.group_types import AnyOutcome, AnyRecord
 from barnabas.broker.coordinator.group.decisions.migration.embedded import assigned_partitions
 from barnabas.broker.coordinator.runtime.outcome import CancelTimer, Effect, SetTimer
+from barnabas.broker.coordinator.runtime.partition_for import utf16
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.log_records.consumer_protocol import decode_assignment, decode_subscription
 

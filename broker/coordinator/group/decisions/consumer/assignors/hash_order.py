@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.tree_bin import TreeBin
-from barnabas.broker.coordinator.runtime.partition_for import java_hash
+from barnabas.broker.coordinator.runtime.partition_for import java_hash, utf16
 
 K = TypeVar("K")
 
@@ -49,11 +49,6 @@ def _mixed(hash_code: int) -> int:
 
 def _signed(value: int) -> int:
     return value - 2**32 if value & 0x80000000 else value
-
-
-def utf16(text: str) -> bytes:
-    """Return the value that `String.compareTo` compares: UTF-16 units, not code points beyond 16 bits."""
-    return text.encode("utf-16-be", "surrogatepass")
 
 
 def id_rank(topic_id: bytes) -> tuple[int, int]:

@@ -16,7 +16,6 @@ from barnabas.broker.coordinator.group.decisions.consumer.assignors.hash_order i
     TOPIC_ID,
     HashOrder,
     roomy_table_size,
-    utf16,
 )
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.input_order import member_order
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import (
@@ -29,6 +28,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import
     Targets,
     partitions_of,
 )
+from barnabas.broker.coordinator.runtime.partition_for import utf16
 
 
 def assign(spec: GroupSpec) -> Steps:

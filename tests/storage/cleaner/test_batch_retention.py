@@ -10,7 +10,7 @@ from barnabas.protocol.records.batch import (
     parse_header,
 )
 from barnabas.protocol.records.builder import build_batch
-from barnabas.storage.cleaner.decisions import (
+from barnabas.storage.cleaner.batch_retention import (
     BatchOutcome,
     BatchRetention,
     LastRecord,

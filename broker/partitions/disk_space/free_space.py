@@ -3,7 +3,7 @@
 Knows what a file system reports of its free space (`Volume`) and the setting `barnabas.log.dir.reserved.bytes`. The
 reserve is the space that producers leave to everything else: the catalogue, coordinators, markers, indexes. On a small
 file system it is a twentieth of the size. A directory stops being full when twice the reserve is free, so that it is
-not full again at once. `disk_space_check.py` refuses producers meanwhile.
+not full again at once. `disk_space_watch.py` refuses producers meanwhile.
 """
 
 from __future__ import annotations

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.logfiles.log_file import HeldBytes
 from barnabas.logfiles.walk import Bounds, walk_batches
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.records.control import end_txn_marker
 from barnabas.storage.config import LogConfig
-from barnabas.storage.recovery.damaged_tail import SegmentWalk
 from barnabas.storage.recovery.opening import SEGMENTS_A_PIECE
 from barnabas.storage.recovery.recovery_decisions import Tail
+from barnabas.storage.recovery.segment_recovery import SegmentWalk
 from barnabas.storage.segment.segment import Segment
+from tests.support.files.held_bytes import HeldBytes
 from tests.support.files.log_directories import TOPIC_ID, checkpoint, flush, kill, start, started
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.records.batches import batch_of

@@ -4,11 +4,11 @@ import pytest
 
 from barnabas.protocol.records.batch import parse_header
 from barnabas.protocol.records.builder import NewRecord, build_batch
-from barnabas.storage.cleaner.decisions import BatchRetention
-from barnabas.storage.cleaner.filtering import BatchFilter
+from barnabas.storage.cleaner.batch_retention import BatchRetention
 from barnabas.storage.cleaner.offset_map import OffsetMap
+from barnabas.storage.cleaner.record_filter import RecordFilter
 from barnabas.storage.cleaner.results import CleanTally
-from barnabas.storage.steps import finish_work
+from tests.support.work import finish_work
 
 
 @pytest.mark.parametrize(("rewritten_bytes_max", "records_count"), [(1 << 27, 29_999), (20_000, 30_000)])
@@ -17,7 +17,7 @@ def test_a_batch_that_would_become_too_large_stays(rewritten_bytes_max: int, rec
     batch = bytes(build_batch(records, compression=3))
     offset_map = OffsetMap(1 << 20, 0.9, 30_000)
     offset_map.put(b"0", 30_000)  # later on
-    batches = BatchFilter(offset_map, 30_000, 0, 0, 1 << 20, CleanTally(), rewritten_bytes_max)
+    batches = RecordFilter(offset_map, 30_000, 0, 0, 1 << 20, CleanTally(), rewritten_bytes_max)
     found = finish_work(batches.steps(batch, parse_header(batch), BatchRetention.DELETE_EMPTY, False, False))
     assert found is not None
     assert found[0].records_count == records_count

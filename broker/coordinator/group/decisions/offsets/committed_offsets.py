@@ -1,5 +1,5 @@
 # compiled: mypyc
-"""The decisions about OffsetCommit, TxnOffsetCommit, OffsetDelete, expiration, and the deletion of a group.
+"""The decisions that change committed offsets: OffsetCommit, TxnOffsetCommit, OffsetDelete, expiration, DeleteGroups.
 
 Reading them (OffsetFetch) needs no decision: see `durable_groups.DurableGroups.committed`.
 """
@@ -30,6 +30,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerG
 from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup, AnyOutcome, AnyRecord, tombstones
 from barnabas.broker.coordinator.group.decisions.offsets.admission import commit_refusal, transactional_refusal
 from barnabas.broker.coordinator.runtime.outcome import Outcome, TransactionProducer
+from barnabas.broker.coordinator.runtime.partition_for import utf16
 from barnabas.broker.coordinator.runtime.transitions import Say
 from barnabas.protocol.errors import ErrorCode
 
@@ -146,7 +147,7 @@ def _refusal(group: Group | None, request: CommitRequest, missing_group: ErrorCo
 
 def _check_metadata(metadata: str, max_units: int) -> ErrorCode:
     """Return the error of too long metadata; `offset.metadata.max.bytes` counts UTF-16 units, despite its name."""
-    if len(metadata) * 2 <= max_units or len(metadata.encode("utf-16-le", "surrogatepass")) <= max_units * 2:
+    if len(metadata) * 2 <= max_units or len(utf16(metadata)) <= max_units * 2:
         return ErrorCode.NONE
     return ErrorCode.OFFSET_METADATA_TOO_LARGE
 

@@ -1,5 +1,5 @@
 # compiled: mypyc, as compaction runs it for each record
-"""Filtering of one batch: which of its records are retained, and the batch that results.
+"""Which records of a batch are retained, as in Kafka's `shouldRetainRecord`, and the batch that results.
 
 Knows the offset map and the rules; reads no file. Retained records are held in memory while a batch is read, up to
 HELD_BYTES; if a batch retains more (a small zstd batch can hold gigabytes) its records are read a second time. If
@@ -14,7 +14,13 @@ from typing import Final
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.record_rows import Row, row_pieces
 from barnabas.protocol.records.rewriting import NO_HORIZON, Rewriting, delete_horizon_of, empty_batch
-from barnabas.storage.cleaner.decisions import BatchOutcome, BatchRetention, keeps_tombstones, outcome, sets_horizon
+from barnabas.storage.cleaner.batch_retention import (
+    BatchOutcome,
+    BatchRetention,
+    keeps_tombstones,
+    outcome,
+    sets_horizon,
+)
 from barnabas.storage.cleaner.offset_map import OffsetMap
 from barnabas.storage.cleaner.results import CleanTally
 
@@ -26,7 +32,7 @@ Filtered = tuple[BatchHeader, bytes | bytearray, int]
 """(header, batch, largest timestamp of its records in ms)."""
 
 
-class BatchFilter:
+class RecordFilter:
     """Filters the records of batches by the map of one round. `latest_offset` is the last offset in the map."""
 
     def __init__(

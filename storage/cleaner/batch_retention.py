@@ -1,7 +1,7 @@
-"""The retention decisions for batches and records: Kafka's rules, as tables and functions without state.
+"""Whether a batch is dropped, emptied, rewritten or unchanged, and how long tombstones and markers stay: Kafka's rules.
 
-docs/decisions/0118 explains them. Which record of a key stays is decided in `filtering.py`. Uses no files, no map and
-no clock.
+Tables and functions without state; docs/decisions/0118 explains them. Which record of a key stays is decided in
+`record_filter.py`. Uses no files, no map and no clock.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.partitions.disk_space.disk_space_decisions import (
+from barnabas.broker.partitions.disk_space.free_space import (
     LOOK_MS,
     LOOK_OFTEN_MS,
     RELAPSE_MS,
