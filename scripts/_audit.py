@@ -30,8 +30,8 @@ def main() -> int:
         REMEMBERED.write_text(json.dumps([about, packages]))
     weak = {f"{package['name']} {package['version']}": package["vulns"] for package in packages if package.get("vulns")}
     for name, weaknesses in sorted(weak.items()):
-        mended = sorted({version for each in weaknesses for version in each["fix_versions"]})
-        print(f"{name}: {', '.join(each['id'] for each in weaknesses)}; mended in {', '.join(mended) or 'none'}")
+        fixed = sorted({version for each in weaknesses for version in each["fix_versions"]})
+        print(f"{name}: {', '.join(each['id'] for each in weaknesses)}; fixed in {', '.join(fixed) or 'none'}")
     if weak:
         print("dependencies: FAILED")
         return 1
