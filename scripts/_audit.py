@@ -1,7 +1,7 @@
-"""Ask a vulnerability service about every package of the locks, once a day: scripts/check's last line but one.
+"""Ask a vulnerability service about every package of the locks, once a day: the last but one line of scripts/check.
 
-Prints `dependencies: ok`, which packages have a known weakness (exit status 1), or that no service answered: on a
-machine that reaches no such service nothing is known, and that is no failure of the code.
+Prints `dependencies: ok`, which packages have a known weakness (exit status 1), or that no service answered: a
+machine that reaches no such service learns nothing, which is not a failure of the code.
 """
 
 from __future__ import annotations
