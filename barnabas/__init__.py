@@ -2,8 +2,8 @@
 
 The one import name of this distribution. `broker`, `storage`, `logfiles`, `client` and `protocol`
 are links to the folders of these names at the top of the repository; a wheel has the folders themselves
-(docs/decisions/0098). Importing `barnabas` loads none of them: the broker runs in a process of its own or, only where
-that is asked for, in a thread. docs/testing.md shows how to use it. Where hot modules were compiled (docs/compiled.md),
+(docs/decisions/0098). Importing `barnabas` loads none of them: the broker runs in a process of its own or, only on
+request, in a thread. docs/testing.md shows how to use it. Where hot modules were compiled (docs/compiled.md),
 they are put before Python's own finders here, as every import of a module of ours comes by first.
 """
 
@@ -42,7 +42,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for, and not before: pytest imports this package at every start, whoever uses it."""
+    """Import a public name on its first use: pytest imports this package at every start, also where no test uses it."""
     from importlib import import_module
 
     for home, names in _HOMES.items():

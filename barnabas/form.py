@@ -29,7 +29,7 @@ LIBRARY = "barnabas_hot"
 """The name of the library with all the code; each module is a small file that begins at its place in there."""
 MANIFEST = "manifest"
 MANIFEST_VERSION = "barnabas 1"
-_NO_TIME = 0  # in a wheel: whoever installs it gives the files times of their own
+_NO_TIME = 0  # in a wheel, whose installer gives the files their own times
 _PACKAGES = tuple(f"barnabas.{name}" for name in ("broker", "client", "logfiles", "protocol", "storage"))
 _installed: CompiledFinder | None = None
 
@@ -58,7 +58,7 @@ def running() -> str:
 
 
 class CompiledFinder:
-    """Finds compiled modules. What they are is decided when the first module of the broker is asked for."""
+    """Finds compiled modules. Which there are is decided when the first module of the broker is imported."""
 
     def __init__(self, package: str, directory: str, *, is_demanded: bool = False) -> None:
         self._package = package
@@ -80,10 +80,12 @@ class CompiledFinder:
             try:
                 self._modules = usable_modules(self._directory, self._package)
             except NotUsable as reason:
-                if self._is_demanded:  # asked again by the next import, so that no program goes on with pure ones
+                if self._is_demanded:  # tried again by the next import, so that no program continues with pure ones
                     raise ImportError(f"{VARIABLE}={COMPILED}, but {reason}: run scripts/compile") from reason
                 self._modules = frozenset()
-                sys.stderr.write(f"barnabas: the pure modules run: {reason}. scripts/compile makes them anew\n")
+                sys.stderr.write(
+                    f"barnabas: running the pure modules: {reason}. To compile them again: scripts/compile\n"
+                )
         return self._modules
 
 
@@ -121,8 +123,8 @@ def _check_source(package: str, path: str, size: int, time_ns: int, expected: st
         if status.st_size == size and (status.st_mtime_ns == time_ns or _hash(package, path) == expected):
             return
     except OSError as error:
-        raise NotUsable(f"{path}, of which compiled modules were made, is not there") from error
-    raise NotUsable(f"{path} is not what compiled modules were made of")
+        raise NotUsable(f"{path} is missing, a source of the compiled modules") from error
+    raise NotUsable(f"{path} has changed since the modules were compiled")
 
 
 def _hash(package: str, path: str) -> str:

@@ -24,17 +24,17 @@ FIXTURES = ("barnabas", "barnabas_session", "new_barnabas")
 LOG_LINES_SHOWN = 40
 EVENTS_SHOWN = 20
 _MARKER = (
-    "barnabas(topics, config, features, log_level, in_process, brokers, secure, users, grants): what the `barnabas` "
-    "fixture of this test is like; marks nearer to the test add to those of its class and module and replace what "
-    "they say"
+    "barnabas(topics, config, features, log_level, in_process, brokers, secure, users, grants): the settings of the "
+    "`barnabas` fixture of this test. Marks nearer to the test add to those of its class and module; where both have a "
+    "setting, the nearer one wins"
 )
 _MERGED = ("topics", "config", "features", "users", "grants")
 _SETTINGS = (*_MERGED, "log_level", "in_process", "brokers", "secure")
 _INI: dict[str, tuple[Any, Any, str]] = {
-    "barnabas_topics": ("linelist", [], "topics that are there from the start, NAME or NAME:PARTITIONS, one a line"),
-    "barnabas_config": ("linelist", [], "broker keys under Kafka's names, KEY=VALUE, one a line"),
-    "barnabas_features": ("linelist", [], "levels of features, NAME=LEVEL, one a line"),
-    "barnabas_log_level": ("string", "", "what the brokers log: debug, info (default), warning, error"),
+    "barnabas_topics": ("linelist", [], "topics created at the start, NAME or NAME:PARTITIONS, one per line"),
+    "barnabas_config": ("linelist", [], "broker keys under Kafka's names, KEY=VALUE, one per line"),
+    "barnabas_features": ("linelist", [], "levels of features, NAME=LEVEL, one per line"),
+    "barnabas_log_level": ("string", "", "log level of the brokers: debug, info (default), warning, error"),
     "barnabas_in_process": ("bool", False, "run brokers in threads of this process"),
 }
 
@@ -43,10 +43,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("barnabas", "brokers for tests (Barnabas)")
     for name, (kind, default, text) in _INI.items():
         parser.addini(name, text, type=kind, default=default)
-    group.addoption("--barnabas-topic", action="append", default=[], metavar="NAME[:PARTITIONS]", help="one more topic")
-    group.addoption("--barnabas-config", action="append", default=[], metavar="KEY=VALUE", help="one more broker key")
-    group.addoption("--barnabas-feature", action="append", default=[], metavar="NAME=LEVEL", help="one more feature")
-    group.addoption("--barnabas-log-level", metavar="LEVEL", help="what the brokers log")
+    group.addoption("--barnabas-topic", action="append", default=[], metavar="NAME[:PARTITIONS]", help="create a topic")
+    group.addoption("--barnabas-config", action="append", default=[], metavar="KEY=VALUE", help="set a broker key")
+    group.addoption(
+        "--barnabas-feature", action="append", default=[], metavar="NAME=LEVEL", help="set the level of a feature"
+    )
+    group.addoption("--barnabas-log-level", metavar="LEVEL", help="log level of the brokers")
     group.addoption("--barnabas-in-process", action="store_true", help="run brokers in threads of this process")
 
 
@@ -112,7 +114,7 @@ def _marked(request: pytest.FixtureRequest) -> dict[str, Any]:
         if mark.args or unknown:
             from barnabas.client.near_names import did_you_mean
 
-            what = f"does not know {', '.join(unknown)}" if unknown else "takes keywords only"
+            what = f"does not know {', '.join(unknown)}" if unknown else "takes only keyword arguments"
             meant = did_you_mean(unknown[0], _SETTINGS) if len(unknown) == 1 else ""
             raise pytest.UsageError(f"pytest.mark.barnabas {what}{meant or ': it knows ' + ', '.join(_SETTINGS)}")
         settings = merged(settings, mark.kwargs)
@@ -128,16 +130,16 @@ def merged(settings: dict[str, Any], further: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _mapping(name: str, said: Any) -> dict[str, Any]:
+def _mapping(name: str, value: Any) -> dict[str, Any]:
     """Return a setting that can be merged as a mapping; topics may be names alone. Raises TypeError."""
-    if said is None:
+    if value is None:
         return {}
-    if hasattr(said, "keys"):
-        return dict(said)
-    if name == "topics" and isinstance(said, Iterable) and not isinstance(said, str):
-        return dict.fromkeys(said, -1)
+    if hasattr(value, "keys"):
+        return dict(value)
+    if name == "topics" and isinstance(value, Iterable) and not isinstance(value, str):
+        return dict.fromkeys(value, -1)
     or_names = " or a list of names" if name == "topics" else ""
-    raise TypeError(f"{name} is a mapping{or_names}, not a {type(said).__name__}")
+    raise TypeError(f"{name} must be a mapping{or_names}, not a {type(value).__name__}")
 
 
 def _configured(config: pytest.Config) -> dict[str, Any]:
@@ -167,13 +169,13 @@ def _topic(text: str) -> tuple[str, int]:
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        raise pytest.UsageError("barnabas: a setting is not NAME=VALUE")
+        raise pytest.UsageError("barnabas: a setting must be NAME=VALUE")
     return name.strip(), value.strip()
 
 
 def _number(text: str, name: str) -> int:
     if not text.strip().isdecimal():
-        raise pytest.UsageError(f"barnabas: {text!r} is no number for {name}")
+        raise pytest.UsageError(f"barnabas: {name}: {text!r} is not a number")
     return int(text)
 
 
@@ -207,8 +209,8 @@ def _describe_trace(broker: Barnabas) -> list[str]:
     try:
         events = broker.trace.events(limit=EVENTS_SHOWN)
     except BarnabasError as error:
-        return [f"its trace is not known: {error}"]
-    return ["what happened last (docs/trace.md):", *(f"  {event.text}" for event in events)] if events else []
+        return [f"its trace cannot be read: {error}"]
+    return ["latest events (docs/trace.md):", *(f"  {event.text}" for event in events)] if events else []
 
 
 def _describe_open(broker: Barnabas) -> list[str]:
@@ -219,7 +221,7 @@ def _describe_open(broker: Barnabas) -> list[str]:
     try:
         found = broker.open_transactions()
     except BarnabasError as error:
-        return [f"its transactions are not known: {error}"]
+        return [f"its transactions cannot be read: {error}"]
     lines = [] if found else ["no transaction is open"]
     for each in found:
         txn = each.transaction
@@ -245,5 +247,5 @@ def _describe_hanging(broker: Barnabas) -> list[str]:
     try:
         found = broker.why.hanging()
     except BarnabasError as error:
-        return [f"what hangs is not known: {error}"]
+        return [f"cannot explain what hangs: {error}"]
     return str(found).splitlines() if found else []

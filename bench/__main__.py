@@ -55,7 +55,7 @@ def under_unkind_clients(peer: Peer) -> dict[str, Any]:
     try:
         figures = hostile.run(peer)
     except (RuntimeError, TimeoutError, KafkaException) as error:
-        print(f"\nunkind clients, {peer.name}: the others could not go on ({error!r})")
+        print(f"\nunkind clients, {peer.name}: the other clients failed ({error!r})")
         return {"error": repr(error)}
     print(f"\nunkind clients, {peer.name}: " + ", ".join(f"{key} {value:,.0f}" for key, value in figures.items()))
     return figures
@@ -78,7 +78,7 @@ def side_by_side(
         print(f"{plan.in_words()}; {platform.platform()}")
         called = [peer.name for peer in peers]
         print("\n" + report.table(measured, called))
-        print("\nWarmed before, with the very load:\n\n" + report.warming_table(measured, called))
+        print("\nWarmed before, with the same load:\n\n" + report.warming_table(measured, called))
         unkind = {peer.name: under_unkind_clients(peer) for peer in peers[: len(brokers)]} if with_unkind else {}
     path.parent.mkdir(parents=True, exist_ok=True)
     results = {"form": form.running(), "loads": report.for_machines(measured), "hostile": unkind}
@@ -105,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--kfake",
         action="store_true",
-        help="also kfake, a broker in memory, for W5, W5raw, W6, W7 and W9: what it keeps there has to fit",
+        help="also kfake, a broker in memory, for W5, W5raw, W6, W7 and W9: its data must fit in memory",
     )
     parser.add_argument(
         "--workload",
@@ -120,24 +120,24 @@ def _parser() -> argparse.ArgumentParser:
         "--over",
         choices=list(ENTRANCES),
         default="plain",
-        help=f"how the clients come in; but for plain the loads are {', '.join(SECURED)}",
+        help=f"how the clients connect; except over plain the loads are {', '.join(SECURED)}",
     )
     parser.add_argument("--micro", action="store_true", help="only processor time per request, inside one process")
     parser.add_argument(
         "--growth",
         action="store_true",
-        help="only what a request costs when the broker holds a hundred times as much, and what it holds of each",
+        help="only the cost of a request with a hundred times as much in the broker, and the memory for each thing",
     )
     parser.add_argument("--hostile", action="store_true", help="also the unkind clients")
     parser.add_argument(
-        "--json", type=Path, default=ROOT / ".cache" / "bench" / "result.json", help="where the JSON goes"
+        "--json", type=Path, default=ROOT / ".cache" / "bench" / "result.json", help="the JSON file to write"
     )
     measured_form.add_option(parser)
     return parser
 
 
 def _alone(name: str, options: argparse.Namespace, plan: Plan) -> int:
-    """Run a workload that stands alone."""
+    """Run a workload that cannot be combined with others."""
     is_quick, compared = options.quick, {"alone": options.alone, "path": options.json, "say": say}
     match name:
         case "start":
@@ -186,7 +186,7 @@ def main() -> int:
     plan = QUICK if options.quick else FULL
     for name in ALONE.intersection(options.workload or []):
         if options.workload != [name]:
-            parser.error(f"--workload {name} stands alone")
+            parser.error(f"--workload {name} runs alone: omit the other workloads")
         return _alone(name, options, plan)
     entrance = ENTRANCES[options.over]
     if not entrance.is_plain and (options.kfake or options.floor):

@@ -1,8 +1,9 @@
 """`scripts/bench --workload clean`: how fast a log is compacted, and the effect on producers, beside Apache Kafka.
 
 A topic is filled with records of a tenth as many keys, in an order without pattern, while it may not be cleaned
-(min.cleanable.dirty.ratio=1). Then it may: the time runs until cleaner-offset-checkpoint says that all sealed segments
-are clean. A producer of another topic sends one record after another meanwhile, and did so before for comparison.
+(min.cleanable.dirty.ratio=1). Then it may: the time runs until all sealed segments are clean in
+cleaner-offset-checkpoint. A producer of another topic sends one record after another meanwhile, and did so before for
+comparison.
 """
 
 import json

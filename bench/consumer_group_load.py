@@ -2,7 +2,7 @@
 
 Raw connections on one event loop, one a member. A member asks again as soon as it is answered until the group has
 settled: every member has the same epoch, and every partition exactly one owner. A consumer would wait for its
-heartbeat interval in between; without that wait the coordinator is what is measured.
+heartbeat interval in between; without that wait the coordinator is measured.
 """
 
 import argparse

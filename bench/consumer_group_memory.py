@@ -1,4 +1,4 @@
-"""What members of groups of the consumer protocol take in memory, in a process of its own: prints one line of JSON.
+"""The memory of members of groups of the consumer protocol, in a process of its own: prints one line of JSON.
 
 Groups of a thousand members over as many partitions, all on one connection, so that connections are not counted. The
 first group is not counted either: with it the broker comes to hold what it holds for any number of them.

@@ -177,7 +177,7 @@ static void close_connection(Connection *c) {
     free(c);
 }
 
-/* Returns 0 when the peer is gone. What the kernel does not take is kept, by taking the buffer. */
+/* Returns 0 when the peer is gone. Bytes that the kernel does not accept stay: the connection then owns the buffer. */
 static int send_answers(Connection *c, Buffer *answers) {
     if (c->unsent.size) return put(&c->unsent, answers->data, answers->size), 1;
     ssize_t n = write(c->fd, answers->data, answers->size);

@@ -1,7 +1,7 @@
 """Load from members of groups, one program a workload, each run in a process of its own: prints one line of JSON.
 
-Raw connections on one event loop: a member is a connection and what it has to remember. What is asked is what a
-consumer asks, without a consumer's pauses, so that the coordinator is what is measured.
+Raw connections on one event loop: a member is a connection with its state. It sends the requests of a consumer,
+without a consumer's pauses, so that the coordinator is measured.
 """
 
 import argparse
@@ -177,7 +177,7 @@ async def rebalance(options: argparse.Namespace) -> dict[str, Any]:
 async def idle(options: argparse.Namespace) -> dict[str, Any]:
     """Run G4: the cost of members that only send heartbeats, every 3 s each."""
     connections = [await connect(options.port) for _ in range(options.members)]
-    await asyncio.gather(*(find(connection, "anybody") for connection in connections))
+    await asyncio.gather(*(find(connection, "any-group") for connection in connections))
     before_mb = held_mb(options.pid)
     members = await _groups(connections, 50)
     await asyncio.gather(*(member.heartbeat() for member in members))
@@ -187,10 +187,10 @@ async def idle(options: argparse.Namespace) -> dict[str, Any]:
     async def beat(number: int, member: Member) -> None:
         await pause(3 * number / len(members))
         stop = time.perf_counter() + options.seconds
-        while (asked := time.perf_counter()) < stop:
+        while (sent_at := time.perf_counter()) < stop:
             _check(await member.heartbeat())
-            latencies.append((time.perf_counter() - asked) * 1e6)
-            await pause(max(0.0, asked + 3 - time.perf_counter()))
+            latencies.append((time.perf_counter() - sent_at) * 1e6)
+            await pause(max(0.0, sent_at + 3 - time.perf_counter()))
 
     spent, started = cpu_seconds(options.pid), time.perf_counter()
     await asyncio.gather(*(beat(number, member) for number, member in enumerate(members)))
@@ -235,11 +235,11 @@ async def fill(options: argparse.Namespace) -> dict[str, Any]:
 async def reload(options: argparse.Namespace) -> dict[str, Any]:
     """Run G3, second half: from the first request to the last right answer of every group, on a new broker process."""
     connection = await connect(options.port)
-    asked = OffsetFetchRequestTopic(name=options.topic, partition_indexes=[*range(options.partitions)])
+    topic = OffsetFetchRequestTopic(name=options.topic, partition_indexes=[*range(options.partitions)])
     started = time.perf_counter()
     first = 0.0
     for number in range(options.groups):
-        request = OffsetFetchRequest(group_id=f"group-{number}", topics=[asked])
+        request = OffsetFetchRequest(group_id=f"group-{number}", topics=[topic])
         answer = await connection.ask_until_ready(request, FETCH)
         first = first or time.perf_counter() - started
         found = [partition.committed_offset for topic in answer.topics for partition in topic.partitions]

@@ -36,7 +36,7 @@ _ASSIGNMENT = 40
 
 
 class _ForgetfulTopic(MemoryTopic):
-    """Accepts every record and stores none: the log is not what is measured."""
+    """Accepts every record and stores none: the log is not measured."""
 
     def append(
         self,
@@ -81,11 +81,11 @@ def _allocated(build: Callable[[], Any]) -> int:
     gc.collect()
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
-    kept = build()
+    result = build()
     gc.collect()
     after = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
-    del kept
+    del result
     return after - before
 
 

@@ -60,20 +60,20 @@ def _topic(bench: Bench) -> str:
 
 
 def _fetch(topic: str, offset: int, isolation_level: int = 0) -> bytes:
-    asked = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=16 << 10)
+    partition = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=16 << 10)
     request = FetchRequest(
         max_wait_ms=0,
         min_bytes=1,
         max_bytes=16 << 10,
         isolation_level=isolation_level,
-        topics=[FetchTopic(topic=topic, partitions=[asked])],
+        topics=[FetchTopic(topic=topic, partitions=[partition])],
     )
     return request_frame(request, FETCH_VERSION)
 
 
 def _look_up(topic: str, timestamp: int) -> bytes:
-    asked = ListOffsetsPartition(partition_index=0, timestamp=timestamp)
-    topics = [ListOffsetsTopic(name=topic, partitions=[asked])]
+    partition = ListOffsetsPartition(partition_index=0, timestamp=timestamp)
+    topics = [ListOffsetsTopic(name=topic, partitions=[partition])]
     return request_frame(ListOffsetsRequest(replica_id=-1, topics=topics), LIST_OFFSETS_VERSION)
 
 

@@ -41,7 +41,7 @@ class _Memory:
         self._look()
         await make()
         for _ in range(100):
-            await self._bench.turn()  # until all that was begun is over
+            await self._bench.turn()  # until all pending work has ended
         print(f"{self._look() / count:8.0f} B for each {what} ({count:,} of them)", flush=True)
 
 

@@ -24,7 +24,7 @@ KAFKAS_OWN_JVM_OPTIONS = (
     "-XX:InitiatingHeapOccupancyPercent=35",
     "-XX:+ExplicitGCInvokesConcurrent",
 )
-"""The options that bin/kafka-server-start.sh gives a JVM by default."""
+"""The JVM options of bin/kafka-server-start.sh by default."""
 
 SETTINGS = {"log.segment.delete.delay.ms": 200}
 """Of every broker: topics that were measured are removed from disk and page cache before the next load."""

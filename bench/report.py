@@ -103,7 +103,7 @@ def _warmed(measured: Measured, peer: str) -> str:
     if not rounds:
         return ""
     if peer not in measured.warmings:
-        return "just started, as the load asks"
+        return "just started, as the load requires"
     warming = measured.warmings[peer]
     since = statistics.median(map(measured.load.pace, rounds)) / warming.level
     rose = ", ROSE since" if since > 1 + SPREAD else ""

@@ -60,10 +60,10 @@ def main(size: Size, *, alone: bool, path: Path, say: Callable[[str], None]) -> 
     for name in names:
         with tempfile.TemporaryDirectory(prefix="barnabas-restart-") as scratch:
             results[name] = {"clean": [], "killed": []}
-            kept = _fill(name, Path(scratch), size, say)
+            filled = _fill(name, Path(scratch), size, say)
             for turn in range(size.rounds):
                 for how in ("clean", "killed") if turn % 2 else ("killed", "clean"):
-                    figures = _one_start(name, Path(scratch), kept[how], size)
+                    figures = _one_start(name, Path(scratch), filled[how], size)
                     say(f"{name}, {how}: " + ", ".join(f"{key} {number(value)}" for key, value in figures.items()))
                     results[name][how].append(figures)
     print(size.in_words() + "\n\n" + table(results))
@@ -72,7 +72,7 @@ def main(size: Size, *, alone: bool, path: Path, say: Callable[[str], None]) -> 
     return 0
 
 
-class _Kept(NamedTuple):
+class _Data(NamedTuple):
     directory: Path
     topic: str
 
@@ -83,7 +83,7 @@ def _peer(name: str, directory: Path) -> Peer:
     return Peer(name, BrokerProcess(directory))
 
 
-def _fill(name: str, scratch: Path, size: Size, say: Callable[[str], None]) -> dict[str, _Kept]:
+def _fill(name: str, scratch: Path, size: Size, say: Callable[[str], None]) -> dict[str, _Data]:
     """Fill the two directories with which every round begins."""
     directory = scratch / "data"
     peer = _peer(name, directory)
@@ -108,7 +108,7 @@ def _fill(name: str, scratch: Path, size: Size, say: Callable[[str], None]) -> d
     peer.stop()
     clean = _copy(directory, scratch / "clean")
     say(f"{name}: filled")
-    return {"killed": _Kept(killed, topic), "clean": _Kept(clean, topic)}
+    return {"killed": _Data(killed, topic), "clean": _Data(clean, topic)}
 
 
 def _copy(source: Path, target: Path) -> Path:
@@ -118,21 +118,21 @@ def _copy(source: Path, target: Path) -> Path:
     return target
 
 
-def _one_start(name: str, scratch: Path, kept: _Kept, size: Size) -> Figures:
-    directory = _copy(kept.directory, scratch / "data")
+def _one_start(name: str, scratch: Path, data: _Data, size: Size) -> Figures:
+    directory = _copy(data.directory, scratch / "data")
     peer = _peer(name, directory)
     one, *others = random.Random().sample(range(size.partitions), size.partitions)
     begun = time.perf_counter()
     peer.server.start()
     try:
         ready_ms = _ms_since(begun)
-        _fetch_all(peer.port, kept.topic, [one])
+        _fetch_all(peer.port, data.topic, [one])
         first_ms = _ms_since(begun)
         waits_ms: list[float] = []
         ended = threading.Event()
-        asking = threading.Thread(target=_ask_over_and_over, args=(peer.port, kept.topic, one, waits_ms, ended))
+        asking = threading.Thread(target=_ask_over_and_over, args=(peer.port, data.topic, one, waits_ms, ended))
         asking.start()
-        _fetch_all(peer.port, kept.topic, others)
+        _fetch_all(peer.port, data.topic, others)
         all_ms = _ms_since(begun)
         ended.set()
         asking.join()

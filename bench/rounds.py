@@ -50,24 +50,24 @@ class Bench:
 
     def measure(self, load: Load) -> Measured:
         peers = [peer for peer in self._peers if peer.name not in load.without]
-        kept = {peer.name: load.prepare(peer) for peer in peers} if load.keeps_topic else {}
-        warmings = {peer.name: self._warm(peer, load, kept) for peer in peers if load.is_warmed}
+        topics = {peer.name: load.prepare(peer) for peer in peers} if load.keeps_topic else {}
+        warmings = {peer.name: self._warm(peer, load, topics) for peer in peers if load.is_warmed}
         rounds: dict[str, list[Figures]] = {peer.name: [] for peer in peers}
         for turn in range(self._plan.rounds):
             for peer in peers if turn % 2 == 0 else peers[::-1]:
                 settle(self._peers)
-                figures = _once(peer, load, kept, self._plan.seconds)
+                figures = _once(peer, load, topics, self._plan.seconds)
                 rounds[peer.name].append(figures)
                 named = ", ".join(f"{name} {figures[name]:,.1f}" for name in load.figures if name in figures)
                 self._say(f"{load.name} {peer.name}: {named}")
         for peer in peers:
-            if kept.get(peer.name):
-                drop_topic(peer, kept[peer.name])
+            if topics.get(peer.name):
+                drop_topic(peer, topics[peer.name])
         return Measured(load, warmings, rounds)
 
-    def _warm(self, peer: Peer, load: Load, kept: dict[str, str]) -> Warming:
+    def _warm(self, peer: Peer, load: Load, topics: dict[str, str]) -> Warming:
         def slice_rate() -> float:
-            return load.pace(_once(peer, load, kept, self._plan.slice_s))
+            return load.pace(_once(peer, load, topics, self._plan.slice_s))
 
         warming = warm_until_flat(slice_rate, time.monotonic, self._plan.cap_s)
         rates = " ".join(f"{rate:.4g}" for rate in warming.rates)
@@ -75,8 +75,8 @@ class Bench:
         return warming
 
 
-def _once(peer: Peer, load: Load, kept: dict[str, str], seconds: float) -> Figures:
-    topic = kept[peer.name] if load.keeps_topic else load.prepare(peer)
+def _once(peer: Peer, load: Load, topics: dict[str, str], seconds: float) -> Figures:
+    topic = topics[peer.name] if load.keeps_topic else load.prepare(peer)
     figures = peer.measured(lambda: load.run(peer, topic, seconds))
     if topic and not load.keeps_topic:
         drop_topic(peer, topic)

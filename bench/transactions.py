@@ -164,7 +164,7 @@ def _both_ways(
 
     The second omits kfake, which never requests a retry.
     """
-    eager = f"{title}, asked again after 1 ms"
+    eager = f"{title}, retried after 1 ms"
     return [
         _load(name, f"{title}, clients' waits", run(CLIENTS), count=count, aims=aims, rivals=name),
         _load(f"{name}eager", eager, run(EAGER), count=count, rivals=name, without=("kfake",)),
@@ -264,7 +264,7 @@ def main(plan: Plan, *, alone: bool, path: Path, say: Callable[[str], None]) -> 
     called = ["barnabas"] if alone else ["barnabas", "kafka", "kfake"]
     print(f"{plan.in_words()}\n\n{report.transactions_table(measured, called)}")
     print("\nAll figures:\n\n" + report.table(measured, called))
-    print("\nWarmed before, with the very load:\n\n" + report.warming_table(measured, called))
+    print("\nWarmed before, with the same load:\n\n" + report.warming_table(measured, called))
     for name, figures in starts.items():
         print(f"\n{IDS} ids, {name}: " + ", ".join(f"{key} {value:,.0f}" for key, value in figures.items()))
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-/* Raw transactional producers: as little client as can be, so that the broker is what is measured.
+/* Raw transactional producers: as little client as can be, so that the broker is measured.
  *
  *   txn --port P --topic T --id PREFIX [--connections 1] [--records 1] [--size 100] [--spread 1] [--partitions 1]
  *       [--abort 0] [--count 0] [--seconds 5] [--add-retry 20] [--retry 100]
@@ -40,7 +40,7 @@ typedef struct {
     Buffer init, add, produce, end;
     size_t *batch_at; /* where each batch begins in `produce` */
     size_t batch_size;
-    double begun_at, asked_at, retry_at;
+    double begun_at, end_txn_at, retry_at;
     uint8_t *input;
     size_t have;
 } Producer;
@@ -164,7 +164,7 @@ static int may_pass(int error) {
 
 static void ask(Producer *p) {
     Buffer *request = p->step == INIT ? &p->init : p->step == ADD ? &p->add : p->step == WRITE ? &p->produce : &p->end;
-    p->asked_at = now_s();
+    p->end_txn_at = now_s();
     p->retry_at = 0;
     send_all(p->fd, request->data, request->size);
 }
@@ -211,7 +211,7 @@ static void answered(Producer *p, const uint8_t *answer, double stop) {
         ask(p);
         break;
     case END:
-        if (end_count < TIMES_MAX) end_us[end_count++] = (float)((now - p->asked_at) * 1e6);
+        if (end_count < TIMES_MAX) end_us[end_count++] = (float)((now - p->end_txn_at) * 1e6);
         if (whole_count < TIMES_MAX) whole_us[whole_count++] = (float)((now - p->begun_at) * 1e6);
         p->finished++;
         begin(p, stop);

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Kafka Connect's JsonConverter writes NaN and the infinities as strings, and reads its own strings back as 0.0.
 #
-# Software: connect-json 4.3.1 of Apache Kafka, with the dependencies of its own; Java 17 or later, Maven.
+# Software: connect-json 4.3.1 of Apache Kafka, with its own dependencies; Java 17 or later, Maven.
 # Expected: a converter gives back what it was given, or refuses it (DataException). Here a measurement that is not a
 #   number goes from a source connector over a topic into a sink as an ordinary zero, in a field that may be null and in
-#   one that may not, although the record on the topic still says "NaN" to whoever looks.
+#   one that may not, although the record on the topic still has "NaN".
 # Seen: "payload":{"nan":"NaN","high":"Infinity","low":"-Infinity"} on the topic, 0.0 three times behind it.
 set -eu
 folder=$(mktemp -d)

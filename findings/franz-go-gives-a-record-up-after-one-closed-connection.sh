@@ -1,11 +1,11 @@
 #!/bin/sh
-# franz-go gives a record up when one connection, that for InitProducerId, is closed before its first answer.
+# franz-go abandons a record when one connection, that for InitProducerId, is closed before its first answer.
 #
 # Software: franz-go v1.22.2, and its kfake v0.0.0-20260918054303-01f206a7e32c as the broker; Go 1.26 or later.
-# Expected: a producer with the default settings tries a record again without a limit (RecordRetries), so that a broker
-#   or proxy that restarts costs time and no record. A closed connection is tried again when it carries metadata (the
+# Expected: a producer with the default settings retries a record without a limit (RecordRetries), so that a broker
+#   or proxy that restarts costs time and no record. A closed connection is retried when it carries metadata (the
 #   first) or the record itself (the third), but the second makes ProduceSync fail for good, and blames TLS. With
-#   kgo.AlwaysRetryEOF() all three go on.
+#   kgo.AlwaysRetryEOF() all three continue.
 # Seen: closed connection 1: <nil>; 2: unable to initialize a producer ID … is TLS missing?; 3: <nil>.
 set -eu
 folder=$(mktemp -d)

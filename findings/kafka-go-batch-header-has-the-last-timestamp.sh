@@ -1,12 +1,12 @@
 #!/bin/sh
-# kafka-go writes the timestamp of a batch's last message into its header as the largest one, whatever came before it.
+# kafka-go writes the timestamp of a batch's last message into its header as the largest one, even if it is not.
 #
 # Software: kafka-go v0.4.51 (Conn.WriteMessages); franz-go's kfake v0.0.0-20260918054303-01f206a7e32c as the broker, and
 #   its kmsg v1.15.0 to read the batch; Go 1.26 or later.
 # Expected: maxTimestamp of a record batch is the maximum of its records' (the format of v2 batches). Messages of an
 #   upstream clock are often out of order; a broker that believes the header does not find the younger records by time,
 #   and deletes them too soon.
-# Seen: messages at 3000, 1000 and 2000 ms; the header says first 3000, largest 2000.
+# Seen: messages at 3000, 1000 and 2000 ms; the header has first 3000, largest 2000.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

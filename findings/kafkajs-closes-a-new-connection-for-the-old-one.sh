@@ -4,9 +4,9 @@
 # Software: kafkajs 2.2.4, Node.js 18 or later; confluent-kafka 2.16.1 with librdkafka 2.16.0 (test.mock.num.brokers) as
 #   the broker.
 # Expected: disconnect() resolves when it is done, and a client that connect() has resolved for can be used. But the
-#   handlers of the old socket stay in place and act on whatever socket the connection has by then. So the first call
-#   fails, in words about the network, though the broker closed nothing that was in use. What is tried again inside (a
-#   producer's send) is only late; a call of the admin client is not tried again, and the second may fail as well.
+#   handlers of the old socket stay in place and act on the connection's present socket. So the first call
+#   fails with a network error, though the broker closed no connection in use. A call that kafkajs retries (a
+#   producer's send) is only late; a call of the admin client is not retried, and the second may fail as well.
 # Seen: after disconnect() and connect() the first describeCluster() of 20 clients out of 20 fails: "Connection error:
 #   write after end" or "Closed connection", which of them is a matter of time. Of 20 new clients, none.
 set -eu

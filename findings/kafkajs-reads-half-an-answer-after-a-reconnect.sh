@@ -2,11 +2,11 @@
 # kafkajs keeps the bytes of an answer that a closed connection cut off, and reads the next connection behind them.
 #
 # Software: kafkajs 2.2.4, Node.js 18 or later; confluent-kafka 2.16.1 with librdkafka 2.16.0 (test.mock.num.brokers) as
-#   the broker, behind a relay that closes one connection while it hands an answer on.
-# Expected: what was read from a connection goes with it, so that a broker or a proxy that stops within an answer costs
-#   one failed call, as one does that stops before it. kafkajs connects again with the same buffer: the rest of the old
+#   the broker, behind a relay that closes one connection while it forwards an answer.
+# Expected: the bytes of a closed connection are dropped, so that a broker or a proxy that stops within an answer
+#   costs one failed call, like one that stops before it. kafkajs connects again with the same buffer: the rest of the old
 #   answer is taken from the new ones, so that call after call times out although the broker answers it at once.
-# Seen: where nothing of the answer was handed on, "Closed connection", then two calls are done; where its first 5 bytes
+# Seen: where nothing of the answer was forwarded, "Closed connection", then two calls are done; where its first 5 bytes
 #   were, "Closed connection", then twice "Request Metadata(…) timed out".
 set -eu
 folder=$(mktemp -d)

@@ -4,7 +4,7 @@
 # Software: lz4 4.4.5, cramjam 2.14.0, both from the package index, Python 3.
 # Expected: frames one after the other are one stream (the frame format allows it, the lz4 command and gzip.decompress
 #   of the standard library read them so). In the same package lz4.frame.open reads all frames; cramjam does, too.
-#   A log whose batches were compressed in parts is shorter, without a word, when it is read by the one function.
+#   A log whose batches were compressed in parts is shorter, without an error, when it is read by that function.
 # Seen: b'first' from lz4.frame.decompress, b'firstsecond' from lz4.frame.open and from cramjam.
 set -eu
 folder=$(mktemp -d)

@@ -3,7 +3,7 @@
 #
 # Software: PySpark 4.2.0 with pyarrow 26.0.1 and pandas 2.3.3 on Java 17 or later; Python 3.10 or later.
 # Expected: of the two calls of a DataSourceStreamWriter one comes for a batch, as "commit" and "abort" of a two-phase
-#   commit do. Where the coordinator raises after it has committed (its answer was lost, say), the same batch is
+#   commit do. Where the coordinator raises after it has committed (its answer was lost, perhaps), the same batch is
 #   aborted: an abort() that removes what the batch wrote removes committed rows.
 # Seen: commit of batch 0, then abort of batch 0 with the same messages; then the query ends.
 set -eu

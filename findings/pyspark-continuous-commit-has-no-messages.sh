@@ -3,7 +3,7 @@
 #
 # Software: PySpark 4.2.0 with pyarrow 26.0.1 and pandas 2.3.3 on Java 17 or later; Python 3.10 or later.
 # Expected: commit() gets what write() of each task returned, as with every other trigger, or the trigger is refused to
-#   Python sinks, as update mode is. It is taken, and the rows of all tasks are written, but a sink that commits what
+#   Python sinks, as update mode is. It is accepted, and the rows of all tasks are written, but a sink that commits what
 #   the messages name (files, transactions) commits nothing, epoch after epoch.
 # Seen: [None, None] from the tasks of one epoch after the other, although each write() returned a message.
 set -eu

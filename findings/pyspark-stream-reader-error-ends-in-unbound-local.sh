@@ -4,7 +4,7 @@
 # Software: PySpark 4.2.0 with pyarrow 26.0.1 and pandas 2.3.3 on Java 17 or later; Python 3.10 or later.
 # Expected: the query's error ends with what the data source raised, as it does where schema() or reader() of a batch
 #   raises. The runner's clean-up asks for a reader that was never made, so the last line, which programs and people
-#   look at, is about a variable in Spark. A source that wants its sentence read has to raise it later, or in schema().
+#   look at, is about a variable in Spark. A source whose message is to be seen must raise it later, or in schema().
 # Seen: "ValueError: the option topic is missing", then "UnboundLocalError: … local variable 'reader' …".
 set -eu
 folder=$(mktemp -d)

@@ -88,7 +88,7 @@ def _of_records(header: BatchHeader, batch: Buffer) -> tuple[int, list[Defect]]:
     except DecodeError as error:
         return 0, [*defects, Defect(FindingKind.CONTROL if is_control else FindingKind.RECORDS, str(error))]
     if count and header.timestamp_type == CREATE_TIME and not is_control and largest != header.max_timestamp:
-        detail = f"the header says the largest timestamp is {header.max_timestamp}, the records say {largest}"
+        detail = f"the largest timestamp is {header.max_timestamp} in the header, {largest} in the records"
         defects.append(Defect(FindingKind.TIMESTAMP, detail))
     return count, defects
 

@@ -135,7 +135,7 @@ def read_layout(
     found = [(place, name) for name in names if (place := parse_partition_directory(name)) is not None]
     if not found and not os.path.exists(os.path.join(path, META_PROPERTIES)):
         raise NoDataDirectory(
-            f"{path} is no data directory: it has neither {META_PROPERTIES} nor a directory like orders-0"
+            f"{path} is not a data directory: it has neither {META_PROPERTIES} nor a directory like orders-0"
         )
     known = _Checkpoints(
         _offsets(path, LOG_START_CHECKPOINT),

@@ -55,7 +55,7 @@ class Finding(NamedTuple):
 
 def describe(found: LogStretch) -> str:
     """Return a sentence about a damaged stretch of a log."""
-    claimed = "" if found.header is None else f" (its header says: from offset {found.header.base_offset})"
+    claimed = "" if found.header is None else f" (by its header from offset {found.header.base_offset})"
     if found.damage is Damage.CRC:
         return f"the CRC of this batch of {found.size} bytes{claimed} is not that of its bytes"
     if found.damage is Damage.OFFSET:
@@ -66,4 +66,4 @@ def describe(found: LogStretch) -> str:
         return f"the file ends in {found.size} zeros"
     if found.old_format is not None:
         return f"{found.size} bytes begin with message format v{found.old_format}, and only v2 is read"
-    return f"{found.size} bytes are no batch{claimed}"
+    return f"{found.size} bytes are not a batch{claimed}"

@@ -83,7 +83,7 @@ class OffsetIndexCheck:
             return self._none_begins(entry)
         offset = self._base_offset + entry.relative_offset
         if header.last_offset != offset:
-            detail = f"says that the batch at {position} ends at {offset}: it does at {header.last_offset}"
+            detail = f"has a batch at {position} that ends at {offset}: it ends at {header.last_offset}"
             return self._entries.wrong(offset, detail)
         self._entries.advance()
         return None
@@ -103,7 +103,7 @@ class OffsetIndexCheck:
         return None if entry is None else self._none_begins(entry)
 
     def _none_begins(self, entry: OffsetIndexEntry) -> Finding:
-        detail = f"says that a batch begins at {entry.position}, and none does"
+        detail = f"has a batch that begins at {entry.position}: no batch begins there"
         return self._entries.wrong(self._base_offset + entry.relative_offset, detail)
 
 
@@ -133,11 +133,12 @@ class TimeIndexCheck:
             if offset >= header.base_offset or not self._is_behind_damage:
                 if entry.timestamp != checked.largest:
                     found = self._entries.wrong(
-                        offset, f"says {entry.timestamp} at offset {offset}: no batch there has that for its largest"
+                        offset,
+                        f"has {entry.timestamp} at offset {offset}: it is not the largest timestamp of a batch there",
                     )
                     break
                 if self._is_certain and entry.timestamp != largest:
-                    detail = f"has {entry.timestamp} for the largest timestamp up to offset {offset}: it is {largest}"
+                    detail = f"has {entry.timestamp} as the largest timestamp up to offset {offset}: it is {largest}"
                     found = self._entries.wrong(offset, detail)
                     break
             self._entries.advance()
@@ -213,5 +214,5 @@ class TransactionIndexCheck:
         return None
 
     def _is_none(self, entry: AbortedTxn) -> Finding:
-        detail = f"is an abort of producer {entry.producer_id} at {entry.last_offset}, and the log has none there"
+        detail = f"is an abort of producer {entry.producer_id} at {entry.last_offset}: the log has none there"
         return self._entries.wrong(entry.last_offset, detail)

@@ -10,7 +10,7 @@ from barnabas.logfiles.reading import DISK, Reading
 from barnabas.logfiles.segment_check import CheckTally, check_beside, check_segment
 
 
-def _nobody() -> None:
+def _ignore() -> None:
     """Ignore progress."""
 
 
@@ -19,7 +19,7 @@ def check_partition(
     *,
     reading: Reading = DISK,
     tally: CheckTally | None = None,
-    segment_done: Callable[[], None] = _nobody,
+    segment_done: Callable[[], None] = _ignore,
 ) -> Iterator[Finding]:
     """Yield the findings of a partition. A segment that disappears meanwhile was deleted by its broker: no finding."""
     tally = tally or CheckTally()

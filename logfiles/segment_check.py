@@ -166,7 +166,13 @@ class _SegmentCheck:
         path = self._files.path(self._number, FileKind.TXN_INDEX)
         stored = (self._sums() or {}).get((str(self._base_offset), self._size))
         if stored is not None and crc32c(self._reading.content(path) or b"") != stored:
-            yield Finding(FindingKind.TRANSACTION_INDEX, path, None, self._base_offset, "it is not as it was written")
+            yield Finding(
+                FindingKind.TRANSACTION_INDEX,
+                path,
+                None,
+                self._base_offset,
+                "its content differs from what was written",
+            )
 
     def _sums(self) -> dict[tuple[str, int], int] | None:
         """Return checksums by base offset and size of the segments that were sealed; None if there is no such file."""

@@ -38,7 +38,7 @@ class Damage(StrEnum):
 
     CRC = "crc"  # a batch between whole neighbours, with a wrong CRC
     OFFSET = "offset"  # a whole batch with an impossible offset: outside the segment, or before the batches before it
-    NO_BATCH = "no batch"  # bytes that are no batch, or a batch that does not end where its header says
+    NO_BATCH = "no batch"  # bytes that are not a batch, or a batch that does not end where its header has its end
     TORN = "torn tail"  # the file ends inside a batch: left by a write that a kill cut short
     ZEROS = "zeros"  # the file ends in zeros: left by a power cut, or a preallocated file
 

@@ -1,7 +1,7 @@
-"""Ask a vulnerability service about every package of the locks, once a day: scripts/check's last line but one.
+"""Ask a vulnerability service about every package of the locks, once a day: the last but one line of scripts/check.
 
-Prints `dependencies: ok`, which packages have a known weakness (exit status 1), or that no service answered: on a
-machine that reaches no such service nothing is known, and that is no failure of the code.
+Prints `dependencies: ok`, which packages have a known weakness (exit status 1), or that no service answered: a
+machine that reaches no such service learns nothing, which is not a failure of the code.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def main() -> int:
         REMEMBERED.write_text(json.dumps([about, packages]))
     weak = {f"{package['name']} {package['version']}": package["vulns"] for package in packages if package.get("vulns")}
     for name, weaknesses in sorted(weak.items()):
-        mended = sorted({version for each in weaknesses for version in each["fix_versions"]})
-        print(f"{name}: {', '.join(each['id'] for each in weaknesses)}; mended in {', '.join(mended) or 'none'}")
+        fixed = sorted({version for each in weaknesses for version in each["fix_versions"]})
+        print(f"{name}: {', '.join(each['id'] for each in weaknesses)}; fixed in {', '.join(fixed) or 'none'}")
     if weak:
         print("dependencies: FAILED")
         return 1

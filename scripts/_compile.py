@@ -103,7 +103,9 @@ def is_marked(module: str, source: str) -> bool:
     first, _, rest = source.partition("\n")
     marked = MARK.fullmatch(first) is not None
     if wrong := LIKE_A_MARK.search(f"\n{rest}" if marked else source):
-        raise ValueError(f"{module}: {wrong[0]!r} is no mark, which is the first line, and: # compiled: mypyc")
+        raise ValueError(
+            f"{module}: {wrong[0]!r} is a misspelt or misplaced mark: the first line alone is `# compiled: mypyc`"
+        )
     return marked
 
 

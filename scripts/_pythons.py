@@ -51,9 +51,9 @@ def find_python(version: str) -> str:
 
 
 def _answers(python: str, version: str) -> bool:
-    ask = "import sys; print('%d.%d' % sys.version_info[:2])"
-    asked = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=False)
-    return asked.stdout.strip() == version
+    program = "import sys; print('%d.%d' % sys.version_info[:2])"
+    answer = subprocess.run([python, "-c", program], capture_output=True, text=True, check=False)
+    return answer.stdout.strip() == version
 
 
 def _fetched(version: str) -> str:
@@ -75,8 +75,8 @@ def _fetched(version: str) -> str:
         shutil.rmtree(packages)
         _make_runnable(half, whole, version)
     except (OSError, subprocess.CalledProcessError) as failure:
-        said = str(getattr(failure, "stderr", "") or "").strip()
-        raise PythonNotFound(f"there is no Python {version}, and fetching it failed: {failure} {said}") from failure
+        output = str(getattr(failure, "stderr", "") or "").strip()
+        raise PythonNotFound(f"there is no Python {version}, and fetching it failed: {failure} {output}") from failure
     half.rename(whole)
     _run([str(python), "-m", "compileall", "-q", str(whole / "usr" / "lib" / f"python{version}")])
     made_for.write_text(str(whole))

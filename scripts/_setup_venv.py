@@ -34,7 +34,7 @@ def main(root: Path, directory: Path, lock_name: str) -> int:
             print(f"barnabas: setting up {directory} failed: {failure}", file=sys.stderr)
             return 1
         except KeyboardInterrupt:
-            print("barnabas: interrupted; the next run goes on from here", file=sys.stderr)
+            print("barnabas: interrupted; the next run continues from here", file=sys.stderr)
             return 130
         stamp.write_text(wanted)
     return 0
@@ -99,13 +99,13 @@ def _belongs_here(directory: Path) -> bool:
     python = directory / "bin" / "python"
     if not python.exists():
         return False
-    asked = subprocess.run(
+    answer = subprocess.run(
         [str(python), "-c", "import pip, sys; print(sys.prefix)"], capture_output=True, text=True, check=False
     )
     pip_program = directory / "bin" / "pip"
     return (
-        asked.returncode == 0
-        and asked.stdout.strip() == str(directory)
+        answer.returncode == 0
+        and answer.stdout.strip() == str(directory)
         and pip_program.exists()
         and str(directory) in pip_program.read_text().splitlines()[0]
     )

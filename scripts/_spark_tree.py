@@ -15,7 +15,7 @@ COPIED = ("client", "logfiles", "protocol")
 """Of `barnabas`; importing any of them imports nothing else of it."""
 HOME = "pyspark_barnabas._barnabas"
 _HOME_DOCSTRING = (
-    '"""Copies of {} of `barnabas`, of the same release, for this package alone: nothing here is to be imported by'
+    '"""Copies of {} of `barnabas`, of the same release, for this package alone: do not import anything here by'
     ' others."""\n'
 )
 _OURS = re.compile(rf"(?<![\w.])barnabas\.(?=(?:{'|'.join(COPIED)})\b)")

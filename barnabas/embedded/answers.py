@@ -90,5 +90,5 @@ class Hanging(dict[str, Answer]):
     """Answers by name of what hangs: "group g", "transactional id tx". str(): all of them, each under its name."""
 
     def __str__(self) -> str:
-        told = [f"{about}:\n" + "\n".join(f"  {each}" for each in answer.sentences) for about, answer in self.items()]
-        return "\n".join(told) or "Nothing hangs."
+        parts = [f"{about}:\n" + "\n".join(f"  {each}" for each in answer.sentences) for about, answer in self.items()]
+        return "\n".join(parts) or "Nothing hangs."

@@ -105,7 +105,7 @@ class Barnabas:
         """Start the broker; after `stop` or `kill` with the same data and port. Raises BarnabasError."""
         with self._turn:
             if self.is_running:
-                raise BarnabasError("it runs already")
+                raise BarnabasError("the broker runs already")
             self._revival.begin_anew()
             self._start()
             assert self._running is not None
@@ -230,7 +230,7 @@ class Barnabas:
         Raises BarnabasError where there is no such partition.
         """
         if isolation_level not in ISOLATION_LEVELS:
-            raise ValueError(f"isolation_level {isolation_level!r} is none of {', '.join(ISOLATION_LEVELS)}")
+            raise ValueError(f"isolation_level {isolation_level!r} is not one of {', '.join(ISOLATION_LEVELS)}")
         numbers = range(self._partition_count(topic)) if partition is None else [partition]
         found: list[Record] = []
         for number in numbers:
@@ -345,9 +345,14 @@ class Barnabas:
             crash = crash_in(log)
             if crash is not None:
                 raise Crashed(*crash, str(crash))
-            said = log.splitlines()[-_LAST_LINES:]
+            last_lines = log.splitlines()[-_LAST_LINES:]
             raise NotRunning(
-                "\n".join(["the broker does not run: it was stopped or killed, or it died; it said last:", *said])
+                "\n".join(
+                    [
+                        "the broker does not run: it was stopped or killed, or it died; the last lines of its log:",
+                        *last_lines,
+                    ]
+                )
             )
         return self._running
 
@@ -358,8 +363,8 @@ class Barnabas:
                 self._revival.wants(self._running, faults, restart=restart)
 
     def _ended_by(self, timeout_s: float) -> Crash | None:
-        """Return the fault that ended the broker within this time; other threads are not blocked meanwhile. If the
-        broker is to be started again, it has been. Raises BarnabasError where it could not be.
+        """Return the fault that ended the broker within this time; other threads are not blocked meanwhile. A
+        broker that is started again runs already when this returns. Raises BarnabasError where it could not be.
         """
         with self._turn:
             if self._revival.is_awaited:
@@ -380,7 +385,7 @@ class Barnabas:
                 crash = self._revival.revived(running)
                 if crash is None:
                     raise
-                raise Crashed(*crash, f"{crash.what} meanwhile; it was started again, and may be asked again") from None
+                raise Crashed(*crash, f"{crash.what} meanwhile; it was started again: repeat the call") from None
 
     def _partition_count(self, topic: str) -> int:
         there: Mapping[str, int] = self._ask("topics")

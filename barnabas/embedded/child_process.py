@@ -135,12 +135,14 @@ class ChildProcess:
     def _gone(self) -> NotRunning:
         """Return the error for a closed connection, once the process has ended, too."""
         self._wait_and_close()
-        said = read_log(self.home) if self.pid else self._pool.last_words()
-        crash = crash_in(said)
+        output = read_log(self.home) if self.pid else self._pool.last_output()
+        crash = crash_in(output)
         if crash is not None:
             return Crashed(*crash, str(crash))
         return NotRunning(
-            "\n".join(["the broker's process has ended; its last words:", *said.splitlines()[-_LAST_LINES:]])
+            "\n".join(
+                ["the broker's process has ended; the last lines of its log:", *output.splitlines()[-_LAST_LINES:]]
+            )
         )
 
     def _wait_and_close(self) -> None:

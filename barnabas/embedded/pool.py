@@ -35,7 +35,7 @@ main(int(descriptor), int(parent))
 _NEEDED = ("crc32c", "cramjam", "re2", "uvloop", "xxhash", "zstandard")
 _MEASURED = ("COVERAGE_PROCESS", "COV_CORE")  # with these, installed packages begin to measure any Python's coverage
 _END_TIMEOUT_S = 10.0
-_LAST_WORDS_S = 1.0
+_LAST_OUTPUT_S = 1.0
 
 
 class Pool:
@@ -43,7 +43,7 @@ class Pool:
 
     def __init__(self) -> None:
         if not sys.executable:
-            raise BarnabasError("sys.executable does not say which Python to start the broker with")
+            raise BarnabasError("sys.executable is empty: no Python is known to start the broker with")
         self._asking = threading.Lock()  # a request is sent in two parts, and nothing may come between
         self._socket, theirs = socket.socketpair()
         flags = ["-I", "-S", *(["-B"] if sys.dont_write_bytecode else [])]
@@ -80,7 +80,7 @@ class Pool:
                 self._socket.sendall(request[HEAD.size :])
         except OSError:
             ours.close()
-            raise BarnabasError(f"the process that starts brokers has ended: {self.last_words()}") from None
+            raise BarnabasError(f"the process that starts brokers has ended: {self.last_output()}") from None
         return ours
 
     def close(self) -> None:
@@ -99,14 +99,14 @@ class Pool:
         self._socket.close()
         self._process.returncode = 0  # it is not ours to wait for
 
-    def last_words(self) -> str:
+    def last_output(self) -> str:
         """Return the last output of the nursery, after waiting for its end."""
         with suppress(subprocess.TimeoutExpired):  # then its output so far
-            self._process.wait(_LAST_WORDS_S)
+            self._process.wait(_LAST_OUTPUT_S)
         stderr = self._process.stderr
         with _lock:  # another thread may close a pool that has died
-            said = stderr.read() if stderr is not None and not stderr.closed and not self.is_alive else b""
-        return said.decode(errors="replace").strip() or f"exit status {self._process.returncode}"
+            output = stderr.read() if stderr is not None and not stderr.closed and not self.is_alive else b""
+        return output.decode(errors="replace").strip() or f"exit status {self._process.returncode}"
 
 
 def import_path() -> list[str]:

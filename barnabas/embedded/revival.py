@@ -33,12 +33,12 @@ class Revival:
         """Watch nothing yet. turn: the owner's lock. start: starts the broker again, with its data and port."""
         self._news = threading.Condition(turn)
         self._start = start
-        self._running: Running | None = None  # the one that may be started again
+        self._running: Running | None = None  # the broker that may be started again
         self._is_watched = False
         self._faults: set[str] = set()
         self._crash: Crash | None = None
         self._failure: BarnabasError | None = None
-        self._is_failure_told = True
+        self._is_failure_raised = True
 
     def wants(self, running: Running, faults: Collection[str], *, restart: bool) -> None:
         """Register faults that were armed in this broker, and whether it is started again if one of them crashes it."""
@@ -58,7 +58,7 @@ class Revival:
 
     def begin_anew(self) -> None:
         """Clear an earlier failure: the owner starts the broker."""
-        self._failure, self._is_failure_told = None, True
+        self._failure, self._is_failure_raised = None, True
 
     def revived(self, running: Running) -> Crash | None:
         """Start the broker again if one of those faults crashed it; return that crash, else None. Raises BarnabasError
@@ -77,14 +77,14 @@ class Revival:
     def raise_failure(self) -> None:
         """Raise BarnabasError, if the last start failed."""
         if self._failure is not None:
-            self._is_failure_told = True
+            self._is_failure_raised = True
             raise self._failure
 
     def raise_failure_once(self) -> None:
         """Raise BarnabasError, if the last start failed and no call has raised it yet."""
-        failure, is_told = self._failure, self._is_failure_told
+        failure, is_raised = self._failure, self._is_failure_raised
         self.begin_anew()
-        if failure is not None and not is_told:
+        if failure is not None and not is_raised:
             raise failure
 
     def wait(self, timeout_s: float) -> Crash | None:
@@ -106,10 +106,10 @@ class Revival:
         try:
             self._start()
         except BarnabasError as error:
-            said = (
+            sentence = (
                 f"fault {crash.fault} crashed the broker at {crash.point}, and it could not be started again: {error}"
             )
-            self._failure, self._is_failure_told = BarnabasError(said), False
+            self._failure, self._is_failure_raised = BarnabasError(sentence), False
         self._crash = crash
         self._news.notify_all()
 
@@ -128,6 +128,6 @@ class Revival:
                     try:
                         self.revived(running)
                     except BarnabasError:
-                        self._is_failure_told = False  # the next call raises it
+                        self._is_failure_raised = False  # the next call raises it
                     return
                 self._news.wait(_LOOK_S)

@@ -74,13 +74,13 @@ def checked(
     """Check the settings; raise ValueError or TypeError for an invalid one. The broker checks the rest."""
     for key, place in _PLACES.items():
         if key in (config or {}):
-            raise ValueError(f"config: {key} is not set here but by {place}")
+            raise ValueError(f"config: set {key} by {place}, not here")
     if not 0 <= port < 1 << 16:
-        raise ValueError(f"port {port} is no port")
+        raise ValueError(f"port {port} is not between 0 and 65535")
     if data_dir is not None and "," in os.fspath(data_dir):
         raise ValueError(f"data_dir {os.fspath(data_dir)} has a comma in it, which separates directories in log.dirs")
     if log_level not in LOG_LEVELS:
-        raise ValueError(f"log_level {log_level!r} is none of {', '.join(LOG_LEVELS)}")
+        raise ValueError(f"log_level {log_level!r} is not one of {', '.join(LOG_LEVELS)}")
     if not (isinstance(brokers, int) and 1 <= brokers <= BROKERS_MAX):
         raise ValueError(f"brokers {brokers!r} is not a number from 1 to {BROKERS_MAX}")
     if (users or grants) and not secure:
@@ -102,39 +102,43 @@ def checked(
 
 def _topics(topics: Topics) -> Iterable[tuple[str, int, dict[str, str]]]:
     if isinstance(topics, str):
-        raise TypeError(f"topics is a mapping or a list of names, not the one name {topics!r}")
+        raise TypeError(f"topics must be a mapping or a list of names, not the single name {topics!r}")
     wishes = topics.items() if isinstance(topics, Mapping) else ((name, -1) for name in topics)
     for name, wish in wishes:
         topic = wish if isinstance(wish, Topic) else Topic(wish)
         if not isinstance(topic.partitions, int) or (topic.partitions < 1 and topic.partitions != -1):
-            raise ValueError(f"topics: {name}: {topic.partitions!r} is no number of partitions")
+            raise ValueError(f"topics: {name}: {topic.partitions!r} is not a number of partitions")
         yield name, topic.partitions, texts(topic.config)
 
 
 def _users(users: Mapping[str, str]) -> dict[str, str]:
-    if not isinstance(users, Mapping):  # which is not quoted: there may be passwords in it
-        raise TypeError(f'users is a mapping of names to passwords, {{"alice": "wonderland"}}, not a {_type(users)}')
+    if not isinstance(users, Mapping):  # the message does not quote it: there may be passwords in it
+        raise TypeError(
+            f'users must be a mapping of names to passwords, {{"alice": "wonderland"}}, not a {_type(users)}'
+        )
     for user, password in users.items():
         if not isinstance(user, str) or not isinstance(password, str):
-            raise TypeError(f"users: {user!r}: names and passwords are strings")
+            raise TypeError(f"users: {user!r}: names and passwords must be strings")
     return dict(users)
 
 
 def _grants(grants: Grants) -> dict[str, list[str]]:
     if not isinstance(grants, Mapping):
         example = '{"alice": ["--operation Read --topic orders"]}'
-        raise TypeError(f"grants is a mapping of users to their rights, {example}, not a {_type(grants)}")
+        raise TypeError(f"grants must be a mapping of users to their rights, {example}, not a {_type(grants)}")
     return {user: list(_rights(user, rights)) for user, rights in grants.items()}
 
 
 def _rights(user: str, rights: str | Iterable[str]) -> Iterable[str]:
     if not isinstance(user, str):
-        raise TypeError(f"grants: {user!r} is no user: names are strings")
+        raise TypeError(f"grants: {user!r} is not a user: names must be strings")
     if not isinstance(rights, Iterable):
-        raise TypeError(f"grants: {user}: {rights!r} is no list of rights, such as ['--operation Read --topic orders']")
+        raise TypeError(
+            f"grants: {user}: {rights!r} is not a list of rights such as ['--operation Read --topic orders']"
+        )
     for right in [rights] if isinstance(rights, str) else rights:
         if not isinstance(right, str):
-            raise TypeError(f"grants: {user}: {right!r} is no string, such as '--operation Read --topic orders'")
+            raise TypeError(f"grants: {user}: {right!r} is not a string such as '--operation Read --topic orders'")
         yield right
 
 

@@ -14,7 +14,7 @@ from tests.support.probes.book import BOOK, SHORT
 from tests.support.probes.compare import MISSING, Difference
 from tests.support.probes.differences import Found, found, where
 from tests.support.probes.page import Page
-from tests.support.probes.servers import told_by_barnabas
+from tests.support.probes.servers import answers_of_barnabas
 
 _HEADING = "## Answer by answer\n"
 _LONG = 80
@@ -31,7 +31,7 @@ def page(written: str) -> str:
     """Return the page with the tables as they are now. A broker is started for each page of the book."""
     with TemporaryDirectory(prefix="barnabas-differences-") as directory:
         differing = [
-            each for page in SHORT for each in found(page, told_by_barnabas(page, Path(directory) / page.name))
+            each for page in SHORT for each in found(page, answers_of_barnabas(page, Path(directory) / page.name))
         ]
     return with_tables(written, BOOK, differing)
 

@@ -1,4 +1,4 @@
-// Package orders shows a Go test against a broker of its own.
+// Package orders shows a Go test against its own broker.
 package orders
 
 import (

@@ -45,8 +45,8 @@ func ask(t testing.TB, method, control, path, body string) {
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	if said, _ := io.ReadAll(answer.Body); answer.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s", answer.Status, said)
+	if message, _ := io.ReadAll(answer.Body); answer.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s", answer.Status, message)
 	}
 }
 

@@ -1,4 +1,4 @@
-// A Node.js test against a broker of its own: node --test. Needs kafkajs, and `barnabas` on the PATH or its path in
+// A Node.js test against its own broker: node --test. Needs kafkajs, and `barnabas` on the PATH or its path in
 // BARNABAS.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -71,7 +71,7 @@ test("an order and its payment are seen together, or not at all", async () => {
   assert.equal(first, "paid");
 });
 
-/** An address that nobody listens on. */
+/** An address without a listener. */
 async function freeAddress() {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,7 +1,7 @@
 """`scripts/demo`: orders, two jobs, kills, and a check that nothing was lost, doubled or half done.
 
 One directory holds everything: the broker's data, the checkpoints, the log of each process, the audit's verdict, and a
-report with charts. The exit status is the audit's: 0 right, 1 wrong, 2 could not tell.
+report with charts. The exit status is the audit's: 0 right, 1 wrong, 2 undecided.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _story(settings: DemoSettings, programs: dict[Victim, Supervised], notes: No
     screen.say("both jobs are running")
     _let_it_run(settings, programs, shop, watcher, notes, screen)
     shop.close()
-    screen.say(f"the shop is closed: {_told(shop.tally.orders)}; the jobs read the rest")
+    screen.say(f"the shop is closed: {_counts(shop.tally.orders)}; the jobs read the rest")
     programs[Victim.BROKER].wait_until_ready(START_TIMEOUT_S)
     ended = driver.finish(by_signal=False)
     watcher.stop()
@@ -192,15 +192,17 @@ def _conclude(settings: DemoSettings, bootstrap: str, shop: Shop, screen: Screen
     page = settings.directory / "report.html"
     page.write_text(report.page(settings.directory, settings.seed, shop.tally.orders))
     status = audit.returncode if report.acknowledged_are_there(settings.directory, shop.tally.orders) else 1
-    screen.say(f"results of the producer: {_told(shop.tally.orders)}")
+    screen.say(f"results of the producer: {_counts(shop.tally.orders)}")
     screen.say(f"report: {page}")
     screen.say(
-        {0: "nothing lost, nothing doubled, nothing half done", 1: "SOMETHING IS WRONG"}.get(status, "could not tell")
+        {0: "nothing lost, nothing doubled, nothing half done", 1: "SOMETHING IS WRONG"}.get(
+            status, "the audit could not decide"
+        )
     )
     return status
 
 
-def _told(orders: Counter[str]) -> str:
+def _counts(orders: Counter[str]) -> str:
     return ", ".join(f"{count:,} orders {outcome}" for outcome, count in orders.items())
 
 

@@ -71,7 +71,7 @@ _CORRUPTIONS: dict[str, Callable[[Fields, random.Random], bytes | None]] = {
     "no number": lambda fields, randomness: _encode({**fields, "price": "cheap"}),
     "quantity": lambda fields, randomness: _encode({**fields, "quantity": randomness.choice((0, -1, 1001))}),
     "overflow": lambda fields, randomness: _encode({**fields, "quantity": 2**31 - 1, "price": 2**63 - 1}),
-    "product": lambda fields, randomness: _encode({**fields, "sku": "sku-of-nobody"}),
+    "product": lambda fields, randomness: _encode({**fields, "sku": "unknown-sku"}),
     "currency": lambda fields, randomness: _encode({**fields, "currency": "DBL"}),
     "future": lambda fields, randomness: _encode({**fields, "ordered_at": "2999-01-01T00:00:00.000+00:00"}),
 }

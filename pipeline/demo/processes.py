@@ -134,10 +134,10 @@ def port_of(ready_line: str) -> int:
 
 def python_workers(driver_pid: int) -> list[int]:
     """Return the processes of Spark's Python under a driver: its daemons' children, for tasks, sources and sinks."""
-    told = subprocess.run(
+    listing = subprocess.run(
         ["ps", "-A", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL
     )
-    return find_workers(told.stdout, driver_pid)
+    return find_workers(listing.stdout, driver_pid)
 
 
 def find_workers(listing: str, driver_pid: int) -> list[int]:

@@ -24,14 +24,14 @@ table { border-collapse: collapse } td, th { text-align: left; padding: .2em .8e
 """
 
 
-def page(directory: Path, seed: int, told: Mapping[str, int]) -> str:
-    """Return the page, from the files in the demo's directory. `told`: the number of orders by their outcome."""
+def page(directory: Path, seed: int, outcomes: Mapping[str, int]) -> str:
+    """Return the page, from the files in the demo's directory. `outcomes`: the number of orders by their outcome."""
     notes = _lines(directory / "notes.jsonl")
     verdict = _verdict(directory)
     batches = _batches(directory / "metrics.jsonl", notes)
     kills = [(note["at_s"], note["victim"]) for note in notes if note["event"] == "kill"]
     pictures = {
-        "Results of the orders": _stages(verdict, told),
+        "Results of the orders": _stages(verdict, outcomes),
         "Batches over time": _over_time(batches, kills),
         "Lag of the jobs": _lag(notes, kills),
         "Transactions": _transactions(notes, kills),
@@ -41,14 +41,14 @@ def page(directory: Path, seed: int, told: Mapping[str, int]) -> str:
     return (
         f"<!doctype html><html lang=en><meta charset=utf-8><title>Barnabas: the demo</title><style>{_STYLE}</style>"
         f"<h1>The pipeline after {_kills(kills)}: {answer}</h1>"
-        f"<p>Seed {seed}. {_summary(batches, told)}</p>{_table(verdict)}{figures}</html>\n"
+        f"<p>Seed {seed}. {_summary(batches, outcomes)}</p>{_table(verdict)}{figures}</html>\n"
     )
 
 
-def acknowledged_are_there(directory: Path, told: Mapping[str, int]) -> bool:
+def acknowledged_are_there(directory: Path, outcomes: Mapping[str, int]) -> bool:
     """Return whether the audit counted all committed orders of the shop; those in doubt may be there too."""
     found = _counts(_verdict(directory), "coverage").get("orders.raw", -1)
-    return told.get("committed", 0) <= found <= told.get("committed", 0) + told.get("in doubt", 0)
+    return outcomes.get("committed", 0) <= found <= outcomes.get("committed", 0) + outcomes.get("in doubt", 0)
 
 
 def _verdict(directory: Path) -> dict[str, Any]:
@@ -82,8 +82,8 @@ def _kills(kills: Sequence[Any]) -> str:
     return "one kill" if len(kills) == 1 else f"{len(kills)} kills"
 
 
-def _summary(batches: Sequence[Any], told: Mapping[str, int]) -> str:
-    orders = ", ".join(f"{count:,} {html.escape(outcome)}" for outcome, count in told.items())
+def _summary(batches: Sequence[Any], outcomes: Mapping[str, int]) -> str:
+    orders = ", ".join(f"{count:,} {html.escape(outcome)}" for outcome, count in outcomes.items())
     return f"Orders, by the result that their producer got: {orders}. {len(batches)} batches."
 
 
@@ -96,7 +96,7 @@ def _table(verdict: Mapping[str, Any]) -> str:
         unknown = f"<br>{html.escape(check['unknown'])}" if check["unknown"] else ""
         answer = f"<td class={check['verdict']}>{check['verdict']}</td>"
         rows.append(f"<tr><td>{html.escape(check['name'])}</td>{answer}<td>{counts}{found}{unknown}{listed}</td></tr>")
-    return f"<table><tr><th>asked</th><th>answer</th><th>counted</th></tr>{''.join(rows)}</table>"
+    return f"<table><tr><th>check</th><th>answer</th><th>counted</th></tr>{''.join(rows)}</table>"
 
 
 # --- pictures ---
@@ -125,11 +125,11 @@ def _mark(axes: Any, kills: Sequence[tuple[float, str]]) -> None:
         axes.annotate(victim, place, xycoords=("data", "axes fraction"), rotation=30, fontsize=7, color=COLOURS["kill"])
 
 
-def _stages(verdict: Mapping[str, Any], told: Mapping[str, int]) -> str:
+def _stages(verdict: Mapping[str, Any], outcomes: Mapping[str, int]) -> str:
     covered, sums = _counts(verdict, "coverage"), _counts(verdict, "sums")
     bars = {
-        "orders aborted": told.get("aborted", 0),
-        "orders committed": told.get("committed", 0),
+        "orders aborted": outcomes.get("aborted", 0),
+        "orders committed": outcomes.get("committed", 0),
         "orders.raw, read": covered.get("orders.raw", 0),
         "orders.valid": covered.get("orders.valid", 0),
         "orders.rejected": covered.get("orders.rejected", 0),
@@ -174,9 +174,9 @@ def _transactions(notes: Sequence[Mapping[str, Any]], kills: Sequence[tuple[floa
     seen = [note for note in notes if note["event"] == "seen"]
     times = [note["at_s"] for note in seen]
     figure = Figure(figsize=(9, 3.6), layout="constrained")
-    told, under_way = figure.subplots(2, 1, sharex=True)
+    outcomes, under_way = figure.subplots(2, 1, sharex=True)
     for outcome in ("committed", "aborted"):
-        told.plot(
+        outcomes.plot(
             times, [note["told"].get(outcome, 0) for note in seen], color=COLOURS[outcome], label=f"shop: {outcome}"
         )
     states = [note["transactions"] for note in seen]
@@ -184,9 +184,9 @@ def _transactions(notes: Sequence[Mapping[str, Any]], kills: Sequence[tuple[floa
         times, [each.get("Ongoing", 0) for each in states], where="post", color=COLOURS["validate"], label="open now"
     )
     under_way.set(xlabel="seconds")
-    for axes in (told, under_way):
+    for axes in (outcomes, under_way):
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False, fontsize=8, loc="upper left")
         axes.set(xlim=(0, None), ylim=(0, None))
-    _mark(told, kills)
+    _mark(outcomes, kills)
     return _svg(figure)

@@ -29,9 +29,9 @@ class Screen:
         if now - self._shown_s < (0.2 if self._is_terminal else _EVERY_S):
             return
         self._shown_s = now
-        told = f"{orders.get('committed', 0):,} orders committed, {orders.get('aborted', 0):,} aborted"
+        counts = f"{orders.get('committed', 0):,} orders committed, {orders.get('aborted', 0):,} aborted"
         behind = ", ".join(f"{name} {count:,} behind" for name, count in lag.items())
-        text = f"{now:6.1f} s  {told}; {behind}"
+        text = f"{now:6.1f} s  {counts}; {behind}"
         if self._is_terminal:
             print(f"\r\033[K{text}", end="", flush=True)
         else:

@@ -28,7 +28,7 @@ def build(spark: SparkSession, config: AuditConfig) -> list[Check]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Audit, print the verdict and write the report. Return the exit status: 0 right, 1 wrong, 2 could not tell."""
+    """Audit, print the verdict and write the report. Return the exit status: 0 right, 1 wrong, 2 undecided."""
     given = sys.argv[1:] if arguments is None else arguments
     config = load(AuditConfig, "audit", given, os.environ, "Check that every order was counted exactly once.")
     if config.bootstrap_servers is None and config.data_directory is None:

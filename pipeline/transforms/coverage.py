@@ -33,7 +33,7 @@ _PLACES = 5  # how many places are listed of something that is there more than o
 
 
 def with_lineage(rows: DataFrame) -> DataFrame:
-    """Add src_topic, src_partition, src_offset and batch_id, null if a header is missing or is no number."""
+    """Add src_topic, src_partition, src_offset and batch_id, null if a header is missing or is not a number."""
     return rows.withColumns(
         {
             "src_topic": _header(SRC_TOPIC),

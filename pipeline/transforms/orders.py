@@ -63,7 +63,7 @@ def outputs(raw: DataFrame, products: DataFrame, rates: DataFrame, *, valid: str
 
 
 def parse(raw: DataFrame) -> DataFrame:
-    """Return the raw columns and `order`, a struct whose fields are null if the value is no order."""
+    """Return the raw columns and `order`, a struct whose fields are null if the value is not an order."""
     read = F.from_json(
         F.col("value").cast("string"), _LENIENT, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
     )

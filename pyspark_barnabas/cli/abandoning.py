@@ -45,11 +45,11 @@ def abandon(
     seen = ledger.look()
     if not seen.listed and all(each.state is not BatchState.DECIDED for each in batches(seen)):
         say(f"no transaction is open under {seen.prefix}: nothing was changed")
-        _say_what_is_not_well(plan(seen), say)
+        _report_problems(plan(seen), say)
         return
     if not fence_living:
         refuse_if_alive(client, ledger, seen, quiet_ms)
-    _say_what_is_not_well(Takeover(client, settings, ledger, seen, say).end_what_is_open(), say)
+    _report_problems(Takeover(client, settings, ledger, seen, say).end_what_is_open(), say)
 
 
 def refuse_if_alive(client: Client, ledger: WholeLedger, seen: Look, quiet_ms: int) -> None:
@@ -183,7 +183,7 @@ class Takeover:
         return SinkFailed(f"another run took over {self._prefix!r} meanwhile, and continues: nothing is lost")
 
 
-def _say_what_is_not_well(todo: FinishPlan, say: Callable[[str], None]) -> None:
+def _report_problems(todo: FinishPlan, say: Callable[[str], None]) -> None:
     """Report lost and forgotten batches; raise SinkFailed if rows are missing."""
     for each in todo.forgotten:
         say(

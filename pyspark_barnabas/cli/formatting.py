@@ -21,16 +21,16 @@ def report(look: Look, last: int) -> list[str]:
         lines.append(f"  {token}  holds the token, but has no record in the ledger")
     lines += ["", f"batches{_of(len(decided), last)}", *(f"  {batch_line(each)}" for each in decided[-last:])]
     lines += ["", "open transactions" if open_now else "no transaction is open under the prefix"]
-    told = set[str]()
+    shown = set[str]()
     for each in open_now:
         lines.append(f"  {transaction_line(each, look.now_ms)}")
         held = [hold_line(hold) for hold in (look.holds or {}).get(each.info.transactional_id, ())]
         lines += [
-            f"    {line}" for line in held if line not in told
+            f"    {line}" for line in held if line not in shown
         ]  # each partition once, at the first of its holders
-        told.update(held)
+        shown.update(held)
     if open_now and look.holds is None:
-        lines.append("  which readers wait is not known: that needs READ on the topics")
+        lines.append("  the waiting readers cannot be listed: that needs READ on the topics")
     if look.stable_offset < look.end_offset:
         lines.append(
             f"  the ledger itself can be read only up to offset {look.stable_offset}: a decision is in progress"

@@ -45,8 +45,8 @@ class LedgerSummary:
 
     def records(self) -> tuple[StoredRecord, ...]:
         """Return the stored records, oldest first."""
-        kept = [*self._end, *self._newest, *(each for own in self._of_query.values() for each in own)]
-        return tuple(sorted({each.offset: each for each in kept}.values(), key=lambda each: each.offset))
+        stored = [*self._end, *self._newest, *(each for own in self._of_query.values() for each in own)]
+        return tuple(sorted({each.offset: each for each in stored}.values(), key=lambda each: each.offset))
 
 
 def _is_about(record: Settled, stored: StoredRecord) -> bool:

@@ -52,16 +52,18 @@ def _undecided(batch: Batch, ledger: Ledger) -> tuple[CommitState, str]:
     expected = decided[-1].batch_id + 1 if decided else batch.first_batch
     if batch.batch_id == expected or expected < batch.batch_id == batch.first_batch:
         return CommitState.NEW, ""
-    asked = f"{_name(batch)} was to be written, but by the ledger the next batch of this query is {expected}."
+    contradiction = (
+        f"Spark wants to write {_name(batch)}, but in the ledger the next batch of this query is {expected}."
+    )
     if batch.batch_id > expected:
         return CommitState.CONTRADICTED, (
-            f"{asked} The ledger lost records, or the prefix was changed without a new checkpoint. Nothing was"
+            f"{contradiction} The ledger lost records, or the prefix was changed without a new checkpoint. Nothing was"
             " written. Give the query its earlier prefix; if the checkpoint comes from another sink, whose last "
             f"batch was certainly written once, set the option firstBatch={batch.batch_id}"
         )
     return CommitState.CONTRADICTED, (
-        f"{asked} The checkpoint was rolled back further than the ledger reaches. Nothing was written. Use the newer "
-        "checkpoint, or start again with a new checkpoint and another prefix"
+        f"{contradiction} The checkpoint was rolled back further than the ledger reaches. Nothing was written. Use the "
+        "newer checkpoint, or start again with a new checkpoint and another prefix"
     )
 
 

@@ -248,7 +248,7 @@ def _prepared(batch: Batch, view: CommitView) -> tuple[PreparedTransaction, ...]
 
 def _decided(batch: Batch, view: CommitView) -> Decided:
     record = view.ledger.of(batch.sink.query_id, batch.batch_id)
-    assert record is not None, "asked for only when the ledger has it"
+    assert record is not None, "used only where the ledger has it"
     return record
 
 

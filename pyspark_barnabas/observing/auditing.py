@@ -183,7 +183,7 @@ def _report(joined: DataFrame, places: DataFrame, shown: int) -> AuditReport:
         counts.append(F.sum(name).alias(name))
         counts.append(F.sum(F.when(F.col("id").isNull(), F.col(name))).alias(f"{name}_without_key"))
     sums: Any = joined.agg(*counts).first()
-    for name, where in (("expected", "what is expected"), ("found", "the target")):
+    for name, where in (("expected", "`expected`"), ("found", "the target")):
         if sums[name] and sums[name] == sums[f"{name}_without_key"]:
             raise AuditFailed(
                 f"the key is null in all {sums[name]} records of {where}: let `key`, or `target_key`, be a column or"

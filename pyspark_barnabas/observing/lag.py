@@ -29,8 +29,8 @@ def offsets_behind(progress: Any) -> list[OffsetsBehind | None]:
 
     progress: the progress that a StreamingQueryListener gets, or a query's `lastProgress`.
     """
-    told = json.loads(progress.json) if hasattr(progress, "json") else progress
-    return [_behind(source) for source in told["sources"]]
+    report = json.loads(progress.json) if hasattr(progress, "json") else progress
+    return [_behind(source) for source in report["sources"]]
 
 
 def _behind(source: Mapping[str, Any]) -> OffsetsBehind | None:

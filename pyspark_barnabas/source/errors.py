@@ -51,9 +51,9 @@ def explaining(doing: str, connection: ConnectionSettings) -> Iterator[None]:
     try:
         yield
     except KafkaError as error:
-        told = _RIGHTS.get(error.code) or advice(error.code, connection)
+        hint = _RIGHTS.get(error.code) or advice(error.code, connection)
         timeout_ms = connection.request_timeout_ms
         waited = f". It was retried for kafka.request.timeout.ms ({timeout_ms})" if error.code.retriable else ""
         raise SourceError(
-            f"{doing} failed: {str(error).rstrip('.')}{waited}{'' if told is None else f'. {told}'}"
+            f"{doing} failed: {str(error).rstrip('.')}{waited}{'' if hint is None else f'. {hint}'}"
         ) from error

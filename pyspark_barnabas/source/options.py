@@ -112,8 +112,8 @@ def _settings(options: Mapping[str, str], *, is_stream: bool) -> SourceSettings:
 def _subscription(options: Mapping[str, str]) -> Subscription:
     ways = [option for option in ("assign", "subscribe", "subscribePattern") if given.text(options, option)]
     if len(ways) != 1:
-        said = f"{' and '.join(ways)} are" if ways else "nothing is"
-        raise OptionError(f"{said} set: set exactly one of subscribe, subscribePattern and assign")
+        subject = f"{' and '.join(ways)} are" if ways else "nothing is"
+        raise OptionError(f"{subject} set: set exactly one of subscribe, subscribePattern and assign")
     value = given.text(options, ways[0]) or ""
     if ways[0] == "assign":
         return Assigned(_parsed("assign", parse_assignment, value))

@@ -40,5 +40,5 @@ def acknowledge_at_once() -> None:
         return
     # Not by a socket object over the descriptor, which would give it the process's default timeout.
     setsockopt, yes = ctypes.CDLL(None).setsockopt, ctypes.c_int(1)
-    for entry in _OPEN_FILES.iterdir():  # refused, without effect, if it is no TCP connection or closed by now
+    for entry in _OPEN_FILES.iterdir():  # refused, without effect, if it is not a TCP connection or closed by now
         setsockopt(int(entry.name), socket.IPPROTO_TCP, setting, ctypes.byref(yes), ctypes.sizeof(yes))

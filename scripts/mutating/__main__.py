@@ -50,12 +50,12 @@ def main(arguments: Sequence[str]) -> int:
         if mutant.name not in known
     ]
 
-    def tell(verdict: Verdict) -> None:
+    def report(verdict: Verdict) -> None:
         with results.open("a") as file:
             file.write(json.dumps(asdict(verdict)) + "\n")
         print(f"{verdict.outcome:9} {verdict.s} {verdict.name} | {verdict.line} | {verdict.test}", flush=True)
 
-    judge(jobs, options.processes, tell)
+    judge(jobs, options.processes, report)
     summarize(verdicts(results), before)
     return 0
 
@@ -63,15 +63,15 @@ def main(arguments: Sequence[str]) -> int:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/mutate", description=__doc__)
     parser.add_argument("--count", type=int, default=400, help="how many mutants are drawn")
-    parser.add_argument("--seed", type=int, default=1, help="what they are drawn by")
-    parser.add_argument("--seconds", type=float, default=15, help="how much time of tests each has to survive")
+    parser.add_argument("--seed", type=int, default=1, help="the seed that they are drawn by")
+    parser.add_argument("--seconds", type=float, default=15, help="how many seconds of tests run against each")
     parser.add_argument("--processes", type=int, default=2, help="how many run at a time")
     parser.add_argument("--before", type=Path, help="results.jsonl of another state, whose mutants are measured again")
     parser.add_argument(
         "--directory",
         type=Path,
         default=ROOT / ".cache" / "mutants",
-        help="where the recording and results.jsonl are; what is there is not done again",
+        help="where the recording and results.jsonl are; mutants with a result there do not run again",
     )
     return parser.parse_args(arguments)
 

@@ -53,14 +53,14 @@ class Verdict:
     s: float
 
 
-def judge(jobs: list[Job], processes: int, tell: Callable[[Verdict], None]) -> None:
+def judge(jobs: list[Job], processes: int, report: Callable[[Verdict], None]) -> None:
     """Report the verdict on each mutant, in the order in which they end."""
     for job in jobs:
         if not job.tests:
-            tell(Verdict(job.mutant.name, job.mutant.line, "unreached", "", 0, 0))
+            report(Verdict(job.mutant.name, job.mutant.line, "unreached", "", 0, 0))
     reached = [job for job in jobs if job.tests]
     here = os.getpid()
-    status = pytest.main([*OPTIONS, "-x", *TESTS], plugins=[plugin, _Judging(reached, processes, tell)])
+    status = pytest.main([*OPTIONS, "-x", *TESTS], plugins=[plugin, _Judging(reached, processes, report)])
     if os.getpid() != here:
         os._exit(status)
 
@@ -68,10 +68,10 @@ def judge(jobs: list[Job], processes: int, tell: Callable[[Verdict], None]) -> N
 class _Judging:
     """Runs the mutants in place of the collected tests."""
 
-    def __init__(self, jobs: list[Job], processes: int, tell: Callable[[Verdict], None]) -> None:
+    def __init__(self, jobs: list[Job], processes: int, report: Callable[[Verdict], None]) -> None:
         self._jobs = jobs
         self._processes = processes
-        self._tell = tell
+        self._report = report
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
@@ -88,7 +88,7 @@ class _Judging:
                     return None
                 running[pid] = run
             pid, status = os.waitpid(-1, 0)
-            self._tell(running.pop(pid).verdict(status))
+            self._report(running.pop(pid).verdict(status))
         return True
 
 

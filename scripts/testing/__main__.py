@@ -45,8 +45,10 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, tuple[str, ...]]:
     parser.add_argument("group", nargs="*", help=f"any of {', '.join(NAMES)}; all of them when none is named")
     changed_help = "run the fast tests that are likeliest to show what differs from REV, by default HEAD"
     parser.add_argument("--changed", nargs="?", const="HEAD", metavar="REV", help=changed_help)
-    parser.add_argument("--long", action="store_true", help="run what a run without it leaves out, and only that")
-    parser.add_argument("--form", choices=(PURE, COMPILED), help="of the hot modules, in place of a group's own")
+    parser.add_argument("--long", action="store_true", help="run only the tests that other runs leave out")
+    parser.add_argument(
+        "--form", choices=(PURE, COMPILED), help="the form of the hot modules, instead of the group's own"
+    )
     parser.add_argument("--stress", type=int, metavar="N", help="run each group N times beside four busy processes")
     options = parser.parse_args(own)
     for name in options.group:

@@ -1,8 +1,8 @@
 """The tests that reach a change: scripts/test --changed.
 
 Tests that have changed run. For other code, as many of the fast tests run as fit into BUDGET_S of processor time, the
-likeliest first (scripts/testing/ranking.py). What is left out is named: this is for the minutes between two edits, and
-no reason not to run scripts/test before a commit.
+likeliest first (scripts/testing/ranking.py). Tests that are left out are named: this is for the minutes between two
+edits, and does not replace scripts/test before a commit.
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ def pytest_command(group: Group, report: Path, depth: Depth, *, is_measured: boo
 def _run_within(command: list[str], timeout_s: float, output: IO[str] | None) -> tuple[int, float]:
     """Return the exit status of `command`, and the processor time of it and of all that it waited for, in seconds.
 
-    A test that hangs is shown by SIGABRT, at which pytest prints where it stands.
+    SIGABRT makes pytest print the stack of a test that hangs.
     """
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     abort = threading.Timer(timeout_s, os.kill, (process.pid, signal.SIGABRT))

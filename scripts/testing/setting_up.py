@@ -66,7 +66,7 @@ def find_programs(programs: tuple[str, ...]) -> None:
     missing = [program for program in programs if shutil.which(program) is None]
     elsewhere = [ELSEWHERE[program] for program in missing if program in ELSEWHERE]
     if elsewhere:
-        raise CannotRun(f"needs a program that is not here: {', '.join(elsewhere)}")
+        raise CannotRun(f"needs a program that is not installed: {', '.join(elsewhere)}")
     if missing:
         _install([DEBIAN_PACKAGES[program] for program in missing])
 
@@ -82,7 +82,7 @@ def _install(packages: list[str]) -> None:
     """Install Debian `packages`, where that can be done without a question."""
     wanted = " ".join(dict.fromkeys(packages))
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        raise CannotRun(f"needs a program that is not here (Debian: apt install {wanted})")
+        raise CannotRun(f"needs a program that is not installed (Debian: apt install {wanted})")
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for command in ("apt-get -qq update", f"apt-get -qq -y --no-install-recommends install {wanted}"):
         if subprocess.run(command.split(), env=environment, stdin=subprocess.DEVNULL, check=False).returncode != 0:

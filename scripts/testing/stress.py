@@ -1,7 +1,7 @@
 """Runs groups of tests many times beside a load that keeps the processors busy, and counts the runs that failed.
 
 A test that a busy machine fails is a defect: it measures the machine, reads half a line, or releases a port too early.
-So is one that needs Kafka's own port, on which a developer's broker may be listening: the load holds that, too.
+So is one that needs Kafka's own port, on which a developer's broker may be listening: the load uses that, too.
 """
 
 from __future__ import annotations

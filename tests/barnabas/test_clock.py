@@ -48,9 +48,9 @@ def test_what_it_cannot_do_is_said_in_a_sentence(broker: Barnabas) -> None:
         clock.advance("soon")
     with pytest.raises(BarnabasError, match="does not go back"):
         clock.at("2020-01-01")
-    with pytest.raises(ValueError, match="says no time zone"):
+    with pytest.raises(ValueError, match="has no time zone"):
         clock.at(datetime(2099, 1, 1))  # noqa: DTZ001 (what is refused)
-    with pytest.raises(ValueError, match="are no length of time"):
+    with pytest.raises(ValueError, match="are not a duration"):
         clock.advance(float("nan"))
     for wrong in (None, True, b"1m"):
         with pytest.raises(TypeError):

@@ -158,9 +158,9 @@ def test_where_nobody_was_told_that_it_could_not_be_started_again_the_end_says_s
 
 def test_restart_goes_with_a_crash() -> None:
     with Barnabas() as broker:
-        with pytest.raises(BarnabasError, match=r"^restart=True goes with a fault that does crash: no other ends the"):
+        with pytest.raises(BarnabasError, match=r"^restart=True needs a fault that does crash: no other ends the"):
             broker.faults.arm(api="EndTxn", drop=True, restart=True)
-        with pytest.raises(BarnabasError, match=r"^restart=True goes with a fault that does crash"):
+        with pytest.raises(BarnabasError, match=r"^restart=True needs a fault that does crash"):
             broker.faults.arm_plan({"version": 1, "faults": []}, restart=True)
         assert broker.faults.armed == []
 

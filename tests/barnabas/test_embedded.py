@@ -196,13 +196,13 @@ def test_a_broker_has_the_port_it_is_given(new_broker: NewBroker) -> None:
     ("settings", "said"),
     [
         ({"config": {"num.partitions": "many"}}, "num.partitions"),
-        ({"config": {"listeners": "PLAINTEXT://:1"}}, "listeners is not set here but by host and port"),
+        ({"config": {"listeners": "PLAINTEXT://:1"}}, "set listeners by host and port, not here"),
         ({"config": {"authorizer.class.name": "x"}}, "authorizer.class.name"),
         ({"features": {"no.such": 1}}, "no.such"),
         ({"topics": {"a b": 1}}, "a b"),
-        ({"topics": {"a": 0}}, "no number of partitions"),
-        ({"topics": "orders"}, "one name"),
-        ({"port": 1 << 16}, "no port"),
+        ({"topics": {"a": 0}}, "not a number of partitions"),
+        ({"topics": "orders"}, "the single name"),
+        ({"port": 1 << 16}, "not between 0 and 65535"),
         ({"log_level": "loud"}, "loud"),
     ],
 )

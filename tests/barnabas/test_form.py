@@ -71,8 +71,10 @@ def test_a_fresh_checkout_runs_pure_and_says_nothing(checkout: Path) -> None:
 def test_a_changed_source_puts_compiled_modules_aside(checkout: Path) -> None:
     compiled(checkout)
     change(checkout)
-    said = "protocol/primitives.py is not what compiled modules were made of. scripts/compile makes them anew\n"
-    assert runs_pure(checkout) == f"barnabas: the pure modules run: {said}"
+    said = (
+        "protocol/primitives.py has changed since the modules were compiled. To compile them again: scripts/compile\n"
+    )
+    assert runs_pure(checkout) == f"barnabas: running the pure modules: {said}"
 
 
 def test_a_library_that_cannot_be_loaded_is_not_used(checkout: Path) -> None:
@@ -102,7 +104,7 @@ def test_a_manifest_of_another_version_is_not_understood(checkout: Path) -> None
         ("source 12", "is damaged"),
         ("source 12 34 ab", "is damaged"),
         ("source 12 x ab protocol/primitives.py", "is damaged"),
-        ("source 1 1 00 protocol/gone.py\n", "protocol/gone.py, of which compiled modules were made, is not there"),
+        ("source 1 1 00 protocol/gone.py\n", "protocol/gone.py is missing, a source of the compiled modules"),
     ],
 )
 def test_a_manifest_that_is_damaged_or_names_a_source_that_is_gone_fails_no_import(

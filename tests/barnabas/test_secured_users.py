@@ -102,20 +102,20 @@ def test_only_a_secured_broker_has_users() -> None:
         Barnabas(users=USERS)
     with pytest.raises(ValueError, match="grants: only a broker with secure=True has users"):
         Barnabas(grants={"client": READER})
-    with pytest.raises(TypeError, match="users: 'alice': names and passwords are strings"):
+    with pytest.raises(TypeError, match="users: 'alice': names and passwords must be strings"):
         Barnabas(secure=True, users={"alice": 1})  # type: ignore[dict-item] # what a caller may do
-    with pytest.raises(TypeError, match="grants: alice: 1 is no string"):
+    with pytest.raises(TypeError, match="grants: alice: 1 is not a string"):
         Barnabas(secure=True, grants={"alice": [1]})  # type: ignore[list-item] # what a caller may do
 
 
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"users": ["alice"]}, "users is a mapping of names to passwords, .* not a list"),
-        ({"grants": [READER]}, "grants is a mapping of users to their rights, .* not a list"),
-        ({"grants": READER}, "grants is a mapping of users to their rights, .* not a str"),
-        ({"grants": {"client": None}}, "grants: client: None is no list of rights, such as "),
-        ({"grants": {1: READER}}, "grants: 1 is no user: names are strings"),
+        ({"users": ["alice"]}, "users must be a mapping of names to passwords, .* not a list"),
+        ({"grants": [READER]}, "grants must be a mapping of users to their rights, .* not a list"),
+        ({"grants": READER}, "grants must be a mapping of users to their rights, .* not a str"),
+        ({"grants": {"client": None}}, "grants: client: None is not a list of rights such as "),
+        ({"grants": {1: READER}}, "grants: 1 is not a user: names must be strings"),
     ],
 )
 def test_what_is_no_mapping_is_refused_in_a_sentence(settings: Mapping[str, Any], said: str) -> None:
@@ -128,6 +128,6 @@ def test_what_is_no_mapping_is_refused_in_a_sentence(settings: Mapping[str, Any]
     [("users", ["alice"]), ("grants", [READER]), ("grants", READER), ("topics", "orders"), ("topics", 1)],
 )
 def test_what_is_no_mapping_cannot_be_merged(name: str, said: object) -> None:
-    with pytest.raises(TypeError, match=rf"{name} is a mapping( or a list of names)?, not a "):
+    with pytest.raises(TypeError, match=rf"{name} must be a mapping( or a list of names)?, not a "):
         merged({name: {"a": "b"}}, {name: said})
     assert merged({name: {"a": "b"}}, {name: None}) == {name: {"a": "b"}}

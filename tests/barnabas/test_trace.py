@@ -36,7 +36,7 @@ def test_the_report_of_a_failed_test_has_the_last_events(new_broker: NewBroker) 
     broker = new_broker(topics={"orders": 2})
     commit(broker, "one")
     said = describe(broker)
-    assert "what happened last (docs/trace.md):" in said
+    assert "latest events (docs/trace.md):" in said
     assert "transaction.completed one" in said
     broker.kill()
-    assert "what happened last" not in describe(broker)
+    assert "latest events" not in describe(broker)

@@ -123,7 +123,7 @@ def test_a_mark_or_an_option_that_makes_no_sense_is_told(project: Project) -> No
     project.write("test_bad.py", OWN.replace("def test", "@pytest.mark.barnabas(topic='orders')\ndef test"))
     status, said = project.ended(project.start("--barnabas-topic", "orders:many"))
     assert status == 1
-    assert "'many' is no number for orders" in said
+    assert "orders: 'many' is not a number" in said
     status, said = project.ended(project.start())
     assert "pytest.mark.barnabas does not know topic: did you mean topics?" in said
 

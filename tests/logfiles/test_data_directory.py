@@ -67,7 +67,7 @@ def test_what_is_no_data_directory_is_refused_with_a_sentence(tmp_path: Path, na
     path = tmp_path / name if name else tmp_path
     if name == "orders-0":
         path.mkdir()
-    with pytest.raises(NoDataDirectory, match=r"is no data directory: it has neither|cannot be listed: "):
+    with pytest.raises(NoDataDirectory, match=r"is not a data directory: it has neither|cannot be listed: "):
         read_layout(str(path), everything)
 
 

@@ -47,9 +47,9 @@ def run(check: IndexCheck, stretches: Sequence[bytearray]) -> list[str]:
     ("entries", "told"),
     [
         ([(3, 90), (5, 180)], []),
-        ([(3, 90), (4, 180)], ["8: entry 1 says that the batch at 180 ends at 104: it does at 105"]),
-        ([(3, 91), (4, 180)], ["0: entry 0 says that a batch begins at 91, and none does"]),
-        ([(5, 180), (8, 270), (9, 360)], ["16: entry 2 says that a batch begins at 360, and none does"]),
+        ([(3, 90), (4, 180)], ["8: entry 1 has a batch at 180 that ends at 104: it ends at 105"]),
+        ([(3, 91), (4, 180)], ["0: entry 0 has a batch that begins at 91: no batch begins there"]),
+        ([(5, 180), (8, 270), (9, 360)], ["16: entry 2 has a batch that begins at 360: no batch begins there"]),
     ],
 )
 def test_offsets(entries: list[tuple[int, int]], told: list[str]) -> None:
@@ -64,7 +64,7 @@ def test_an_offset_entry_into_damage_is_no_lie_and_one_before_it_is() -> None:
     assert run(OffsetIndexCheck("p", BASE, entries), log) == []
     entries[0] = OffsetIndexEntry(1, 40)
     assert run(OffsetIndexCheck("p", BASE, entries), log) == [
-        "0: entry 0 says that a batch begins at 40, and none does"
+        "0: entry 0 has a batch that begins at 40: no batch begins there"
     ]
 
 
@@ -73,9 +73,9 @@ def test_an_offset_entry_into_damage_is_no_lie_and_one_before_it_is() -> None:
     [
         ([(5, 1), (9, 5)], []),
         ([(9, 4)], []),
-        ([(5, 3)], ["0: entry 0 says 5 at offset 103: no batch there has that for its largest"]),
-        ([(5, 1), (7, 5)], ["12: entry 1 says 7 at offset 105: no batch there has that for its largest"]),
-        ([(8, 7)], ["0: entry 0 has 8 for the largest timestamp up to offset 107: it is 9"]),
+        ([(5, 3)], ["0: entry 0 has 5 at offset 103: it is not the largest timestamp of a batch there"]),
+        ([(5, 1), (7, 5)], ["12: entry 1 has 7 at offset 105: it is not the largest timestamp of a batch there"]),
+        ([(8, 7)], ["0: entry 0 has 8 as the largest timestamp up to offset 107: it is 9"]),
         ([(10, 9)], ["0: entry 0 has offset 109, which is behind the last batch"]),
     ],
 )
@@ -90,7 +90,7 @@ def test_behind_damage_only_the_batch_itself_is_held_against_a_time() -> None:
     entries = [TimeIndexEntry(5, 1), TimeIndexEntry(7, 3), TimeIndexEntry(8, 7)]
     assert run(TimeIndexCheck("p", BASE, entries), log) == []
     assert run(TimeIndexCheck("p", BASE, [TimeIndexEntry(7, 5)]), log) == [
-        "0: entry 0 says 7 at offset 105: no batch there has that for its largest"
+        "0: entry 0 has 7 at offset 105: it is not the largest timestamp of a batch there"
     ]
     assert run(TimeIndexCheck("p", BASE, [TimeIndexEntry(7, 9)]), [data(100, 5), DAMAGE]) == []
 
@@ -110,9 +110,9 @@ ABORTS = [data(100, producer_id=7), data(102, producer_id=8), abort(104, 7), abo
         ([(7, 104), (9, 105), (8, 106)], []),  # the transaction's data may lie in the segment before
         ([(7, 104)], ["None: the abort of producer 8 at offset 106 is missing"]),
         ([(8, 106)], ["None: the abort of producer 7 at offset 104 is missing"]),
-        ([(7, 101), (8, 106)], ["0: entry 0 is an abort of producer 7 at 101, and the log has none there"]),
-        ([(7, 104), (7, 106)], ["34: entry 1 is an abort of producer 7 at 106, and the log has none there"]),
-        ([(7, 104), (8, 106), (8, 110)], ["68: entry 2 is an abort of producer 8 at 110, and the log has none there"]),
+        ([(7, 101), (8, 106)], ["0: entry 0 is an abort of producer 7 at 101: the log has none there"]),
+        ([(7, 104), (7, 106)], ["34: entry 1 is an abort of producer 7 at 106: the log has none there"]),
+        ([(7, 104), (8, 106), (8, 110)], ["68: entry 2 is an abort of producer 8 at 110: the log has none there"]),
     ],
 )
 def test_aborts(entries: list[tuple[int, int]], told: list[str]) -> None:

@@ -132,7 +132,7 @@ def test_an_offset_index_with_a_wrong_offset_is_named(log: LogWriter) -> None:
     (log.directory / f"{0:020d}.index").write_bytes(offset_index.encode([(9, position)]))
     (found,) = found_in(log)
     assert found.kind is FindingKind.OFFSET_INDEX
-    assert "it does at 2" in found.detail
+    assert "it ends at 2" in found.detail
 
 
 def test_records_are_looked_at_only_if_that_is_asked_for(log: LogWriter) -> None:

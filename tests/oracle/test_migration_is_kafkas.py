@@ -22,7 +22,7 @@ from barnabas.protocol.records.record import iter_records
 from tests.support.clients.classic_members import ClassicMember, ask_coordinator
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.broker import BrokerProcess
-from tests.support.stories.consumer_records import told_record
+from tests.support.stories.consumer_records import record_text
 
 SETTINGS = {
     "group.consumer.assignment.interval.ms": 0,
@@ -158,7 +158,7 @@ def _written(data_dir: Path) -> list[str]:
                     drawn |= {each.member_id for each in (stored.members if stored else ())}
                 elif isinstance(record, ConsumerRecord):
                     key: Any = record.key
-                    found.append((key.group_id, told_record(record)))
+                    found.append((key.group_id, record_text(record)))
                     drawn |= {getattr(key, "member_id", "n")}
     nameless = re.compile("|".join(re.escape(each) for each in drawn - {"n", "m"}))
     topic = re.compile(r" \d+:(?=\d)|at=\d{5,}")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.probes.differences import found
 from tests.support.probes.page import Page, pages
-from tests.support.probes.servers import told_by_kafka
+from tests.support.probes.servers import answers_of_kafka
 
 ALWAYS = "produce"
 _DAY_S = 86_400
@@ -25,7 +25,7 @@ def _sample(day: int) -> list[Page]:
 
 @pytest.mark.parametrize("page", _sample(int(time.time()) // _DAY_S), ids=lambda page: page.name)
 def test_kafka_answers_as_it_was_recorded(page: Page, tmp_path: Path) -> None:
-    differing = [str(each) for each in found(page, told_by_kafka(page, tmp_path)) if each.differences]
+    differing = [str(each) for each in found(page, answers_of_kafka(page, tmp_path)) if each.differences]
     assert not differing, "\n".join(differing)
 
 

@@ -18,7 +18,7 @@ from tests.support.probes.book import BOOK, OFFERED, SHORT
 from tests.support.probes.differences import Found, found
 from tests.support.probes.page import Page, pages, read
 from tests.support.probes.recording import record
-from tests.support.probes.servers import told_by_barnabas
+from tests.support.probes.servers import answers_of_barnabas
 
 ALL = [pytest.param(page, id=page.name, marks=[pytest.mark.long] if page.is_long else []) for page in BOOK]
 AT_LEAST = 400
@@ -36,7 +36,7 @@ def differing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
             if request.config.getoption("--record") == "kafka":
                 record(page.path, directory / "kafka")
             read_again = read(page.path)
-            seen[page.name] = list(found(read_again, told_by_barnabas(read_again, directory / "barnabas")))
+            seen[page.name] = list(found(read_again, answers_of_barnabas(read_again, directory / "barnabas")))
         return seen[page.name]
 
     return play

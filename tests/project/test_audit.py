@@ -30,7 +30,7 @@ def test_a_known_weakness_fails(
     monkeypatch.setattr(_audit, "_asked", lambda lock: [{"name": "a", "version": "1.1", "vulns": [weakness]}])
 
     assert _audit.main() == 1
-    assert capsys.readouterr().out == "a 1.1: PYSEC-1; mended in 1.2\ndependencies: FAILED\n"
+    assert capsys.readouterr().out == "a 1.1: PYSEC-1; fixed in 1.2\ndependencies: FAILED\n"
 
 
 def test_what_nobody_could_be_asked_about_is_not_called_ok(

@@ -105,7 +105,7 @@ def test_a_mark_may_give_its_reason(mark: str) -> None:
     ],
 )
 def test_what_only_looks_like_a_mark_is_an_error(source: str) -> None:
-    with pytest.raises(ValueError, match=r"barnabas\.it: .* is no mark"):
+    with pytest.raises(ValueError, match=r"barnabas\.it: .* is a misspelt or misplaced mark"):
         _compile.is_marked("barnabas.it", source)
 
 

@@ -125,7 +125,7 @@ def test_a_group_that_could_not_run_is_a_failure_on_ci(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ci: bool, is_good: bool
 ) -> None:
     def lacks_something(group: Group) -> None:
-        raise CannotRun("needs a program that is not here")
+        raise CannotRun("needs a program that is not installed")
 
     monkeypatch.setattr(results, "CI", ci)
     monkeypatch.setattr(running, "set_up", lacks_something)
@@ -134,7 +134,7 @@ def test_a_group_that_could_not_run_is_a_failure_on_ci(
 
     results.print_table([row], 1)
     printed = capsys.readouterr().out
-    assert "not run: needs a program that is not here" in printed
+    assert "not run: needs a program that is not installed" in printed
     assert printed.splitlines()[-1] == ("0 passed, 1 failed" if ci else "0 passed, 0 failed")
 
 

@@ -242,7 +242,7 @@ def test_an_audit_counts_the_target_against_the_source(copy: Copy) -> None:
     assert report.counts == {"lost": 2, "duplicated": 1, "altered": 2, "of no record": 1}
     assert re.search(rf"duplicated: key '5', 2 of 1, {copy.target}-\d at \d+, {copy.target}-", str(report))
     assert re.search(rf"of no record: key None, 1 of 0, {copy.target}-\d at \d+$", str(report), re.MULTILINE)
-    with pytest.raises(AuditFailed, match="the key is null in all 32 records of what is expected"):
+    with pytest.raises(AuditFailed, match="the key is null in all 32 records of `expected`"):
         audit(copy.spark, cluster, key="CAST(NULL AS STRING)", **topic)
     with pytest.raises(AuditFailed, match="says how far it read 'another'"):
         audit(copy.spark, cluster, key=same, prefix=f"spark-{query.id}", source="another", target=copy.target)

@@ -63,4 +63,4 @@ def test_a_stream_is_copied_exactly_once_while_leaders_and_coordinators_move(
             nodes.make()
             query.processAllAvailable()
             topics.wait_for(address, target, sent)  # Spark may be told later of offsets that it asked for before
-            assert topics.numbers(address, target) == list(range(sent)), nodes.told
+            assert topics.numbers(address, target) == list(range(sent)), nodes.done

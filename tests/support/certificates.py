@@ -88,7 +88,7 @@ class Authority:
         return self.certificate.public_bytes(Encoding.PEM).decode()
 
     def write(self, path: Path) -> Path:
-        """Its certificate, for those who are to trust it."""
+        """Its certificate, for clients and servers that trust it."""
         path.write_text(self.pem)
         return path
 
@@ -108,7 +108,7 @@ class Authority:
     ) -> Issued:
         """A certificate for a server and a client. `name`: its common name, or the whole subject.
 
-        has_critical_hosts: unless it is said, where they alone name somebody, because the subject is empty.
+        has_critical_hosts: by default, where only they name the subject, because `subject` is empty.
         """
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]) if isinstance(name, str) else name
         key = ec.generate_private_key(ec.SECP256R1())
@@ -126,7 +126,7 @@ class Authority:
 
 @cache
 def authority() -> Authority:
-    """The one that most tests trust."""
+    """The authority that most tests trust."""
     return Authority()
 
 

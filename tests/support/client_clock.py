@@ -1,4 +1,4 @@
-"""A clock for the client that a test moves: sleeping is what makes it go on."""
+"""A clock for the client that a test moves: a sleep moves it."""
 
 
 class StandingClock:

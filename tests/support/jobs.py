@@ -27,7 +27,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """Raises a StorageError with all its fields, in a call of its own or in its steps."""
+    """Raises a StorageError with all its fields, in its own call or in its steps."""
 
     directory: str
     in_call: bool = False
@@ -70,7 +70,7 @@ class Die:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Makes the file `begun` in its directory, tells of a byte, and goes on until there is a file `go on`."""
+    """Makes the file `begun` in its directory, sends a byte, and continues until there is a file `go on`."""
 
     directory: str
 

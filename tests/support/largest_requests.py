@@ -100,7 +100,7 @@ class Maker(NamedTuple):
         return request_frame(request, version)
 
     def _fill(self, made: Struct, version: int, path: tuple[str, ...], *, is_wide: bool, number: int) -> None:
-        """path: what is long in it. is_wide: whether it is that of which an inner list is long."""
+        """path: of the long field. is_wide: whether the field has a long inner list."""
         for field in _fields(type(made), version):
             is_on_path = path[:1] == (field.name,)
             rest = path[1:] if is_on_path else ()

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 
 
 def used(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Every module and name of it that is imported, or asked of an imported module; "" is the module itself."""
+    """Every module and name of it that is imported, or read from an imported module; "" is the module itself."""
     modules: dict[str, str] = {}
     for node in _nodes(tree):
         if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""Ports that nobody has, for what binds one later, or connects where nobody listens."""
+"""Free ports, to bind later, or to connect where no process listens."""
 
 import itertools
 import os
@@ -11,7 +11,7 @@ _numbers = itertools.count(os.getpid() * _PER_PROCESS)
 
 
 def unused_port() -> int:
-    """A port below those that systems give to whoever asks for any, and so to another test at the same time."""
+    """A port below those that systems give to requests for any port, and so to another test at the same time."""
     for number in _numbers:
         port = _FIRST + number % _COUNT
         with suppress(OSError), socket.create_server(("", port)):  # in use: the next one

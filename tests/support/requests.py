@@ -1,4 +1,4 @@
-"""Requests as tests send them again and again: with one topic, and what clients mostly say for the rest."""
+"""Requests that many tests send: with one topic, and the usual values of clients for the rest."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -136,9 +136,9 @@ def alter_config(
 
 
 def join_group(group: str = "g", member_id: str = "", metadata: bytes = b"", **more: Any) -> JoinGroupRequest:
-    said = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 60_000, "protocol_type": "consumer"}
+    defaults = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 60_000, "protocol_type": "consumer"}
     protocols = [JoinGroupRequestProtocol(name="range", metadata=metadata)]
-    return JoinGroupRequest(**{"group_id": group, "member_id": member_id, "protocols": protocols, **said, **more})
+    return JoinGroupRequest(**{"group_id": group, "member_id": member_id, "protocols": protocols, **defaults, **more})
 
 
 def sync_group(
@@ -149,7 +149,7 @@ def sync_group(
 
 
 def commit(group: str, offset: int, topic: str = "t", *partitions: int) -> OffsetCommitRequest:
-    """OffsetCommit of nobody's member, of partition 0 unless others are named."""
+    """OffsetCommit without a member, of partition 0 unless others are named."""
     rows = [
         OffsetCommitRequestPartition(partition_index=each, committed_offset=offset, committed_metadata="")
         for each in partitions or (0,)
@@ -186,7 +186,7 @@ def add_partitions(
 def txn_commit(
     transactional_id: str, producer: tuple[int, int], group: str, offset: int, topic: str = "t", partition: int = 0
 ) -> TxnOffsetCommitRequest:
-    """TxnOffsetCommit of nobody's member."""
+    """TxnOffsetCommit without a member."""
     row = TxnOffsetCommitRequestPartition(partition_index=partition, committed_offset=offset, committed_metadata="")
     topics = [TxnOffsetCommitRequestTopic(name=topic, partitions=[row])]
     return TxnOffsetCommitRequest(

@@ -1,4 +1,4 @@
-"""The client's side of SCRAM, made anew from the formulas of RFC 5802."""
+"""The client's side of SCRAM, written again from the formulas of RFC 5802."""
 
 import hashlib
 import hmac

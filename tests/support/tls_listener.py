@@ -15,7 +15,7 @@ BROKER = authority().issue()
 
 
 class Settings:
-    """What is set, with dots in place of underscores, as a listener without settings of its own has it."""
+    """What is set, with dots in place of underscores, as of a listener without separate settings."""
 
     def __init__(self, **settings: str) -> None:
         self._settings = {name.replace("_", "."): text for name, text in settings.items()}

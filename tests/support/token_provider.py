@@ -1,4 +1,4 @@
-"""A token provider as users have one, named `tests.support.token_provider:token`: tokens that nobody signed."""
+"""A token provider as users have one, named `tests.support.token_provider:token`: unsigned tokens."""
 
 import time
 

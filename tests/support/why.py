@@ -39,7 +39,7 @@ class Asked:
 
 
 def checked(answer: Any) -> WhyAnswer:
-    """Every answer says something, in lines that end as sentences do, and its evidence is plain."""
+    """Every answer has sentences, in lines that end as such, and plain evidence."""
     assert isinstance(answer, WhyAnswer)
     assert answer.sentences
     for sentence in answer.sentences:
@@ -62,7 +62,7 @@ def check_plain(value: Any) -> None:
 
 
 class RememberedEvents:
-    """A `HistorySource` over all that a broker tells."""
+    """A `HistorySource` over all events of a broker."""
 
     is_kept = True
 

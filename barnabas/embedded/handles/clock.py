@@ -45,10 +45,10 @@ class ClockHandle:
         """Move the clock ahead to a time and stop it there: `2026-11-24T13:20:00Z`, or a datetime with its zone."""
         if isinstance(moment, datetime):
             if moment.tzinfo is None:
-                raise ValueError(f"{moment!r} says no time zone: datetime(…, tzinfo=timezone.utc)")
+                raise ValueError(f"{moment!r} has no time zone: write datetime(…, tzinfo=timezone.utc)")
             moment = moment.astimezone(UTC).isoformat()
         elif not isinstance(moment, str):
-            raise TypeError(f"a moment is a text or a datetime, not {moment!r}")
+            raise TypeError(f"a moment must be a text or a datetime, not {moment!r}")
         self._ask("clock_at", moment, timeout_s=ANSWER_TIMEOUT_S)
 
 
@@ -59,7 +59,7 @@ def _by(by: str | float | timedelta) -> str | int:
     if isinstance(by, timedelta):
         return round(by / timedelta(milliseconds=1))
     if isinstance(by, bool) or not isinstance(by, int | float):
-        raise TypeError(f"a length of time is a text such as '15m', seconds or a timedelta, not {by!r}")
+        raise TypeError(f"a duration must be a text such as '15m', seconds or a timedelta, not {by!r}")
     if not abs(by) < 1e12:
-        raise ValueError(f"{by!r} seconds are no length of time")
+        raise ValueError(f"{by!r} seconds are not a duration")
     return round(by * 1000)

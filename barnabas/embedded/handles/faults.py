@@ -156,7 +156,7 @@ class FaultsHandle:
     def _arm(self, asked: Mapping[str, Any], faults: Iterable[Any], restart: bool) -> list[FaultHandle]:
         """Arm faults as JSON, so that Python values are read like those in a file. Raises TypeError for others."""
         if restart and not any(map(_crashes, faults)):
-            raise BarnabasError("restart=True goes with a fault that does crash: no other ends the broker")
+            raise BarnabasError("restart=True needs a fault that does crash: no other ends the broker")
         names = self._ask("faults_arm", json.dumps(asked))
         self._note_armed(names, restart)
         return [FaultHandle(self._ask, name) for name in names]
@@ -175,7 +175,7 @@ class FaultsHandle:
         """Raise AssertionError with the names of faults that did not fire as often as planned."""
         unfired = self._ask("faults_unfired")
         if unfired:
-            raise AssertionError(f"these faults did not fire as often as they were to: {', '.join(unfired)}")
+            raise AssertionError(f"these faults did not fire as often as planned: {', '.join(unfired)}")
 
 
 def _crashes(fault: Any) -> bool:

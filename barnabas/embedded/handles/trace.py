@@ -43,6 +43,6 @@ class Trace:
             "client_id": client_id,
             "producer_id": producer_id,
         }
-        asked = {name: [str(value)] for name, value in about.items() if value is not None}
-        asked["kind"] = [kind] if isinstance(kind, str) else list(kind)
-        return [TracedEvent(*each) for each in self._ask("trace", asked, limit)]
+        conditions = {name: [str(value)] for name, value in about.items() if value is not None}
+        conditions["kind"] = [kind] if isinstance(kind, str) else list(kind)
+        return [TracedEvent(*each) for each in self._ask("trace", conditions, limit)]

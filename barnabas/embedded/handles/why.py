@@ -35,8 +35,8 @@ class WhyHandle:
 
     def hanging(self) -> Hanging:
         """Explain all that hangs, by name ("group g", "transactional id tx"): some of each; empty if nothing hangs."""
-        return Hanging({about: _answer(told) for about, told in self._ask("why_hanging").items()})
+        return Hanging({about: _answer(fields) for about, fields in self._ask("why_hanging").items()})
 
 
-def _answer(told: dict[str, Any]) -> Answer:
-    return Answer(tuple(told["sentences"]), told["evidence"])
+def _answer(fields: dict[str, Any]) -> Answer:
+    return Answer(tuple(fields["sentences"]), fields["evidence"])

@@ -31,7 +31,7 @@ def fault_questions(broker: Broker) -> Mapping[str, Callable[..., Any | Awaitabl
         try:
             await registry().wait_standing(name, count, timeout_s)
         except NotInTime:
-            return f"{registry().get(name).standing} of {count} stand there"
+            return f"{registry().get(name).standing} of {count} requests or steps wait"
         return None
 
     return {

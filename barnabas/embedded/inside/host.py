@@ -95,7 +95,7 @@ class Host:
             raise
         except Exception as error:
             _log.exception(line("question failed", question=name, error=repr(error)))
-            raise QuestionFailed(f"{name}: {error!r}; the broker's log says where") from error
+            raise QuestionFailed(f"{name}: {error!r}; the broker's log has the traceback") from error
 
     async def stop(self) -> None:
         """Stop cleanly. Raises StorageError."""
@@ -146,15 +146,15 @@ class Host:
     async def _advance_to(self, moment: str) -> None:
         await self._clock.at(moment_ms(moment))
 
-    def _trace(self, asked: Mapping[str, list[str]], limit: int) -> list[tuple[Any, ...]]:
+    def _trace(self, conditions: Mapping[str, list[str]], limit: int) -> list[tuple[Any, ...]]:
         """Return the last matching events, as fields of barnabas.embedded.answers.TracedEvent. Raises KafkaError."""
         try:
-            found = self._history.last(wanted(asked), limit)
+            found = self._history.last(wanted(conditions), limit)
         except ValueError as wrong:
             raise KafkaError(ErrorCode.INVALID_REQUEST, str(wrong)) from wrong
         return [
-            (told.number, told.at_ms, told.kind, dict(told.facts), dict(told.cause), line_of(told.as_json()))
-            for told in found
+            (event.number, event.at_ms, event.kind, dict(event.facts), dict(event.cause), line_of(event.as_json()))
+            for event in found
         ]
 
     def _nodes(self) -> ClusterTopology:

@@ -114,7 +114,7 @@ class Nursery:
             try:
                 pid = os.fork()
             except OSError as error:
-                owner.sendall(encode(("failed", f"no process for a broker: {error}")))
+                owner.sendall(encode(("failed", f"cannot start a process for the broker: {error}")))
                 return
             if pid == 0:
                 self._become_broker(owner, request)

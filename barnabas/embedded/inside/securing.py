@@ -61,7 +61,7 @@ def client_settings(security: Security | None, kind: str, user: str, bootstrap: 
     kind = "kafka_python" if kind == "kafka-python" else kind  # as the package is called, and the file of its settings
     if kind not in _KINDS:
         known = did_you_mean(kind, _KINDS) or f": {', '.join(sorted(_KINDS))} are"
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{kind} is no kind of client{known}")
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{kind} is not a kind of client{known}")
     if security is None:
         return {_ADDRESS.get(kind, "bootstrap_servers"): bootstrap}
     from barnabas.broker.server.secure import clients
@@ -69,9 +69,9 @@ def client_settings(security: Security | None, kind: str, user: str, bootstrap: 
 
     if user not in security.passwords:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"there is no user {user}{_known(user, security)}")
-    told = clients.java, clients.librdkafka, clients.spark, clients.kafka_python
-    tell = dict(zip(_KINDS, told, strict=True))[kind]
-    return tell(bootstrap, security.file(AUTHORITY), user, security.passwords[user])
+    functions = clients.java, clients.librdkafka, clients.spark, clients.kafka_python
+    settings = dict(zip(_KINDS, functions, strict=True))[kind]
+    return settings(bootstrap, security.file(AUTHORITY), user, security.passwords[user])
 
 
 def _known(user: str, security: Security) -> str:

@@ -107,9 +107,9 @@ class Encoder:
         if column is None or (column.null_count and default is None):
             if default is None:
                 row = 0 if column is None else column.is_null().index(True).as_py()
-                asked = NO_PARTITION if rows.partition is None else int(rows.partition[row])
+                wanted = NO_PARTITION if rows.partition is None else int(rows.partition[row])
                 key = None if rows.key is None else rows.key[row].as_py()
-                raise no_topic(key, None if asked == NO_PARTITION else asked)
+                raise no_topic(key, None if wanted == NO_PARTITION else wanted)
             return [default], np.zeros(count, np.int64)
         if column.null_count:
             column = column.fill_null(default)

@@ -42,12 +42,12 @@ def no_topic(key: bytes | None, partition: int | None) -> BadRows:
     )
 
 
-def bad_partition(topic: str, asked: int, count: int) -> BadRows:
+def bad_partition(topic: str, wanted: int, count: int) -> BadRows:
     """Return the error for a row that requests a partition which is not among `count`."""
-    if asked < 0:
-        return BadRows(f"a row asks for partition {asked}: partitions are counted from 0; with null the sink chooses")
+    if wanted < 0:
+        return BadRows(f"a row asks for partition {wanted}: partitions are counted from 0; with null the sink chooses")
     return BadRows(
-        f"a row asks for partition {asked} of topic {topic!r}, which has {count}, counted from 0: correct the column"
+        f"a row asks for partition {wanted} of topic {topic!r}, which has {count}, counted from 0: correct the column"
         " `partition`, or add partitions to the topic"
     )
 

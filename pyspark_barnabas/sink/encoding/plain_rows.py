@@ -77,12 +77,12 @@ class PlainEncoder:
         self._pending.setdefault(where, []).append(record)
         self._sizes[where] = self._sizes.get(where, HEADER_SIZE) + size
 
-    def _choose(self, topic: str, key: bytes | None, asked: int | None, size: int) -> int:
+    def _choose(self, topic: str, key: bytes | None, wanted: int | None, size: int) -> int:
         count = self._partitions_of(topic)
-        if asked is not None:
-            if not 0 <= asked < count:
-                raise bad_partition(topic, asked, count)
-            return asked
+        if wanted is not None:
+            if not 0 <= wanted < count:
+                raise bad_partition(topic, wanted, count)
+            return wanted
         if key is not None:
             return partition_for_key(key, count)
         before, self._keyless_bytes = self._keyless_bytes, self._keyless_bytes + size

@@ -113,8 +113,8 @@ class _PushFilters:
 
 def _arrow_schema(schema: Any) -> Any:
     """Return the schema with timestamps in UTC, the default of Spark's function as long as it takes no time zone."""
-    asked = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
-    return to_arrow_schema(schema, **asked)
+    options = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+    return to_arrow_schema(schema, **options)
 
 
 def _intersect(one: OffsetBounds, other: OffsetBounds) -> OffsetBounds:

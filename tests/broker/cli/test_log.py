@@ -107,7 +107,7 @@ def test_records_that_disagree_with_their_header_are_found(partition: Path, veri
     status, lines = verify(partition)
     assert status == 1
     assert any(line.startswith(f"{log} @ 0: batch at offset 20: ") for line in lines)
-    assert any(f"largest timestamp is {T + 999}, the records say {T + 31}" in line for line in lines)
+    assert any(f"largest timestamp is {T + 999} in the header, {T + 31} in the records" in line for line in lines)
 
 
 def test_an_index_that_tells_of_a_timestamp_no_header_has_is_sound(partition: Path, verify: Verify) -> None:
@@ -119,7 +119,7 @@ def test_an_index_that_tells_of_a_timestamp_no_header_has_is_sound(partition: Pa
     assert status == 1
     assert [line for line in lines if f"{20:020d}" in line] == [
         f"{partition}/{20:020d}.log @ 0: batch at offset 20: "
-        f"the header says the largest timestamp is -1, the records say {T + 21}"
+        f"the largest timestamp is -1 in the header, {T + 21} in the records"
     ]
 
 
@@ -136,7 +136,7 @@ def test_overlapping_offsets_and_falling_epochs_are_found(partition: Path, verif
     again = build_batch([NewRecord(b"k", b"v", (), T)], base_offset=11, leader_epoch=-1)
     append(segment(partition, 10), again)
     _, lines = verify(partition)
-    assert any("(its header says: from offset 11), where that offset cannot be" in line for line in lines)
+    assert any("(by its header from offset 11), where that offset cannot be" in line for line in lines)
     append(segment(partition, 10), build_batch([NewRecord(b"k", b"v", (), T)], base_offset=13, leader_epoch=-1))
     _, lines = verify(partition)
     assert any("leader epoch -1, and leader-epoch-checkpoint has 0 for it" in line for line in lines)
@@ -171,8 +171,8 @@ def test_damage_does_not_hide_what_is_wrong_behind_it(partition: Path, verify: V
     damage(log, log.stat().st_size - 5, b"\xff")
     _, lines = verify(partition)
     assert [line.partition(" @ ")[2].partition(" ")[2] for line in lines] == [
-        f"{len(batch(0))} bytes are no batch",
-        f"the CRC of this batch of {len(batch(8, compression=4))} bytes (its header says: from offset 8) is not that of"
+        f"{len(batch(0))} bytes are not a batch",
+        f"the CRC of this batch of {len(batch(8, compression=4))} bytes (by its header from offset 8) is not that of"
         " its bytes",
     ]
 

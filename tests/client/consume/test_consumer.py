@@ -21,7 +21,7 @@ from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.registry import ApiKey
 from tests.support.client_clock import StandingClock
 from tests.support.scripted.broker import HANG_UP, Answer
-from tests.support.scripted.cluster import NOBODY_LEADS, ScriptedCluster
+from tests.support.scripted.cluster import NO_LEADER, ScriptedCluster
 
 E = ErrorCode
 A, B, GONE = ("a", 0), ("b", 0), ("gone", 0)
@@ -271,14 +271,14 @@ def test_without_a_reset_a_partition_without_an_offset_is_told_and_holds_nobody_
 def test_a_partition_that_nobody_leads_does_not_hold_up_the_others(
     leaders: Leaders, missing: TopicPartition, offset: int | None
 ) -> None:
-    leaders.leaders[B] = NOBODY_LEADS
+    leaders.leaders[B] = NO_LEADER
     with reading(leaders, {missing: offset, A: 0}) as (client, consumer):
         assert values(consumer, 3) == [b"a0", b"a1", b"a2"]
         assert client.clock.monotonic() == 0, "and nothing was waited for"
 
 
 def test_a_partition_that_nobody_leads_is_told_where_nothing_else_comes(leaders: Leaders) -> None:
-    leaders.leaders[B] = NOBODY_LEADS
+    leaders.leaders[B] = NO_LEADER
     leaders.quiet = {A}
     with reading(leaders) as (_, consumer):
         with pytest.raises(KafkaError, match="b-0 has no leader"):

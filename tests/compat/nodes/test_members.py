@@ -65,7 +65,7 @@ def test_records_are_delivered_while_leaders_and_the_coordinator_move(
 
     how = {"is_static": False, "seed": seed, "moves": steps, "session_timeout_ms": SESSION_TIMEOUT_MS}
     ledger = play(nodes.address, topic, [kinds[kind]] * MEMBERS, before_move=step, **how)  # type: ignore[arg-type]  # each is of its own type
-    assert ledger.verdict() == [], moves.told
+    assert ledger.verdict() == [], moves.done
     written: dict[int, list[int]] = {number: [] for number in range(PARTITIONS)}
     for record in clients["confluent-kafka"].read(nodes.address, topic):
         written[record.partition].append(int(record.value or b""))

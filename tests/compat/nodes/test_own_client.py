@@ -57,7 +57,7 @@ def test_our_producer_and_member_lose_nothing_while_leaders_and_the_coordinator_
                 moving.result()
             deadline = client.deadline()
             while len({_place(each) for each in came}) < len(sent):
-                assert not deadline.is_over, moves.told
+                assert not deadline.is_over, moves.done
                 came += member.poll()
         ends = committed_offsets(client, topic)
     found = clients["confluent-kafka"].read(nodes.address, topic)

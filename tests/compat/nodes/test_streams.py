@@ -28,7 +28,7 @@ def test_counts_are_exact_while_leaders_and_coordinators_move(
                 moves.make()
         until(lambda: count.counted() >= count.written, PATIENCE_S)
         assert program.stop() == ENDED_BY_SIGTERM
-    assert count.counted() == count.written, moves.told
+    assert count.counted() == count.written, moves.done
 
 
 def _wait_for_more(count: WordCount) -> None:

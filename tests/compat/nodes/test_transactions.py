@@ -67,7 +67,7 @@ def check_transactions(nodes: Nodes, producer: Producer, topic: str) -> None:
             ending.result()
         if is_committed:
             committed += [f"{number} {which}" for which in ("first", "second", "third")]
-        assert values(nodes.address, topic) == sorted(committed), moves.told
+        assert values(nodes.address, topic) == sorted(committed), moves.done
     producer.close()
 
 
@@ -90,7 +90,7 @@ def test_javas_transactions_are_there_once_while_coordinator_and_leaders_move(no
             moves.coordinate_elsewhere()
             program.line(f"committed {name}" if is_committed else f"aborted {name}")
             names += [name] if is_committed else []
-            assert values(nodes.address, topic) == sorted(records(*names)), moves.told
+            assert values(nodes.address, topic) == sorted(records(*names)), moves.done
 
 
 @pytest.mark.parametrize("steps", [STEPS, long(LONG_STEPS)])
@@ -104,5 +104,5 @@ def test_java_copies_exactly_once_while_coordinators_and_leaders_move(nodes: Nod
                 program.commits()
         until(lambda: len(values(nodes.address, target)) >= len(written), DEADLINE_S)
         until(lambda: committed_offsets(nodes.address, f"group-of-{target}", source) >= len(written), DEADLINE_S)
-    assert values(nodes.address, target) == sorted(value.upper() for value in written), moves.told
+    assert values(nodes.address, target) == sorted(value.upper() for value in written), moves.done
     assert committed_offsets(nodes.address, f"group-of-{target}", source) == len(written)

@@ -51,7 +51,7 @@ class Progress:
     def _wait_for(self, count: int) -> None:
         with self._changed:
             came = self._changed.wait_for(lambda: len(self.offsets) >= count, DEADLINE_S)
-        assert came, f"no {ACKS_BETWEEN} acknowledgements in {DEADLINE_S} s after {self._moves.told}"
+        assert came, f"no {ACKS_BETWEEN} acknowledgements in {DEADLINE_S} s after {self._moves.done}"
 
     def join(self) -> None:
         """Wait for the last step; what went wrong in one is raised."""

@@ -79,7 +79,7 @@ def test_a_ledger_is_shown_watched_and_abandoned(
     assert main(show) == 0
     said = capsys.readouterr().out
     assert "1  decided  2 rows" in said
-    assert "which readers wait is not known: that needs READ on the topics" in said
+    assert "the waiting readers cannot be listed: that needs READ on the topics" in said
     grants = Grants(server.port, USER)
     grants.give([see_readers])
     assert main(show) == 0

@@ -95,7 +95,7 @@ def read_ledger(bootstrap: str, prefix: str) -> list[LedgerRecord]:
 
 
 def check_ledger(bootstrap: str, prefix: str, rows: int) -> int:
-    """The ledger tells the same story: batches without a gap, rows that add up, one record a run. How many batches."""
+    """The ledger agrees: batches without a gap, rows that add up, one record a run. How many batches."""
     records = read_ledger(bootstrap, prefix)
     decided = [each for each in records if isinstance(each, Decided)]
     assert [each.batch_id for each in decided] == list(range(len(decided)))

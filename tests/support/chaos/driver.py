@@ -1,4 +1,4 @@
-"""Spark's driver in a process of its own, with all that it starts: the test's side of `driver_program`."""
+"""Spark's driver in its own process, with all that it starts: the test's side of `driver_program`."""
 
 import json
 import os
@@ -45,7 +45,7 @@ class Stream:
 
 
 class SparkProgram:
-    """A program that starts Spark, in a session of its own, by which all its processes are found."""
+    """A program that starts Spark, in its own session, by which all its processes are found."""
 
     def __init__(self, arguments: list[str], cwd: Path, environment: Mapping[str, str] | None = None) -> None:
         self._arguments = arguments
@@ -83,7 +83,7 @@ class SparkProgram:
     ) -> None:
         self.kill()
         if error is not None:
-            error.add_note(f"The program said:\n{self.stdout.text()[-6000:]}\n{self.stderr.text()[-6000:]}")
+            error.add_note(f"The program printed:\n{self.stdout.text()[-6000:]}\n{self.stderr.text()[-6000:]}")
 
     @property
     def is_over(self) -> bool:
@@ -155,8 +155,8 @@ class Driver(SparkProgram):
         """The first such event, of that stream if one is named."""
 
         def is_wanted(line: str) -> bool:
-            told = _read(line)
-            return told.get("event") == event and stream in ("", told.get("stream"))
+            report = _read(line)
+            return report.get("event") == event and stream in ("", report.get("stream"))
 
         line = self.stdout.first(is_wanted, WAIT_S)
         assert line is not None, f"no {event} of {stream or 'the driver'}"
@@ -164,8 +164,8 @@ class Driver(SparkProgram):
 
     def events(self, event: str, stream: str = "") -> list[dict[str, Any]]:
         """All such events so far."""
-        told = (_read(line) for line in self.stdout.text().splitlines())
-        return [each for each in told if each.get("event") == event and stream in ("", each.get("stream"))]
+        reports = (_read(line) for line in self.stdout.text().splitlines())
+        return [each for each in reports if each.get("event") == event and stream in ("", each.get("stream"))]
 
     def wait(self) -> None:
         """Until every stream is over, done or failed."""
@@ -209,7 +209,7 @@ def _stat(pid: int, field_number: int) -> int:
 
 def _read(line: str) -> dict[str, Any]:
     try:
-        told = json.loads(line)
+        report = json.loads(line)
     except ValueError:
         return {}
-    return told if isinstance(told, dict) else {}
+    return report if isinstance(report, dict) else {}

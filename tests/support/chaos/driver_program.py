@@ -18,7 +18,7 @@ from pyspark.sql.streaming import StreamingQuery
 from tests.support.chaos.source import ChaosDataSource
 
 
-def tell(event: str, **facts: Any) -> None:
+def report(event: str, **facts: Any) -> None:
     print(json.dumps({"event": event, **facts}), flush=True)
 
 
@@ -55,9 +55,9 @@ def run(spark: SparkSession, streams: list[dict[str, Any]]) -> None:
                 continue
             error = query.exception()
             if error is None:
-                tell("done", stream=name)
+                report("done", stream=name)
             else:
-                tell("failed", stream=name, starts_left=left, error=str(error)[:4000])
+                report("failed", stream=name, starts_left=left, error=str(error)[:4000])
             del running[name]
             if error is not None and left:
                 running[name] = (stream, start(spark, stream), left - 1)
@@ -71,9 +71,9 @@ def main(argument: str) -> None:
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     spark.dataSource.register(ChaosDataSource)
-    tell("up")
+    report("up")
     run(spark, wanted["streams"])
-    tell("over")
+    report("over")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Where the processes of a pipeline are held at named points: the test's side.
 
-Whoever comes to a point asks the gate (`points.hit`), and goes on unless the test holds that point; then it waits for
-what the test says. So nothing here waits for time to pass, and what a test does happens exactly where it says.
+A process at a point asks the gate (`points.hit`), and continues unless the test holds that point; then it waits for the
+test's decision. So nothing here waits for time to pass, and what a test does happens exactly at its point.
 """
 
 import json
@@ -22,7 +22,7 @@ class Hit(NamedTuple):
 
 
 class Held:
-    """A point that somebody is to be held at, and the one who is, once there is one."""
+    """A point at which a process will be held, and the held process, once there is one."""
 
     def __init__(self, stream: str, point: str, batch: int | None, order: str = "") -> None:
         self._wanted = stream, point, batch
@@ -42,13 +42,13 @@ class Held:
             self.release(self._order)
 
     def wait(self) -> Hit:
-        """Until somebody is held."""
-        assert self._arrived.wait(WAIT_S), f"nobody came to {self._wanted}"
+        """Wait until a process is held."""
+        assert self._arrived.wait(WAIT_S), f"no process came to {self._wanted}"
         assert self.hit is not None
         return self.hit
 
     def release(self, order: str = "go") -> None:
-        """Let it go on: `go`, `raise` an error there, or `exit` the process."""
+        """Let it continue: `go`, `raise` an error there, or `exit` the process."""
         assert self._line is not None
         with self._line:
             try:
@@ -57,7 +57,7 @@ class Held:
                 return  # it was killed meanwhile
 
     def close(self) -> None:
-        """Forget it: whoever is held there finds the gate gone."""
+        """Forget it: a process that is held there finds the gate gone."""
         if self._line is not None:
             self._line.close()
 
@@ -95,7 +95,7 @@ class Gate:
         return held
 
     def order(self, stream: str, point: str, order: str, *, batch: int | None = None) -> Held:
-        """Whoever of the stream comes to the point next is told this at once: see Held.release."""
+        """The next process of the stream at the point gets this at once: see Held.release."""
         held = Held(stream, point, batch, order)
         with self._changed:
             self._held.append(held)
@@ -115,11 +115,11 @@ class Gate:
             threading.Thread(target=self._answer, args=(line,), daemon=True).start()
 
     def _answer(self, line: socket.socket) -> None:
-        with line.makefile() as asked:
-            told = asked.readline()
-        if not told:
+        with line.makefile() as requests:
+            request = requests.readline()
+        if not request:
             return line.close()
-        hit = Hit(**json.loads(told))
+        hit = Hit(**json.loads(request))
         with self._changed:
             self._hits.append(hit)
             held = next((each for each in self._held if each.wants(hit)), None)

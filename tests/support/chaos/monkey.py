@@ -1,6 +1,6 @@
-"""Somebody who kills drivers, Python workers and brokers at random while a pipeline runs. A seed tells all of it.
+"""Kills drivers, Python workers and brokers at random while a pipeline runs. A seed decides all of it.
 
-When a blow falls is told by how far the output has grown, counting what is not committed, too: so the same seed hits
+The time of a kill is given by how far the output has grown, counting what is not committed, too: so the same seed hits
 the same places of another sink, or of another broker.
 """
 

@@ -1,6 +1,6 @@
 """Named points inside the sink, reached from outside: in the processes of a pipeline under test, and only there.
 
-`install` wraps functions of the sink in this process, once. At each point the test's gate is asked what to do. A name
+`install` wraps functions of the sink in this process, once. At each point the test's gate decides what to do. A name
 that the sink does not have any more fails at once.
 
     opening     before-take, after-take, amid-register, after-register
@@ -28,18 +28,18 @@ class ChaosError(Exception):
 
 def enter(gate: str, stream: str, batch: int) -> None:
     """What this thread does from now on is about this batch of this stream."""
-    _now.told = (gate, stream, batch)
+    _now.place = (gate, stream, batch)
 
 
 def hit(point: str) -> None:
     """Go on, fail or die, as the gate says."""
-    gate, stream, batch = getattr(_now, "told", ("", "", -1))
+    gate, stream, batch = getattr(_now, "place", ("", "", -1))
     if not gate:
         return
     host, _, port = gate.rpartition(":")
     with socket.create_connection((host, int(port))) as line, line.makefile() as answers:
-        told = {"stream": stream, "point": point, "batch": batch, "pid": os.getpid()}
-        line.sendall(json.dumps(told).encode() + b"\n")
+        message = {"stream": stream, "point": point, "batch": batch, "pid": os.getpid()}
+        line.sendall(json.dumps(message).encode() + b"\n")
         order = answers.readline().strip()
     if order == "raise":
         raise ChaosError(f"the test wants a failure at {point}")

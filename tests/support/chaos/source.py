@@ -1,6 +1,6 @@
 """The data source under test with points in it: `format("chaos")` is `format("barnabas")` that asks the gate.
 
-Options of its own: chaosGate (host:port), chaosStream (what the test calls the stream). All others are handed on.
+Its own options: chaosGate (host:port), chaosStream (what the test calls the stream). All others are handed on.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ChaosDataSource(BarnabasDataSource):
 
 
 class ChaosStreamWriter(StreamWriter):
-    """The sink's own, with the gate asked on the way."""
+    """The sink's own, with a call to the gate on the way."""
 
     def __init__(self, options: dict[str, str], schema: Any, gate: str, stream: str) -> None:
         super().__init__(options, schema)

@@ -1,4 +1,4 @@
-"""What clients of their own find in answers: errors, and which batches a reader of committed records takes."""
+"""What test clients find in answers: errors, and which batches a reader of committed records takes."""
 
 from collections.abc import Iterator
 from typing import Any

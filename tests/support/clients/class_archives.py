@@ -19,7 +19,7 @@ SILENT = "-Xlog:disable"
 """A JVM warns on stdout of what it cannot archive, and of an archive that it does not take."""
 _CACHE = Path(__file__).resolve().parents[3] / ".cache" / "java"
 _SOURCE = Path(__file__).with_name("LoadClasses.java")
-_LOADER = _CACHE / "load-classes.jar"  # on the class path of those who take an archive, as it was when it was made
+_LOADER = _CACHE / "load-classes.jar"  # on the class path of programs that use an archive, as when it was made
 _NEEDED = ("connect", "jackson", "kafka", "log4j", "metrics", "scala", "slf4j")
 """How the names of the jars begin whose classes most programs load."""
 

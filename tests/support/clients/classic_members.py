@@ -35,7 +35,7 @@ class Synced(NamedTuple):
 
 
 class ClassicMember:
-    """What it remembers is its id, its generation, and what it was assigned, which it says that it has."""
+    """It stores its id, its generation, and its assignment, which it reports as owned."""
 
     def __init__(self, client: Client, group: str, topic: str, *, instance: str | None = None) -> None:
         self.client = client
@@ -71,7 +71,7 @@ class ClassicMember:
         return Joined(ErrorCode.NONE, answer.generation_id, answer.protocol_name, is_leader)
 
     def sync(self, *leads: TopicPartition, protocol: str = "range", custom: bytes = b"") -> Synced:
-        """SyncGroup; who leads gets all that is given."""
+        """SyncGroup; the leader gets all assignments."""
         given = encode_assignment(leads)
         if custom:
             given = given[:-4] + len(custom).to_bytes(4, "big") + custom
@@ -103,7 +103,7 @@ class ClassicMember:
 
 
 def ask_coordinator(client: Client, group: str, request: Any) -> Any:
-    """The answer of the group's coordinator, asked again while it loads or is another."""
+    """The answer of the group's coordinator, retried while it loads or moves."""
     deadline = client.deadline()
 
     def attempt() -> Any:
@@ -116,7 +116,7 @@ def ask_coordinator(client: Client, group: str, request: Any) -> Any:
 
 
 def subscription(topics: Iterable[str], owned: Iterable[TopicPartition] = ()) -> bytes:
-    """What a consumer says in JoinGroup."""
+    """The metadata of a consumer in JoinGroup."""
     by_topic: dict[str, list[int]] = {}
     for topic, number in sorted(owned):
         by_topic.setdefault(topic, []).append(number)

@@ -1,4 +1,4 @@
-"""Our own client writes in transactions, and reads what was committed: what is tried over every kind of connection."""
+"""Our own client writes in transactions, and reads what was committed: used over every kind of connection."""
 
 from collections.abc import Iterable
 
@@ -26,7 +26,7 @@ def begun(
 
 
 def read_to_end(consumer: Consumer | GroupConsumer) -> list[ConsumedRecord]:
-    """All that comes until there is no more."""
+    """All records until no more come."""
     found: list[ConsumedRecord] = []
     while not consumer.is_at_end():
         found += consumer.poll(1000)

@@ -18,7 +18,7 @@ EXAMPLE = ROOT / "examples" / "go"
 
 @dataclass(frozen=True)
 class Built:
-    """What `go <command>` makes of sources: called, it gives the program, built if it is not in .cache yet."""
+    """A program that `go <command>` builds: a call returns it, built if it is not in .cache yet."""
 
     name: str
     command: tuple[str, ...]
@@ -33,7 +33,7 @@ go_clients = Built("clients", ("build", "."))
 go_transactions = Built("transactions", ("build", "./transactions"))
 """Takes the steps of tests/transactions/model.py through each of the clients."""
 group_member = Built("group-member", ("build", "./group_member"))
-"""Is a member of a group and tells what it sees."""
+"""A member of a group that prints what it sees."""
 under_faults = Built("under-faults", ("build", "./under_faults"))
 """Plays the scenarios of tests/compat/under_faults through franz-go."""
 history_writer = Built("history-writer", ("build", "./history_writer"))
@@ -45,9 +45,9 @@ franz_go_tests = Built("franz-go.test", ("test", "-c", "github.com/twmb/franz-go
 go_example = Built("example.test", ("test", "-c", "."), EXAMPLE)
 """The Go example of docs/testing.md, as a program that runs its tests."""
 older_sarama = Built("older-sarama", ("build", "."), SOURCES / "older_sarama")
-"""Writes through a Sarama of before 1.45.1, in a module of its own, as it is another version."""
+"""Writes through a Sarama of before 1.45.1, in its own module, as it is another version."""
 confluent_kafka_go = Built("librdkafka", ("build", "."), SOURCES / "librdkafka")
-"""Speaks through confluent-kafka-go: librdkafka again, in a module of its own for its size."""
+"""Speaks through confluent-kafka-go: librdkafka again, in its own module for its size."""
 
 
 def build_all() -> None:

@@ -20,7 +20,7 @@ def heartbeat(
     topics: Sequence[str] | None = None,
     owned: Mapping[bytes, Sequence[int]] | None = None,
 ) -> ConsumerGroupHeartbeatResponse:
-    """The answer to one heartbeat, which joins the group in epoch 0; asked again while the coordinator loads."""
+    """The answer to one heartbeat, which joins the group in epoch 0; retried while the coordinator loads."""
     deadline = client.deadline()
     partitions = [TopicPartitions(topic_id=each, partitions=list(of)) for each, of in (owned or {}).items()]
     request = ConsumerGroupHeartbeatRequest(

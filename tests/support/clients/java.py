@@ -56,7 +56,7 @@ def run_tool(main_class: str, *arguments: str, stdin: str | None = None, libs: P
 
 
 def tool_command(main_class: str, *arguments: str, libs: Path | None = None) -> list[str]:
-    """The command that runs one of Kafka's tools, for a test that goes on while it runs.
+    """The command that runs one of Kafka's tools, for a test that continues while it runs.
 
     libs: the directory of jars it is in, where those of the tools will not do.
     """

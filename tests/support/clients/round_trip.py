@@ -1,6 +1,6 @@
-"""A stock client at work, for a process of its own: `python -m tests.support.clients.round_trip HOST:PORT TOPIC`.
+"""A stock client at work, for its own process: `python -m tests.support.clients.round_trip HOST:PORT TOPIC`.
 
-Writes three records and reads them back; prints them with the addresses the brokers were told under, as JSON.
+Writes three records and reads them back; prints them with the advertised addresses of the brokers, as JSON.
 """
 
 import json

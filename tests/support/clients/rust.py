@@ -13,7 +13,7 @@ TARGET = ROOT / ".cache" / "rust"
 
 
 def rdkafka() -> Path:
-    """The program, built anew where its sources are newer."""
+    """The program, built again if its sources are newer."""
     if shutil.which("cargo") is None:
         raise RuntimeError("the Rust client is built with cargo: install it (https://rustup.rs)")
     command = ["cargo", "build", "--release", "--locked", "--quiet", "--target-dir", str(TARGET)]

@@ -32,7 +32,7 @@ def send(address: str, topic: str, values: Iterable[bytes], **settings: Any) -> 
 def committed(
     address: str, topic: str, *, isolation: str = "read_committed", timeout_s: float = PATIENCE_S
 ) -> list[Any]:
-    """All records (kafka-python's ConsumerRecord) that a reader finds who reads to the end, by partition and offset."""
+    """All records (kafka-python's ConsumerRecord) that a reader finds up to the end, by partition and offset."""
     deadline = time.monotonic() + timeout_s
     settings = {"isolation_level": isolation, "auto_offset_reset": "earliest", "enable_auto_commit": False}
     with closing(KafkaConsumer(bootstrap_servers=address, **settings)) as consumer:

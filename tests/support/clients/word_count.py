@@ -1,4 +1,4 @@
-"""A word count of Kafka Streams over a stream of lines, with an account of what was written and what it makes of it."""
+"""A word count of Kafka Streams over a stream of lines, with the lines written and the expected counts."""
 
 from collections import Counter
 from contextlib import AbstractContextManager
@@ -61,7 +61,7 @@ class WordCount:
         return all_the_while(lambda: self.write(_LINES_AT_A_TIME))
 
     def counted(self) -> Counter[str]:
-        """By word, the last count that was told (to a reader at read_committed)."""
+        """By word, the last count that a reader at read_committed gets."""
         counts: Counter[str] = Counter()
         for record in Confluent().read(self._server.address, self._counts):
             counts[(record.key or b"").decode()] = int(record.value or b"")

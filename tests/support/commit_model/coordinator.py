@@ -1,7 +1,7 @@
 """A small transaction coordinator with its partitions: epochs, fencing, ends and what they make visible. Values only.
 
 As Kafka's under the older protocol: an end keeps the epoch, asking for the same end again is answered well, and a new
-producer aborts what is open. An end and its markers are one step: what lies between them is the broker's own business.
+producer aborts what is open. An end and its markers are one step: the states between them are internal to the broker.
 """
 
 from __future__ import annotations
@@ -83,13 +83,13 @@ class Broker(NamedTuple):
         if sequence > known.get(partition, 0):
             raise Refused("OUT_OF_ORDER_SEQUENCE_NUMBER")
         if sequence < known.get(partition, 0):
-            return self  # acknowledged as a repetition of what is there, and dropped
+            return self  # a duplicate: acknowledged, and dropped
         sequences = tuple(sorted((known | {partition: sequence + 1}).items()))
         writes = (*txn.writes, what) if txn.state == "Ongoing" else (what,)
         return self._put(transactional_id, Txn(*producer, "Ongoing", writes, sequences))
 
     def end(self, transactional_id: str, producer: tuple[int, int], *, commit: bool) -> Broker:
-        """EndTxn, which may be asked for again."""
+        """EndTxn, which may be repeated."""
         txn = self._require(transactional_id, producer)
         if txn.state == ("CompleteCommit" if commit else "CompleteAbort"):
             return self
@@ -115,12 +115,12 @@ class Broker(NamedTuple):
         """Tasks' ids that have ended are forgotten, but for those that the last decision names."""
         decided = [each for each in self.ledger if isinstance(each, Decided)]
         last = {each.transactional_id for each in decided[-1].transactions} if decided else set()
-        kept = [
+        remaining = [
             (each, txn)
             for each, txn in self.txns
             if txn.state == "Ongoing" or each in last or parse_task_id(each) is None
         ]
-        return self._replace(txns=tuple(kept))
+        return self._replace(txns=tuple(remaining))
 
     def _require(self, transactional_id: str, producer: tuple[int, int]) -> Txn:
         txn = self.find(transactional_id)

@@ -1,6 +1,6 @@
 """Walk through every order of steps and faults of a scenario, and check each world on the way.
 
-Depth first, each world once. `preemptions` bounds how often somebody is stopped who could have gone on: what goes wrong
+Depth first, each world once. `preemptions` bounds how often a runnable process is stopped: what goes wrong
 in practice needs few of these, and the bound is what keeps the number of orders small.
 """
 
@@ -13,12 +13,12 @@ from tests.support.commit_model.stepping import Stepper
 from tests.support.commit_model.variants import Protocol
 from tests.support.commit_model.world import Faults, Run, Scenario, World
 
-TELLS_LOSS = "was decided by run"
+LOSS_WORDS = "was decided by run"
 """In the sentence of a failure that says that rows are missing."""
 
 
 class Wrong(AssertionError):
-    """A world that must not be: `kind` is one of those in `check`; the text tells how it came to be."""
+    """A world that must not be: `kind` is one of those in `check`; the text has the steps to it."""
 
     def __init__(self, kind: str, story: list[str]) -> None:
         super().__init__("\n".join([f"{kind}, after:", *story]))
@@ -26,7 +26,7 @@ class Wrong(AssertionError):
 
 
 class Found(NamedTuple):
-    """What was explored: worlds, how many of them have no next step, and from how many a restart tells a loss."""
+    """What was explored: worlds, how many of them have no next step, and from how many a restart reports a loss."""
 
     worlds: int
     ended: int
@@ -54,7 +54,7 @@ def explore(scenario: Scenario, protocol: Protocol, *, ignoring: Collection[str]
         for step in stepper.steps(world):
             has_next = True
             if step.world not in came_from:
-                came_from[step.world] = (world, step.told)
+                came_from[step.world] = (world, step.text)
                 stack.append(step.world)
         ended += not has_next
     return Found(len(came_from), ended, sum(outcome == "lost" for outcome in restarted.values()))
@@ -75,7 +75,7 @@ def check(scenario: Scenario, world: World) -> Iterator[str]:
     if not scenario.faults.timeouts and transactions & set(broker.aborted):
         yield "aborted"
     lost = {(record.query_id, record.batch_id) for record in decided if set(record.transactions) & set(broker.aborted)}
-    if any(TELLS_LOSS in run.failure and (run.query_id, run.batch_id) not in lost for run in world.runs):
+    if any(LOSS_WORDS in run.failure and (run.query_id, run.batch_id) not in lost for run in world.runs):
         yield "false alarm"
     if not any(scenario.faults._replace(preemptions=0)) and any(run.failure for run in world.runs):
         yield "fails for nothing"
@@ -90,7 +90,7 @@ def repeated(scenario: Scenario, world: World) -> Sequence[str]:
 
 
 def finish_alone(stepper: Stepper, scenario: Scenario, world: World, query_id: str) -> str:
-    """A fresh run with nobody beside it: "" if it ends with everything shown once, "lost" if it says what is lost,
+    """A fresh run with no other beside it: "" if it ends with everything shown once, "lost" if it reports the loss,
     otherwise what is wrong.
     """
     alone = World(world.broker, (Run("alone", query_id=query_id),), Faults(), world.noted)
@@ -101,7 +101,7 @@ def finish_alone(stepper: Stepper, scenario: Scenario, world: World, query_id: s
         return wrong
     failure = alone.runs[0].failure
     if failure:
-        return "lost" if TELLS_LOSS in failure and scenario.faults.timeouts else f"stuck: {failure}"
+        return "lost" if LOSS_WORDS in failure and scenario.faults.timeouts else f"stuck: {failure}"
     # otherwise it found nothing to do
     has_committed = not scenario.is_stream or world.last_noted(query_id) < scenario.batches - 1
     whole = {(query_id, batch) for batch in range(scenario.batches)}
@@ -118,8 +118,8 @@ def rows_of(scenario: Scenario, batches: Iterable[tuple[str, int]]) -> set[Row]:
 
 
 def _story(came_from: dict[World, tuple[World, str] | None], world: World) -> list[str]:
-    told: list[str] = []
+    steps: list[str] = []
     while (before := came_from[world]) is not None:
         world, step = before
-        told.append(step)
-    return told[::-1]
+        steps.append(step)
+    return steps[::-1]

@@ -28,10 +28,10 @@ _ENVIRONMENT = (-1, -1)
 
 
 class Step(NamedTuple):
-    """Who did what, and the world after it."""
+    """An actor, what it did as a text, and the world after it."""
 
     actor: tuple[int, int]
-    told: str
+    text: str
     world: World
 
 
@@ -83,8 +83,8 @@ class Stepper:
                 fewer = world._replace(faults=faults._replace(retries=faults.retries - 1))
                 for task in run.tasks:
                     if task.batch_id == run.batch_id and run.messages[task.partition] is None:
-                        told = f"run {number}: partition {task.partition} is given to another task"
-                        yield Step(_ENVIRONMENT, told, put(fewer, number, another(run, task)))
+                        text = f"run {number}: partition {task.partition} is given to another task"
+                        yield Step(_ENVIRONMENT, text, put(fewer, number, another(run, task)))
             if faults.restages and run.at == "tasks" and run.tasks:
                 yield Step(_ENVIRONMENT, f"run {number}: its stage is tried again", self._restage(world, number, run))
             if faults.impatience:
@@ -92,9 +92,9 @@ class Stepper:
                 for task in run.tasks:
                     if task.at == "open" and not task.opening.waited_ms:
                         hurried = replace(task.opening, waited_ms=TOO_LONG_MS)
-                        told = f"run {number}: task {task.task_attempt} has waited too long"
+                        text = f"run {number}: task {task.task_attempt} has waited too long"
                         run_after = exchange(run, task, task._replace(opening=hurried))
-                        yield Step(_ENVIRONMENT, told, put(fewer, number, run_after))
+                        yield Step(_ENVIRONMENT, text, put(fewer, number, run_after))
         if faults.timeouts:
             fewer = world._replace(faults=faults._replace(timeouts=faults.timeouts - 1))
             for each in world.broker.ongoing():
@@ -107,7 +107,7 @@ class Stepper:
             arrived = world._replace(in_flight=None)
             with suppress(Refused):  # its sender does not listen any more
                 arrived = arrived._replace(broker=world.broker.end(DRIVER, world.in_flight, commit=True))
-            yield Step(_ENVIRONMENT, "the EndTxn that nobody waits for arrives", arrived)
+            yield Step(_ENVIRONMENT, "the EndTxn without a waiting sender arrives", arrived)
 
     def _queries(self, world: World) -> tuple[str, ...]:
         if not self.scenario.is_stream:
@@ -123,7 +123,7 @@ class Stepper:
         return put(world._replace(faults=faults._replace(restages=faults.restages - 1)), number, run)
 
     def _raise(self, world: World, number: int, run: Run) -> World:
-        """commit() gives up where it is; a request on its way may arrive later."""
+        """commit() fails where it is; a request on its way may arrive later."""
         world = world._replace(faults=world.faults._replace(raises=world.faults.raises - 1))
         if run.operations and run.operations[0].kind == "end decision":
             world = world._replace(in_flight=run.token)
@@ -184,15 +184,15 @@ class Stepper:
                 world, number, run._replace(ledger=Ledger(world.broker.ledger))
             )
         step = self.protocol.commit(batch_of(self.scenario, run, run.token, run.batch_id), run)
-        told = f"run {number}: {type(step).__name__}"
+        text = f"run {number}: {type(step).__name__}"
         match step:
             case Done():
-                return told, put(world, number, run.forget()._replace(at="note"))
+                return text, put(world, number, run.forget()._replace(at="note"))
             case Fail(sentence):
-                return told, put(world, number, run.forget()._replace(at="abort", failure=sentence))
+                return text, put(world, number, run.forget()._replace(at="abort", failure=sentence))
             case Describe(ids):
                 seen = dict(run.described) | {each: world.broker.describe(each) for each in ids}
-                return told, put(world, number, run._replace(described=tuple(sorted(seen.items()))))
+                return text, put(world, number, run._replace(described=tuple(sorted(seen.items()))))
         return self._operate(world, number, run._replace(operations=_operations(step)))
 
     def _operate(self, world: World, number: int, run: Run) -> tuple[str, World]:
@@ -205,8 +205,8 @@ class Stepper:
             broker = world.broker
             if "decision" in operation.kind:
                 run = run._replace(operations=(), is_fenced=True)
-            told = f"run {number}: {operation.kind} is refused: {refused}"
-            return told, put(world, number, run)
+            text = f"run {number}: {operation.kind} is refused: {refused}"
+            return text, put(world, number, run)
         named = operation.transactional_id or (operation.transaction.transactional_id if operation.transaction else "")
         return f"run {number}: {operation.kind} {named}", put(world._replace(broker=broker), number, run)
 

@@ -18,35 +18,35 @@ from tests.support.commit_model.world import DRIVER, PREFIX, Run, Scenario, Task
 TOPIC = "t"
 TOO_LONG_MS = 1_000_000
 
-Told = tuple[str, World]
+Stepped = tuple[str, World]
 
 
-def step_task(protocol: Protocol, scenario: Scenario, world: World, number: int, task: Task) -> Told | None:
+def step_task(protocol: Protocol, scenario: Scenario, world: World, number: int, task: Task) -> Stepped | None:
     """What happened, and the world after it; None while the task waits."""
     run = world.runs[number]
-    told = f"run {number}, batch {task.batch_id}, partition {task.partition}, task {task.task_attempt}"
+    label = f"run {number}, batch {task.batch_id}, partition {task.partition}, task {task.task_attempt}"
     match task.at:
         case "open":
-            return _open(protocol, scenario, world, number, task, told)
+            return _open(protocol, scenario, world, number, task, label)
         case "take":
             broker, producer = world.broker.init_producer(DRIVER)
             seen = _seen(protocol, task, taken=RunToken(*producer))
             after = world._replace(broker=broker)
-            return f"{told} takes the token {seen.opening.taken}", put(after, number, exchange(run, task, seen))
+            return f"{label} takes the token {seen.opening.taken}", put(after, number, exchange(run, task, seen))
         case "register" | "end register":
-            return _register(protocol, world, number, task, told)
+            return _register(protocol, world, number, task, label)
         case "init":
             broker, producer = world.broker.init_producer(task.transactional_id)
             ready = task._replace(at="write", producer=producer)
             owner = exchange(_own(run, task), task, ready)
-            return f"{told} initialises", put(world._replace(broker=broker), number, owner)
-    return _write(world, number, task, told)
+            return f"{label} initialises", put(world._replace(broker=broker), number, owner)
+    return _write(world, number, task, label)
 
 
 def _open(
-    protocol: Protocol, scenario: Scenario, world: World, number: int, task: Task, told: str
+    protocol: Protocol, scenario: Scenario, world: World, number: int, task: Task, label: str
 ) -> tuple[str, World] | None:
-    """Read the ledger, and say what is next: about the token, and if there is one, about the rows."""
+    """Read the ledger, and return the next step: for the token, and if there is one, for the rows."""
     run = world.runs[number]
     sink = Sink(PREFIX, run.query_id)
     ledger = task.opening.ledger or Ledger(world.broker.ledger)
@@ -56,23 +56,23 @@ def _open(
         case Wait():
             return None
         case TakeToken():
-            kept = _seen(protocol, task, ledger=ledger)._replace(at="take")
-            return f"{told} will take the token", put(world, number, exchange(run, task, kept))
+            opened = _seen(protocol, task, ledger=ledger)._replace(at="take")
+            return f"{label} will take the token", put(world, number, exchange(run, task, opened))
         case Register():
-            return f"{told} will register", put(world, number, exchange(run, task, task._replace(at="register")))
+            return f"{label} will register", put(world, number, exchange(run, task, task._replace(at="register")))
         case UseToken(token):
             batch = batch_of(scenario, run, token, task.batch_id)
-            return _decide(protocol, world, number, task, batch, ledger, told)
-    return f"{told}: {type(step).__name__}", put(world, number, report(run, task, None))
+            return _decide(protocol, world, number, task, batch, ledger, label)
+    return f"{label}: {type(step).__name__}", put(world, number, report(run, task, None))
 
 
 def _seen(protocol: Protocol, task: Task, **changes: object) -> Task:
-    """The task looks again; what it read is forgotten, as the protocol has it."""
+    """The task looks again; it forgets what it read, as the protocol requires."""
     seen = replace(task.opening, **changes)  # type: ignore[arg-type]  # because the fields are named by the caller
     return task._replace(at="open", opening=seen if protocol.keeps_what_it_read else replace(seen, ledger=None))
 
 
-def _register(protocol: Protocol, world: World, number: int, task: Task, told: str) -> tuple[str, World]:
+def _register(protocol: Protocol, world: World, number: int, task: Task, label: str) -> tuple[str, World]:
     run, token = world.runs[number], task.opening.taken
     assert token is not None
     try:
@@ -84,12 +84,12 @@ def _register(protocol: Protocol, world: World, number: int, task: Task, told: s
             after = _seen(protocol, task, is_registered=True)
     except Refused:
         fenced = _seen(protocol, task, is_fenced=True)
-        return f"{told} cannot register", put(world, number, exchange(run, task, fenced))
-    return f"{told}: {task.at}", put(world._replace(broker=broker), number, exchange(run, task, after))
+        return f"{label} cannot register", put(world, number, exchange(run, task, fenced))
+    return f"{label}: {task.at}", put(world._replace(broker=broker), number, exchange(run, task, after))
 
 
 def _decide(
-    protocol: Protocol, world: World, number: int, task: Task, batch: Batch, ledger: Ledger, told: str
+    protocol: Protocol, world: World, number: int, task: Task, batch: Batch, ledger: Ledger, label: str
 ) -> tuple[str, World]:
     run = world.runs[number]
     own_ids = tuple(own for process, own in run.own_ids if process == task.process)
@@ -103,20 +103,20 @@ def _decide(
             producer=step.known or (-1, -1),
             sequence=at.get((TOPIC, task.partition), 0),
         )
-        return f"{told} may write as {step.transactional_id}", put(world, number, exchange(run, task, ready))
+        return f"{label} may write as {step.transactional_id}", put(world, number, exchange(run, task, ready))
     message: Message | None = None
     if isinstance(step, SkipAndDrain):
         message = Skipped(run.query_id, run.run_id, batch.run, task.batch_id, task.partition)
-    return f"{told}: {type(step).__name__}", put(world, number, report(run, task, message))
+    return f"{label}: {type(step).__name__}", put(world, number, report(run, task, message))
 
 
-def _write(world: World, number: int, task: Task, told: str) -> tuple[str, World]:
+def _write(world: World, number: int, task: Task, label: str) -> tuple[str, World]:
     run = world.runs[number]
     try:
         row = Row(run.query_id, task.batch_id, task.partition)
         broker = world.broker.write(task.transactional_id, task.producer, row, task.sequence)
     except Refused as refused:
-        return f"{told} cannot write: {refused}", put(world, number, report(run, task, None))
+        return f"{label} cannot write: {refused}", put(world, number, report(run, task, None))
     message = Prepared(
         run.query_id,
         run.run_id,
@@ -127,11 +127,11 @@ def _write(world: World, number: int, task: Task, told: str) -> tuple[str, World
         rows=1,
         written=(WrittenPartition(TOPIC, task.partition, task.sequence + 1),),
     )
-    return f"{told} writes", put(world._replace(broker=broker), number, report(run, task, message))
+    return f"{label} writes", put(world._replace(broker=broker), number, report(run, task, message))
 
 
 def batch_of(scenario: Scenario, run: Run, token: RunToken, batch_id: int) -> Batch:
-    """A batch of the run, as those who know its token see it."""
+    """A batch of the run, as the owners of its token see it."""
     sink, is_stream = Sink(PREFIX, run.query_id), scenario.is_stream
     checkpoint_hash = f"h{batch_id}" if is_stream else None
     return Batch(sink, run.run_id, token, batch_id, checkpoint_hash, is_stream=is_stream, is_atomic=scenario.is_atomic)
@@ -171,7 +171,7 @@ def _own(run: Run, task: Task) -> Run:
 
 
 def report(run: Run, task: Task, message: Message | None) -> Run:
-    """The task is over. The first message of a partition counts, as Spark's commit coordinator has it."""
+    """The task is over. The first message of a partition counts, as in Spark's commit coordinator."""
     run = run._replace(tasks=tuple(each for each in run.tasks if each != task))
     if run.at != "tasks" or task.batch_id != run.batch_id or run.messages[task.partition] is not None:
         return run

@@ -132,7 +132,7 @@ class AbortingByTheLedgerAlone(Protocol):
 
 
 class NamedByAttemptNumber(Protocol):
-    """A task's id has the attempt number, which every batch counts anew, so that few ids are used."""
+    """A task's id has the attempt number, which every batch counts from 0, so that few ids are used."""
 
     def write(self, batch: Batch, ledger: Ledger, task: Task, own_ids: tuple[OwnId, ...]) -> WriteStep:
         step = super().write(batch, ledger, task, own_ids)
@@ -142,7 +142,7 @@ class NamedByAttemptNumber(Protocol):
 
 
 class InheritingByPartition(Protocol):
-    """A first attempt goes on with the id that won two batches before, whichever process made it."""
+    """A first attempt continues with the id that won two batches before, whichever process made it."""
 
     batches_before = 2
 
@@ -155,7 +155,7 @@ class InheritingByPartition(Protocol):
 
 
 class InheritingFromTheLastBatch(InheritingByPartition):
-    """A first attempt goes on with the id that won in the batch before."""
+    """A first attempt continues with the id that won in the batch before."""
 
     batches_before = 1
 
@@ -170,7 +170,7 @@ class SweepingUnasked(Protocol):
 
 
 class WithEyesForItsOwnQuery(Protocol):
-    """What another query under the prefix left decided is not looked at, and swept as nobody's."""
+    """What another query under the prefix left decided is not examined, and aborted as unowned."""
 
     def commit(self, batch: Batch, run: Run) -> CommitStep:
         assert run.ledger is not None
@@ -190,7 +190,7 @@ class SweepingFirst(Protocol):
 
 
 class RegisteringWithoutReadingAgain(Protocol):
-    """Who took the token and registered it goes on from what it had read before."""
+    """A run that took the token and registered it continues from what it had read before."""
 
     keeps_what_it_read = True
 
@@ -217,7 +217,7 @@ class KnownByTheQuery(Protocol):
 
 
 class LeavingNoWord(Protocol):
-    """What another query left decided is committed, and no more said about it."""
+    """What another query left decided is committed, without a record about it."""
 
     def commit(self, batch: Batch, run: Run) -> CommitStep:
         step = super().commit(batch, run)

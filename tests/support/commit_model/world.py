@@ -1,7 +1,7 @@
-"""Spark with the sink, as steps that anybody may be stopped between: drivers, task attempts, a checkpoint, a broker.
+"""Spark with the sink, in steps that may stop in between: drivers, task attempts, a checkpoint, a broker.
 
 A *run* is one start of the query: it reads the checkpoint, has its tasks find or take the run's token and write,
-commits, notes the batch in the checkpoint, goes on. A crash needs no step of its own: a run or a task that is never
+commits, notes the batch in the checkpoint, continues. A crash needs no separate step: a run or a task that is never
 scheduled again is dead, one that is scheduled later was frozen. The steps of several runs, and of tasks whose run is
 over, mix in any order. A task that waits has no step until what it waits for stands in the ledger, or it has waited
 too long, which is a fault.
@@ -31,7 +31,7 @@ class Task(NamedTuple):
     attempt_number: int
     task_attempt: int
     process: int
-    """One task at a time runs in it; who knows of an id that it made is nobody else."""
+    """One task at a time runs in it; no other process knows an id that it made."""
     at: str = "open"
     opening: OpeningView = OpeningView()
     """What it saw so far; its ledger is None, except in ways that do not read again."""
@@ -63,7 +63,7 @@ class Run(NamedTuple):
     task_attempts: int = 0
     own_ids: tuple[tuple[int, OwnId], ...] = ()
     """The ids that each process made, and used last in which batch."""
-    # What commit() or abort() has seen so far, and what is left of its present step.
+    # What commit() or abort() has seen so far, and the rest of its present step.
     ledger: Ledger | None = None
     described: tuple[tuple[str, View | None], ...] = ()
     listed: frozenset[str] | None = None
@@ -85,12 +85,12 @@ class Faults(NamedTuple):
 
     starts: int = 0  # further runs
     raises: int = 0  # commit() raises, in the middle of anything; abort() follows
-    retries: int = 0  # a task is given up for lost, and tried again
-    restages: int = 0  # its whole stage is: the attempts are counted anew
+    retries: int = 0  # a task is declared lost, and retried
+    restages: int = 0  # its whole stage is: the attempts are counted from 0
     timeouts: int = 0  # a transaction's time is up
     impatience: int = 0  # a task has waited too long for its run's token
     expiries: int = 0  # transactional ids that ended are forgotten, but for those of the last decision
-    preemptions: int = 0  # somebody is stopped who could have gone on
+    preemptions: int = 0  # a runnable process is stopped
 
 
 class World(NamedTuple):
@@ -118,6 +118,6 @@ class Scenario(NamedTuple):
     batches: int = 2
     is_atomic: bool = False
     has_new_checkpoint: bool = False
-    """Whether a further start may also be one with a new checkpoint, which nobody goes back from."""
+    """Whether a further start may also be one with a new checkpoint, which no later start undoes."""
     is_stream: bool = True
     """Otherwise each start is a batch write, of one batch: with the same idempotency key, or with another one."""

@@ -1,4 +1,4 @@
-"""The pictures in docs/console.md: `.venv/bin/python -m tests.support.console.pictures` takes them anew.
+"""The pictures in docs/console.md: `.venv/bin/python -m tests.support.console.pictures` takes them again.
 
 They are pages of a real broker with a scene of stock clients on it. Each has to stay below 150 kB.
 """

@@ -59,7 +59,7 @@ class Scene:
         return producer
 
     def consumer(self, group: str, topic: str) -> Consumer:
-        """A consumer that has read what there is, and has said so."""
+        """A consumer that has read all records, and committed its offsets."""
         settings = {
             "bootstrap.servers": self.address,
             "group.id": group,
@@ -74,7 +74,7 @@ class Scene:
         return consumer
 
     def values(self, topic: str, count: int) -> list[bytes | None]:
-        """The first values of a topic, as a consumer of its own reads them."""
+        """The first values of a topic, as a separate consumer reads them."""
         settings = {
             "bootstrap.servers": self.address,
             "group.id": f"values-of-{topic}",

@@ -1,4 +1,4 @@
-"""`barnabas serve --http --control`: a real process with the console on a port of its own."""
+"""`barnabas serve --http --control`: a real process with the console on its own port."""
 
 from tests.support.processes.served import Running, ask
 
@@ -8,7 +8,7 @@ class Served(Running):
     def console(self) -> str:
         return f"http://{self.http}/console"
 
-    def control(self, path: str, asked: object) -> None:
+    def control(self, path: str, body: object) -> None:
         """POST it to /control."""
-        status, found = ask(self.http, "POST", asked, f"/control/{path}")
+        status, found = ask(self.http, "POST", body, f"/control/{path}")
         assert status == 200, found

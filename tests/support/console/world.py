@@ -1,4 +1,4 @@
-"""The console over a whole broker in memory, asked as httpx does."""
+"""The console over a whole broker in memory, called through httpx."""
 
 import re
 from typing import Any
@@ -16,7 +16,7 @@ from tests.support.worlds.broker import BrokerWorld
 
 
 class Console:
-    """Pages as text, and what is done on them."""
+    """Pages as text, and actions on them."""
 
     def __init__(
         self, world: BrokerWorld, admission: Admission | None = None, *, may_change: bool = True, is_local: bool = True

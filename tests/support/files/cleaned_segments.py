@@ -1,4 +1,4 @@
-"""`.cleaned` segments made by a few lines: of each key only its last batch is kept. For what comes after a cleaning."""
+"""`.cleaned` segments made by a few lines: only the last batch of each key stays. For what follows a cleaning."""
 
 from collections.abc import Sequence
 
@@ -20,13 +20,13 @@ def clean(log: PartitionLog, groups: Sequence[int]) -> list[Replaced]:
             last[_key(data, position, header)] = header.base_offset
     made, at = [], 0
     for count in groups:
-        kept = [
+        remaining = [
             (header, data[position : position + header.size_in_bytes])
             for data in content[at : at + count]
             for position, header in iter_batches(data)
             if last[_key(data, position, header)] == header.base_offset
         ]
-        _write(log, extents[at][0], kept)
+        _write(log, extents[at][0], remaining)
         made.append(Replaced(extents[at][0], extents[at : at + count]))
         at += count
     return made

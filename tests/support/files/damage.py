@@ -53,7 +53,7 @@ Change = Callable[[bytearray], bytes | bytearray | None]
 
 
 class Way(NamedTuple):
-    """A way to damage a partition, what is to be found then, and in which file."""
+    """A way to damage a partition, the expected finding, and in which file."""
 
     name: str
     damage: Damage
@@ -118,7 +118,7 @@ def append(base_offset: int, data: bytes) -> Damage:
 
 
 def remove(base_offset: int, pattern: str) -> Damage:
-    """Remove files of a segment; an index that is not there is no damage."""
+    """Remove files of a segment; a missing index is not damage."""
 
     def damage(partition: Path) -> None:
         for path in partition.glob(file_of(base_offset, pattern)):
@@ -163,7 +163,7 @@ def with_garbage(batch: bytearray) -> bytearray:
 
 
 def without_a_key(batch: bytearray) -> bytearray:
-    """A marker whose record says nothing, in as many bytes."""
+    """A marker whose record is empty, in as many bytes."""
     header = parse_header(batch)
     silent = build_batch([NewRecord(b"\0", b"123456789", [], header.base_timestamp)], base_offset=header.base_offset)
     return encode_batch(header._replace(records_count=1), silent[HEADER_SIZE:])
@@ -184,7 +184,7 @@ KINDS = {
 
 
 def says(name: str, base_offset: int, suffix: str, data: bytes, *, is_note: bool = False) -> Way:
-    """A file beside a segment that says this."""
+    """A file beside a segment with these bytes."""
     file = file_of(base_offset, suffix)
     return Way(name, write(file, data), KINDS[suffix], file, is_note)
 

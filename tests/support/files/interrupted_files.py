@@ -7,7 +7,7 @@ from tests.support.files.memory_files import MemoryFiles
 
 
 class InterruptedFiles(MemoryFiles):
-    """`interrupt` says before which call something is done, once."""
+    """`interrupt` runs once, before the call that it selects."""
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(seed)

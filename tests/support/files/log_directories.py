@@ -62,7 +62,7 @@ def flush(log: PartitionLog) -> None:
 
 
 def apply_retention(log: PartitionLog, now_ms: int) -> None:
-    """Give up what is not kept any more, durably."""
+    """Remove what is no longer needed, durably."""
     log.apply_retention(now_ms)
     if log.retention_awaits_flush:
         flush(log)

@@ -1,7 +1,7 @@
-"""The one call that syncs many files, on the file system in memory: it syncs what is named, and nothing else.
+"""The one call that syncs many files, on the file system in memory: it syncs the named files alone.
 
 A real one writes down everything, so a test would not notice a file that was forgotten. Each file and each directory is
-a change of its own, in no order: the power may be cut between two of them.
+a separate change, in no order: the power may be cut between two of them.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from tests.support.files.memory_survival import Fate, settle
 from tests.support.files.memory_survival import Survival as Survival
 from tests.support.files.one_at_a_time import one_at_a_time
 
-VOLUME_BYTES = 1 << 40  # of a disk without a capacity of its own
+VOLUME_BYTES = 1 << 40  # of a disk without a given capacity
 CHANGING = frozenset({"create", "pwrite", "truncate", "sync", "mkdir", "rename", "remove", "rmdir", "sync_directory"})
 
 
@@ -104,7 +104,7 @@ class MemoryFiles:
         return Directory(Disk(self, path, open_files_max=open_files_max), path)
 
     def put(self, path: str, data: bytes) -> None:
-        """Let a file say this and nothing else."""
+        """Replace the content of a file."""
         file = self.open(path, create=True)
         file.truncate(0)
         file.pwrite(data, 0)
@@ -131,7 +131,7 @@ class MemoryFiles:
         """Let calls fail: those called `name` ("any" for all) on paths that contain `path`.
 
         The first `skip` of them still work, then `times` fail (None: all). With `short`, a failing pwrite first takes
-        that many bytes and says so, and only the next one fails.
+        that many bytes and returns that number, and only the next one fails.
         """
         self._rules.append(_Rule(name, error, path, skip, times, short))
 
@@ -169,7 +169,7 @@ class MemoryFiles:
 
     @one_at_a_time
     def peek(self, path: str) -> bytes | None:
-        """What is in a file, None if there is none: a look from outside, which is no call and cannot fail."""
+        """The content of a file, None if it does not exist: read from outside, not by a call that can fail."""
         folder, name = self._folder_of(path)
         found = folder.names.get(name)
         return bytes(found.data) if isinstance(found, Inode) else None

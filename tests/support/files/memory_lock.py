@@ -10,6 +10,6 @@ class MemoryLock:
         self._locks, self._remove, self._path = locks, remove, path
 
     def release(self) -> None:
-        """Remove the file and let go."""
+        """Remove the file and release the lock."""
         self._locks.pop(self._path, None)
         self._remove(self._path)

@@ -1,4 +1,4 @@
-"""What a power cut leaves of the files and names in memory: what is safe, and by chance some of the changes since.
+"""The state of files and names in memory after a power cut: what was synced, and by chance some of the changes since.
 
 Knows nodes, neither paths nor calls.
 """

@@ -15,7 +15,7 @@ TIME_MS = 1_700_000_000_000
 
 
 class LogWriter:
-    """Writes one partition of a data directory; offsets go on by themselves."""
+    """Writes one partition of a data directory; offsets continue automatically."""
 
     def __init__(self, data_dir: Path, topic: str = "orders", partition: int = 0) -> None:
         self.data_dir = data_dir

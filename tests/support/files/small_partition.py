@@ -1,4 +1,4 @@
-"""A small partition with transactions in memory, what is to be read of it, and one damaged file of it at a time.
+"""A small partition with transactions in memory, the expected content, and one damaged file of it at a time.
 
 Three segments, all acknowledged and synced; two leader epochs; a committed, an aborted and an open transaction, one of
 them over two segments; records before offset 1 deleted. `CLEAN`: the broker was stopped. `KILLED`: it was killed after
@@ -46,7 +46,7 @@ class Damage(NamedTuple):
 
 @cache
 def sound(*, is_clean: bool) -> tuple[Content, Seen]:
-    """The files of a directory without damage, and what is read there."""
+    """The files of a directory without damage, and their expected content."""
     world = LogWorld(config=CONFIG)
     world.open()
     _fill(world)
@@ -108,7 +108,7 @@ def world_of(content: Content) -> LogWorld:
 
 
 def look(world: LogWorld) -> Seen:
-    """What readers get, if it is whole: StorageError or DecodeError where a broker or a client would say so."""
+    """What readers get, if it is whole: StorageError or DecodeError where a broker or a client would raise it."""
     log = world.log
     _check_crcs(world)
     return Seen(

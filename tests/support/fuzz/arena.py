@@ -1,7 +1,7 @@
-"""A broker in memory that is fed one frame after the other, each on a connection of its own, and watched.
+"""A broker in memory that is fed one frame after the other, each on its own connection, and watched.
 
 After each frame the next client asks for something ordinary and must get it. What is watched besides: errors logged,
-exceptions that nobody retrieved, memory, and whether the connections and all they held are gone.
+exceptions that were never retrieved, memory, and whether the connections and all they held are gone.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Arena:
             self._peer.transport.hang_up()
             await self.world.close()
             others = asyncio.all_tasks() - {asyncio.current_task()}
-            if others:  # work that goes on unanswered after its connection is gone
+            if others:  # work that continues without an answer after its connection has closed
                 await asyncio.wait(others, timeout=_END_TIMEOUT_S)
             self._complaints.check()
 
@@ -104,7 +104,7 @@ class Arena:
         judge(sent.data, peer.frames(), is_closed=peer.is_closed, is_waiting=peer.connection.is_busy)
 
     def _take_quotas_back(self) -> None:
-        """What was asked for may be that the next client waits."""
+        """The request may be one that makes the next client wait."""
         quotas = self.world.services.catalogue.client_quotas
         there = [QuotaAlteration(dict(each), [(key, None) for key in keys]) for each, keys in quotas.entities.items()]
         if there:
@@ -151,16 +151,16 @@ class _Complaints(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
-        self._said: list[str] = []
+        self._findings: list[str] = []
         self.setFormatter(logging.Formatter())
 
     def emit(self, record: logging.LogRecord) -> None:
         self.add(self.format(record))
 
-    def add(self, said: str) -> None:
-        self._said.append(said)
+    def add(self, finding: str) -> None:
+        self._findings.append(finding)
 
     def check(self) -> None:
-        if self._said:
-            said, self._said = self._said, []
-            raise Finding("\n".join(said))
+        if self._findings:
+            finding, self._findings = self._findings, []
+            raise Finding("\n".join(finding))

@@ -1,6 +1,6 @@
-"""What must hold of any bytes at all: answered in the form of what was asked, or the connection closed.
+"""What must hold of any bytes at all: answered in the request's format, or the connection closed.
 
-Knows requests and answers as bytes; whoever plays them knows how they got there and back.
+Knows requests and answers as bytes; the player knows how they are sent and received.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from tests.support.fuzz.offered import TABLE
 
 _SERVED = {int(row.key): range(row.min_version, row.max_version + 1) for row in TABLE}
 _NEVER = (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.KAFKA_STORAGE_ERROR)
-"""Codes that say that the broker is broken, which no request may bring about."""
+"""Codes that mean that the broker is broken, which no request may bring about."""
 _STORABLE_BYTES = MAX_STRING_BYTES
 """A larger request may hold what fits no record: Kafka's coordinators answer that with UNKNOWN_SERVER_ERROR."""
 
@@ -34,7 +34,7 @@ def frames_in(data: bytes) -> tuple[list[bytes], bool]:
 def judge(sent: bytes, answers: Sequence[bytes], *, is_closed: bool, is_waiting: bool) -> None:
     """Raise Finding unless the answers (without their sizes) are right for what was sent.
 
-    is_waiting: the broker says that it will answer the first frame not answered later.
+    is_waiting: the broker reports that it will answer the first unanswered frame later.
     """
     requests, is_sound = frames_in(sent)
     unanswered = list(requests)
@@ -74,7 +74,7 @@ def _check_answer(request: bytes, answer: bytes) -> None:
         _, position = parse_response_header(header.api_key, version, answer)
         message, end = response_codec(ApiKey(header.api_key), version).decode(answer, position)
     except DecodeError as error:
-        raise Finding(f"the answer is no answer: {error}: {answer[:200].hex()}") from error
+        raise Finding(f"the answer cannot be decoded: {error}: {answer[:200].hex()}") from error
     if end != len(answer):
         raise Finding(f"{len(answer) - end} bytes behind the answer")
     for code in _error_codes(message):
@@ -108,7 +108,7 @@ def _names_an_owner_of_no_type(request: bytes) -> bool:
 
 
 def _decoded(request: bytes, key: ApiKey) -> Any:
-    """The message, or None for a request of another API or one that is broken."""
+    """The message, or None for a request of another API or a broken one."""
     if len(request) < SIZE_BYTES or int.from_bytes(request[:2], "big") != key:
         return None
     header, position = parse_request_header(request)

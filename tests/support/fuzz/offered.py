@@ -1,4 +1,4 @@
-"""Which APIs are fuzzed: all that a broker offers with SETTINGS, which ask for what is not offered by default."""
+"""Which APIs are fuzzed: all that a broker offers with SETTINGS, which include APIs that are off by default."""
 
 from barnabas.broker.api.api_table import API_TABLE, TELEMETRY_TABLE
 

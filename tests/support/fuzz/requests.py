@@ -1,4 +1,4 @@
-"""Valid requests full of values at the edges: what the schema allows, and nobody in his right mind sends."""
+"""Valid requests full of values at the edges: what the schema allows, and no real client sends."""
 
 from random import Random
 from typing import Any, TypeVar

@@ -1,7 +1,7 @@
-"""Stages of SASL, and what is said in them that nobody should say: handshakes, tokens, and frames that are neither.
+"""Stages of SASL, and wrong messages in them: handshakes, tokens, and frames that are neither.
 
-An `Opening` brings a connection into a stage, by a client who means well. What comes then is made by `attempt`: of
-right tokens, or of wrong ones, and then nothing that is made of them may let anybody in.
+An `Opening` brings a connection into a stage, by a correct client. What comes then is made by `attempt`: of
+right tokens, or of wrong ones, and then no mutation of them may authenticate.
 """
 
 import json
@@ -57,13 +57,13 @@ class Opening:
         self.name, self.mechanism, self.asks_versions = name, mechanism, asks_versions
         self.tokens_are_bare = tokens_are_bare
         self.is_in_the_middle, self.is_let_in, self.is_again = is_in_the_middle, is_let_in, is_again
-        self.said = b""
+        self.server_first = b""
         """The server's first message of SCRAM, on the connection that was opened last."""
         self.may_be: set[str] | None = set()
-        """Whom the connection may speak for; None for anybody: whoever writes an unsecured token is whom he likes."""
+        """The user that the connection may authenticate as; None for any: an unsecured token can name any user."""
 
     def play(self, peer: Peer) -> None:
-        """On a connection on which nothing has been said."""
+        """On a connection without any message so far."""
         if self.asks_versions:
             _ask(peer, ApiVersionsRequest(client_software_name="fuzz", client_software_version="1"), 3)
         if self.mechanism is None:
@@ -78,10 +78,10 @@ class Opening:
             first = b"n,," + _FIRST_BARE.encode()
             peer.transport.send(framed(first) if self.tokens_are_bare else framed(_sasl(first, 1)))
             (answer,) = peer.frames()
-            self.said = answer[answer.index(b"r=") :].rstrip(b"\0")
+            self.server_first = answer[answer.index(b"r=") :].rstrip(b"\0")
 
     def may_become(self, user: str) -> bool:
-        """Whether that may come of the attempt."""
+        """Whether the attempt may have this result."""
         if self.is_let_in or self.is_again:
             return user == USER
         return self.may_be is None or user in self.may_be
@@ -116,7 +116,7 @@ class _Maker:
         self.has_bearer = False
 
     def payload(self) -> bytes:
-        """A frame without its size: what is awaited in most cases."""
+        """A frame without its size: usual in most stages."""
         rng = self._rng
         if rng.random() < 0.6 and self._opening.mechanism is not None and not self._opening.is_let_in:
             token = self._token(self._opening.mechanism)
@@ -155,9 +155,9 @@ class _Maker:
         return rng.choice(wrong)
 
     def _scram(self) -> bytes:
-        rng, said = self._rng, self._opening.said
-        if said and rng.random() < 0.7:
-            return client_final("sha256", _PASSWORD if self._knows else _WRONG, _FIRST_BARE.encode(), said)
+        rng, server_first = self._rng, self._opening.server_first
+        if server_first and rng.random() < 0.7:
+            return client_final("sha256", _PASSWORD if self._knows else _WRONG, _FIRST_BARE.encode(), server_first)
         user, begin = rng.choice((USER, _CLAIMED)), rng.choice(("n,,", "n,,", "y,,", f"n,a={USER},", "p=x,,"))
         return f"{begin}n={user},r={rng.choice(('abc', ''))}{rng.choice(('', ',tokenauth=true', ',a=b'))}".encode()
 
@@ -212,11 +212,11 @@ _LARGE_TOKENS = (
     _bearer_of(b'{"alg":"none"}', b'{"sub":[' + b"[]," * 100_000 + b"[]]}"),
     _bearer_of(b'{"alg":"none"}', b'{"exp":' + b"1" * 300_000 + b"}"),
 )
-"""Each with what is longest to look at."""
+"""Each with the longest content to check."""
 
 
 def large_frames() -> list[bytes]:
-    """Frames that fill what may come before it is proven who asks: with a token in each, and with another request."""
+    """Frames of the largest size before authentication: with a token in each, and with another request."""
     groups = DescribeGroupsRequest(groups=[""] * (_FULL // 2))
     return [framed(each) for each in (*(_sasl(token, 1) for token in _LARGE_TOKENS), _payload(groups, 5))]
 

@@ -1,7 +1,7 @@
-"""An arena whose broken frames come in by a listener that asks who is there.
+"""An arena whose broken frames arrive at a listener that authenticates.
 
 Each connection is first brought into a stage of SASL (`sasl.py`). What is watched besides:
-no API is reached of a connection that has proven nothing, nobody becomes somebody else, and no secret gets into a log
+an unauthenticated connection reaches no API, no user becomes another one, and no secret gets into a log
 line, an event or an answer.
 """
 
@@ -41,7 +41,7 @@ MEMORY_PER_BYTE_MAX = 100
 
 
 def door(world: BrokerWorld, reauth_ms: int) -> SaslListener:
-    """What is asked of who comes in: a password, or a token that nobody signed."""
+    """The required proof: a password, or an unsigned token."""
     mechanisms: dict[str, Callable[[], Exchange]] = {
         "PLAIN": lambda: PlainExchange(USERS.get),
         "SCRAM-SHA-256": lambda: ScramExchange(SCRAM_SHA_256, {USER: CREDENTIAL}.get, world.environment.random),
@@ -51,7 +51,7 @@ def door(world: BrokerWorld, reauth_ms: int) -> SaslListener:
 
 
 class SecuredArena(Arena):
-    """Before each `play`, `open` the connection that it is to be on."""
+    """Before each `play`, `open` the connection that it uses."""
 
     opening: Opening
     _opened: Peer
@@ -81,7 +81,7 @@ class SecuredArena(Arena):
     def _watched(self, key: int, version: int, entry: Callable[..., Answer]) -> Callable[..., Answer]:
         def serve(frame: memoryview, position: int, correlation_id: int, client: Any) -> Answer:
             if not client.session.is_authenticated and key != ApiKey.API_VERSIONS:
-                self._complaints.add(f"{ApiKey(key).name} is reached by somebody who has proven nothing")
+                self._complaints.add(f"{ApiKey(key).name} is reached without authentication")
             return entry(frame, position, correlation_id, client)
 
         return serve
@@ -120,28 +120,28 @@ def _judge_bare(sent: bytes, answers: list[bytes], *, is_over: bool) -> None:
 
 
 class _Overheard(logging.Handler):
-    """All that is said in log lines and events."""
+    """The texts of log lines and events."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
-        self._said: list[str] = []
+        self._findings: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        said = record.getMessage()
-        if not said.isprintable():
-            self._said.append(f"a line of the log is not one printable line: {said!r}")
-        self._hear(said)
+        text = record.getMessage()
+        if not text.isprintable():
+            self._findings.append(f"a line of the log is not one printable line: {text!r}")
+        self._hear(text)
 
     def event(self, kind: object, facts: dict[str, object]) -> None:
         """A listener of events."""
         self._hear(f"{kind} {facts}")
 
-    def _hear(self, said: str) -> None:
-        if any(piece.decode() in said for piece in PIECES_OF_SECRETS):
-            self._said.append(f"a secret is told: {said}")
+    def _hear(self, text: str) -> None:
+        if any(piece.decode() in text for piece in PIECES_OF_SECRETS):
+            self._findings.append(f"a secret is logged: {text}")
 
     def check(self) -> None:
         """Finding if a secret was among it."""
-        if self._said:
-            said, self._said = self._said, []
-            raise Finding("\n".join(said))
+        if self._findings:
+            text, self._findings = self._findings, []
+            raise Finding("\n".join(text))

@@ -1,4 +1,4 @@
-"""Frames over real sockets: broken ones each on a connection of its own, ordinary requests on one that stays."""
+"""Frames over real sockets: broken ones each on its own connection, ordinary requests on one that stays."""
 
 import asyncio
 import socket

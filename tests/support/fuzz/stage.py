@@ -1,7 +1,7 @@
 """What a broker holds while it is fed mutated frames: topics, records, groups with members, producers.
 
 Built with ordinary requests, so that a broker in memory and one in a process are set the same way. `Facts` is what
-there then is to be named; a request that names it gets further into the broker than one of made-up names.
+there then is named; a request that names it gets further into the broker than one of made-up names.
 """
 
 from collections.abc import Awaitable, Callable
@@ -64,7 +64,7 @@ class Pusher(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What there is, the kept topic and group excepted: those are the next client's."""
+    """The existing names, except the next client's topic and group."""
 
     topic_ids: dict[str, bytes]
     members: list[Member]

@@ -50,7 +50,7 @@ _CHOICES: dict[str, Sequence[Any]] = {
     "resource_type_filter": (0, 1, 2, 3, 4, 7, 99),
     "transaction_version": (0, 1, 2),
 }
-"""The few values of a field that says which of several things is meant."""
+"""The few values of a field that selects one of several kinds."""
 _SMALL = (0, 0, 0, 1, 1, 2, 3, -1, -2)
 _OF_ANYTHING: dict[str, Sequence[Any]] = {
     "feature": ("transaction.version", "group.version", "metadata.version", "kraft.version", "odd", ""),
@@ -177,7 +177,7 @@ def words(facts: Facts, at: Focus) -> dict[str, Sequence[Any]]:
 
 
 def batch(at: Focus, rng: Random) -> bytes:
-    """A record batch, or what is left of one after somebody had ideas."""
+    """A record batch, or the rest of a mutated one."""
     producer_id, producer_epoch, transactional_id = at.producer if rng.random() < 0.7 else (-1, -1, None)
     built = build_batch(
         [

@@ -1,7 +1,7 @@
 """What a client has to offer to take part in a play: producers, and a reader of each kind.
 
-It knows no history: `programs.py` asks a client and notes what it was told. A client is either in this process
-(`librdkafka_producers.py`) or in one of its own that is told what to do line by line (`remote.py`).
+It knows no history: `programs.py` calls a client and notes its results. A client is either in this process
+(`librdkafka_producers.py`) or in one of its own that gets its commands line by line (`remote.py`).
 """
 
 import threading
@@ -11,19 +11,19 @@ from typing import Protocol, TypeAlias
 from tests.simulation.history.history import TopicPartition
 from tests.support.histories.notes import Notes
 
-Told: TypeAlias = Callable[[int | None, str], None]
-"""Takes what became of a record: its offset, if that was told, or the name of an error."""
+OnResult: TypeAlias = Callable[[int | None, str], None]
+"""Takes the result of a record: its offset, if known, or the name of an error."""
 INPUT: TopicPartition = ("input", 0)
 """The partition whose offsets groups commit."""
 PATIENCE_S = 60.0
-"""For what needs the broker, also while it is started anew on a busy machine."""
+"""For what needs the broker, also while it is restarted on a busy machine."""
 STEP_S = 3.0
-"""For one step of a producer: one that is fenced in the middle of it may never be told."""
+"""For one step of a producer: a producer that is fenced in the middle of it may never get an answer."""
 TRANSACTION_TIMEOUT_MS = 20_000
 
 
 class ClientError(Exception):
-    """What a client raised: nothing that a test looks for. `may_try_again`: the client says that the call may help."""
+    """What a client raised: not what a test checks. `may_try_again`: by the client, another try may help."""
 
     def __init__(self, name: str, *, may_try_again: bool = False) -> None:
         super().__init__(name)
@@ -38,8 +38,8 @@ class Producer(Protocol):
 
     def begin(self) -> None: ...
 
-    def send(self, at: TopicPartition, value: bytes, told: Told) -> None:
-        """Give it a record to write; `told` is called later, in any thread. If it raises, the record is not taken."""
+    def send(self, at: TopicPartition, value: bytes, on_result: OnResult) -> None:
+        """Send a record; `on_result` is called later, in any thread. If this raises, the record is not sent."""
 
     def flush(self, timeout_s: float) -> None:
         """Wait for what becomes of its records, not longer than this, and raise nothing if that is not known then."""

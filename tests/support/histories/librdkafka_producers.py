@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from confluent_kafka import Producer as StockProducer
 
 from tests.simulation.history import history
-from tests.support.histories.clients import INPUT, TRANSACTION_TIMEOUT_MS, ClientError, Program, Told
+from tests.support.histories.clients import INPUT, TRANSACTION_TIMEOUT_MS, ClientError, OnResult, Program
 from tests.support.histories.librdkafka_readers import RECONNECT, Reader
 from tests.support.histories.notes import Notes
 
@@ -65,18 +65,18 @@ class LibrdkafkaProducer:
     def begin(self) -> None:
         _called(self._producer.begin_transaction)
 
-    def send(self, at: history.TopicPartition, value: bytes, told: Told) -> None:
+    def send(self, at: history.TopicPartition, value: bytes, on_result: OnResult) -> None:
         def delivered(error: Any, message: Message) -> None:
             if error:
-                told(None, error.name())
+                on_result(None, error.name())
             else:
-                told(message.offset(), "")
+                on_result(message.offset(), "")
 
-        _called(lambda: self._producer.poll(0))  # first, since what it raises must not be taken for the record's
+        _called(lambda: self._producer.poll(0))  # first, since its error must not be assigned to the record
         _called(lambda: self._producer.produce(at[0], value, partition=at[1], on_delivery=delivered))
 
     def flush(self, timeout_s: float) -> None:
-        """A producer that has failed keeps its records and tells nothing of them."""
+        """A failed producer keeps its records and reports nothing about them."""
         _called(lambda: self._producer.flush(timeout_s))
 
     def send_offset(self, group: str, offset: int, timeout_s: float) -> None:
@@ -90,7 +90,7 @@ class LibrdkafkaProducer:
         _called(lambda: self._producer.abort_transaction(timeout_s))
 
     def close(self) -> None:
-        """It is gone when nobody refers to it."""
+        """It is gone when there is no reference to it."""
 
 
 def _called(call: Callable[[], object]) -> None:

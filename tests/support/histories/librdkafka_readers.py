@@ -1,7 +1,7 @@
 """librdkafka's consumers as writers of a history: readers of both kinds, of groups' offsets, and of all at the end.
 
-A consumer does not tell which of its records came in one Fetch, so what shows in a single moment cannot be judged by
-it. How far a partition could be read is in its statistics: the watermarks of a poll are the last ones it was told.
+A consumer does not report which of its records came in one Fetch, so what shows in a single moment cannot be judged by
+it. How far a partition could be read is in its statistics: the watermarks of a poll are the last ones that it received.
 """
 
 import json
@@ -21,7 +21,7 @@ RECONNECT = {
     "reconnect.backoff.max.ms": 200,
     "log_level": 0,
     # Without it a producer whose only broker was down forgets that broker, but not that it was a group's coordinator:
-    # send_offsets_to_transaction then waits for it for minutes, whatever its timeout says (librdkafka #5511 and #5456).
+    # send_offsets_to_transaction then waits for it for minutes, whatever its timeout is (librdkafka #5511 and #5456).
     "metadata.recovery.strategy": "none",
 }
 _STATISTICS_MS = 100
@@ -54,8 +54,8 @@ class Reader:
         self._positions = dict.fromkeys(partitions, 0)
         self._ends = dict.fromkeys(partitions, (0, 0))
         self._polls = 0
-        told = {"stats_cb": self._told, "statistics.interval.ms": _STATISTICS_MS}
-        self._consumer = _consumer(address, name, is_committed=is_committed, more=told)
+        found = {"stats_cb": self._note_ends, "statistics.interval.ms": _STATISTICS_MS}
+        self._consumer = _consumer(address, name, is_committed=is_committed, more=found)
 
     def run(self) -> None:
         self._consumer.assign([TopicPartition(*at, 0) for at in self._positions])
@@ -68,14 +68,14 @@ class Reader:
         for at, records in _by_partition(messages).items():
             self._poll(at, began_us, records)
 
-    def _told(self, statistics: str) -> None:
+    def _note_ends(self, statistics: str) -> None:
         """A callback of the client: what it knows of its partitions now."""
         topics = json.loads(statistics)["topics"]
         for at, before in self._ends.items():
             partition = topics.get(at[0], {}).get("partitions", {}).get(str(at[1]), {})
-            told = partition.get("ls_offset", -1), partition.get("hi_offset", -1)
-            if min(told) >= 0 and told != before:
-                self._ends[at] = told
+            found = partition.get("ls_offset", -1), partition.get("hi_offset", -1)
+            if min(found) >= 0 and found != before:
+                self._ends[at] = found
                 self._poll(at, self._notes.now_us(), [])
 
     def _poll(self, at: history.TopicPartition, began_us: int, records: list[tuple[int, bytes]]) -> None:
@@ -118,10 +118,10 @@ class OffsetReader:
 def read_offset(notes: Notes, consumer: Consumer, group: str, timeout_s: float) -> OffsetRead:
     """The group's offset of INPUT."""
     began_us = notes.now_us()
-    [told] = consumer.committed([TopicPartition(*INPUT)], timeout_s)
-    if told.error is not None:
-        raise KafkaException(told.error)
-    return OffsetRead("offsets", group, INPUT, began_us, notes.now_us(), max(told.offset, -1))
+    [found] = consumer.committed([TopicPartition(*INPUT)], timeout_s)
+    if found.error is not None:
+        raise KafkaException(found.error)
+    return OffsetRead("offsets", group, INPUT, began_us, notes.now_us(), max(found.offset, -1))
 
 
 def read_all(notes: Notes, address: str, partitions: list[history.TopicPartition], groups: list[str]) -> None:
@@ -168,10 +168,10 @@ def is_settled(address: str, partitions: list[history.TopicPartition]) -> bool:
 
 
 def _end(consumer: Consumer, at: history.TopicPartition) -> int:
-    """How far readers of this kind get, as the broker says now."""
-    told = consumer.get_watermark_offsets(TopicPartition(*at), timeout=PATIENCE_S, cached=False)
-    assert told is not None, f"{at} was not told in time"
-    high: int = told[1]
+    """How far readers of this kind get, by the broker's present answer."""
+    found = consumer.get_watermark_offsets(TopicPartition(*at), timeout=PATIENCE_S, cached=False)
+    assert found is not None, f"no offsets of {at} in time"
+    high: int = found[1]
     return high
 
 
@@ -195,7 +195,7 @@ def _read_to_end(
 
 
 def _by_partition(messages: list[Message]) -> dict[history.TopicPartition, list[tuple[int, bytes]]]:
-    """Offsets and values; what is not a record tells of a connection that is gone, or of an end."""
+    """Offsets and values; a message that is not a record reports a lost connection, or an end."""
     found: dict[history.TopicPartition, list[tuple[int, bytes]]] = {}
     for message in messages:
         topic, partition, offset = message.topic(), message.partition(), message.offset()

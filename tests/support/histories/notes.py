@@ -1,9 +1,9 @@
-"""The history that programs with stock clients write together, each in a thread of its own.
+"""The history that programs with stock clients write together, each in its own thread.
 
 It is the history of the simulation (`tests/simulation/history/history.py`), in microseconds of this process's
 monotonic clock.
-A time of asking is taken before the client is asked, a time of an answer after the client has returned: what the rules
-conclude from them is therefore never too much. What the client does not tell stays unknown.
+A request's time is taken before the client is called, an answer's time after the client has returned: what the rules
+conclude from them is therefore never too much. What the client does not report stays unknown.
 """
 
 import threading
@@ -54,7 +54,7 @@ class Notes:
         return transaction
 
     def new_send(self, incarnation: Incarnation, transaction: Transaction | None, at: TopicPartition) -> Send:
-        """A record with a value of its own, which is about to be sent."""
+        """A record with a unique value, which is about to be sent."""
         value = f"{incarnation.client}.{len(self.history.sends)}".encode()
         send = Send(incarnation, transaction, at, value, -1, self.now_us())
         self.history.sends.append(send)
@@ -95,7 +95,7 @@ class Notes:
         self.history.polls.append(poll)
 
     def ask_end(self, transaction: Transaction, *, commit: bool) -> None:
-        """The client is about to be asked for the end; who waits for that is told first."""
+        """Note that the client is about to be called for the end; waiting tests continue first."""
         with self._changed:
             transaction.is_commit, transaction.outcome = commit, Outcome.UNKNOWN
             transaction.end_asked_us = self.now_us()
@@ -103,24 +103,24 @@ class Notes:
             self._changed.notify_all()
 
     def answer_end(self, transaction: Transaction) -> None:
-        """The client has said that it is done."""
+        """The client has reported that it is done."""
         with self._changed:
             transaction.outcome, transaction.end_answered_us = Outcome.OK, self.now_us()
             self.ends_answered += 1
             self._changed.notify_all()
 
     def fail(self, what: str) -> None:
-        """A program cannot go on: a fault of the test, since what a client raises is expected."""
+        """A program cannot continue: a fault of the test, since what a client raises is expected."""
         with self._changed:
             self.failures.append(what)
             self._changed.notify_all()
 
     def wait(self, is_so: Callable[[], bool], timeout_s: float) -> None:
-        """Until as many ends were asked or answered as `is_so` wants; an AssertionError when they are not in time."""
+        """Wait until the counts of requested and answered ends satisfy `is_so`. AssertionError when too late."""
         with self._changed:
             in_time = self._changed.wait_for(lambda: self.failures or is_so(), timeout_s)
         assert not self.failures, self.failures
-        assert in_time, f"{self.ends_asked} ends asked, {self.ends_answered} answered, no more in {timeout_s:.0f} s"
+        assert in_time, f"{self.ends_asked} ends requested, {self.ends_answered} answered, no more in {timeout_s:.0f} s"
 
     def close(self) -> None:
         """Everybody is gone: what has no answer never gets one."""

@@ -1,7 +1,7 @@
 """A play of stock clients over a real broker that dies again and again: who takes part, when it dies, and how it ends.
 
-How the broker dies and comes back is an object of its own (`Death`), so that the same play can be had over another
-misfortune than `kill -9`.
+How the broker dies and comes back is a separate object (`Death`), so that the same play can be had with another
+fault than `kill -9`.
 
 What is drawn comes from a seed. What happens does not: threads, processes and the disk go their own ways, so the same
 seed asks for the same things, and may get other answers.
@@ -116,7 +116,7 @@ class Play:
             self.notes.fail(f"{name}: {problem!r}, {traceback.format_exc()}")
 
     def _let_die_again_and_again(self) -> None:
-        """At any time, or just when a program has asked for the end of a transaction."""
+        """At any time, or just when a program has requested the end of a transaction."""
         dice, notes = self._dice("kills"), self.notes
         for _ in range(self._deaths):
             self._wait_for_ends()
@@ -141,7 +141,7 @@ class Play:
         self.notes.wait(lambda: self.notes.ends_asked >= enough, PATIENCE_S)
 
     def _settle(self) -> None:
-        """Where a transaction stays open, a rule says so, and not this."""
+        """A transaction that stays open is found by a rule, not here."""
         try:
             until(lambda: is_settled(self._server.address, self._partitions), SETTLE_S)
         except AssertionError:

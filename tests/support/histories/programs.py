@@ -1,6 +1,6 @@
 """The programs of a play, for any client: transactional producers over several lives, and an idempotent one.
 
-What a client raises is not what is looked for here: a transaction that fails is aborted, a producer that cannot go on
+What a client raises is not checked here: a transaction that fails is aborted, a producer that cannot continue
 is left, with what it has open, for a new one with the same transactional id. The rules look at what then holds.
 """
 
@@ -45,7 +45,7 @@ class Life:
         """Give it a record to write; its answer comes later."""
         send = self._notes.new_send(self.incarnation, self._transaction, at)
 
-        def told(offset: int | None, error: str) -> None:
+        def on_result(offset: int | None, error: str) -> None:
             send.ended_us = self._notes.now_us()
             send.outcome = Outcome.UNKNOWN if error else Outcome.OK
             send.error, send.offset = error, offset
@@ -53,7 +53,7 @@ class Life:
 
         self._unanswered.add(send)
         try:
-            self._producer.send(at, send.value, told)
+            self._producer.send(at, send.value, on_result)
         except ClientError as problem:
             send.outcome, send.error = Outcome.FAILED, str(problem)  # it was not taken
             raise
@@ -78,7 +78,7 @@ class Life:
         assert transaction is not None
         self._notes.ask_end(transaction, commit=commit)
         self._until_done(self._producer.commit if commit else self._producer.abort)
-        self.flush()  # what it knows of its records it may tell only now
+        self.flush()  # it may report the results of its records only now
         self._notes.answer_end(transaction)
         self._transaction = None
 
@@ -108,7 +108,7 @@ class Life:
         self._producer.close()
 
     def _until_done(self, call: Callable[[float], None]) -> None:
-        """What the client says may be tried again is tried again, for a while; then its producer is left."""
+        """A step that the client calls retriable is retried, for a while; then its producer is left."""
         until_us = self._notes.now_us() + STEP_S * 1_000_000
         while True:
             try:
@@ -157,7 +157,7 @@ class Transactor:
 
     @staticmethod
     def _after(life: Life, next_life: Life) -> Life:
-        """Who goes on; the other one is left."""
+        """The producer that continues; the other one is left."""
         if next_life is not life:
             life.close()
         return next_life
@@ -171,11 +171,11 @@ class Transactor:
                 self._is_over.wait(0.05)
 
     def _transaction(self, life: Life) -> Life:
-        """One of them, whatever becomes of it; returns who writes the next one."""
+        """One of them, with any result; returns the producer of the next one."""
         try:
             life.begin()
         except ClientError:
-            return self._new_life()  # it has nothing to abort, and cannot go on
+            return self._new_life()  # it has nothing to abort, and cannot continue
         try:
             self._work(life)
             chance = self._dice.random()

@@ -1,14 +1,14 @@
-"""Clients of other languages: programs that are told what to do, line by line, and tell what came of it.
+"""Clients of other languages: programs that get commands, line by line, and report the results.
 
-A program has producers and readers, each with a number and a thread of its own. A line to it begins with the number
-and says what that one has to do, with tabs between the words. A line from it is JSON: `of` is the number, and
+A program has producers and readers, each with a number and a thread. A line to it begins with the number
+and has its command, with tabs between the words. A line from it is JSON: `of` is the number, and
 
-* `done` ends what was asked for: empty, or the name of an error; `again` is whether the client says that trying again
+* `done` ends a command: empty, or the name of an error; `again` is whether by the client trying again
   may help. `init`, `begin`, `flush`, `offset`, `commit` and `abort` are answered so, and have the milliseconds that
   they may take behind their name. `open`, `send`, `read` and `close` are not answered.
 * `sent` is the value of a record whose fate is known: `offset`, or the name of an `error`.
 * `shown` is what one poll of a reader showed: by topic and partition the `records` (offset, value), and how far
-  the partition could be read, as far as the client told: `stable` and `high`.
+  the partition could be read, as far as the client reported: `stable` and `high`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.simulation.history.history import TopicPartition
-from tests.support.histories.clients import INPUT, PATIENCE_S, TRANSACTION_TIMEOUT_MS, ClientError, Told
+from tests.support.histories.clients import INPUT, PATIENCE_S, TRANSACTION_TIMEOUT_MS, ClientError, OnResult
 from tests.support.histories.notes import Notes
 
 _GRACE_S = 20.0
@@ -93,7 +93,7 @@ class RemoteProducer:
 
     def __init__(self, program: Remote, address: str, transactional_id: str | None) -> None:
         self._program = program
-        self._waiting: dict[str, Told] = {}
+        self._waiting: dict[str, OnResult] = {}
         self._answers: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._is_left = False
         self._number = program.new_number(self._hear)
@@ -105,8 +105,8 @@ class RemoteProducer:
     def begin(self) -> None:
         self._ask(0, "begin")
 
-    def send(self, at: TopicPartition, value: bytes, told: Told) -> None:
-        self._waiting[value.decode()] = told
+    def send(self, at: TopicPartition, value: bytes, on_result: OnResult) -> None:
+        self._waiting[value.decode()] = on_result
         self._program.tell(self._number, "send", *at, value.decode())
 
     def flush(self, timeout_s: float) -> None:
@@ -126,7 +126,7 @@ class RemoteProducer:
         self._program.tell(self._number, "close")
 
     def _ask(self, timeout_s: float, what: str, *words: object) -> None:
-        """An answer that does not come may come later, and would be taken for another's: such a producer is left."""
+        """A missing answer may come later, and would be mistaken for another's: such a producer is left."""
         if self._is_left:
             raise ClientError("it was left")
         self._program.tell(self._number, what, int(timeout_s * 1000), *words)
@@ -144,8 +144,8 @@ class RemoteProducer:
             self._answers.put(message)
             return
         offset, error = message["offset"], message["error"]
-        told = self._waiting.pop(message["sent"])
-        told(offset if not error and offset >= 0 else None, error)
+        on_result = self._waiting.pop(message["sent"])
+        on_result(offset if not error and offset >= 0 else None, error)
 
 
 class RemoteReader:
@@ -180,14 +180,14 @@ class RemoteReader:
         """All of a message is of one moment, which lies between the last one and now."""
         self._polls += 1
         began_us, self._last_us = self._last_us, self._notes.now_us()
-        for told in message["shown"]:
-            at = told["topic"], told["partition"]
-            records = [(offset, value.encode()) for offset, value in told["records"]]
+        for shown in message["shown"]:
+            at = shown["topic"], shown["partition"]
+            records = [(offset, value.encode()) for offset, value in shown["records"]]
             self._notes.new_poll(
                 self._positions,
                 at,
                 records,
-                (told["stable"], told["high"]),
+                (shown["stable"], shown["high"]),
                 client=self._name,
                 is_committed=self._is_committed,
                 times_us=(began_us, self._last_us),

@@ -1,4 +1,4 @@
-"""Kafka's own assignors, and Java's hash tables, asked by tests: one JVM that answers line by line."""
+"""Kafka's own assignors, and Java's hash tables, called by tests: one JVM that answers line by line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class KafkasAssignors:
 
     def __init__(self) -> None:
         self._program = Program(program_command(_SOURCE))
-        self._asked = 0
+        self._count = 0
 
     @property
     def java_version(self) -> int:
@@ -43,9 +43,9 @@ class KafkasAssignors:
         return answer
 
     def _ask(self, question: dict[str, Any]) -> Any:
-        self._asked += 1
-        self._program.tell(json.dumps({"number": self._asked, **question}))
-        prefix = f"{self._asked} "
+        self._count += 1
+        self._program.tell(json.dumps({"number": self._count, **question}))
+        prefix = f"{self._count} "
         return json.loads(self._program.line(prefix).removeprefix(prefix))
 
     def __enter__(self) -> KafkasAssignors:

@@ -1,4 +1,4 @@
-"""Apache Kafka's own cleaner, asked by tests: one JVM that cleans directories, a round for each question."""
+"""Apache Kafka's own cleaner, called by tests: one JVM that cleans directories, a round for each question."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SOURCE = Path(__file__).parents[2] / "oracle" / "Cleaning.java"
 
 
 class KafkasRound(NamedTuple):
-    """What Kafka said of a round; `stats`: messages mapped, bytes and messages read, invalid ones, both written."""
+    """Kafka's report of a round; `stats`: messages mapped, bytes and messages read, invalid ones, both written."""
 
     end_offset: int
     last_stable_offset: int
@@ -29,11 +29,11 @@ class KafkasCleaner:
 
     def __init__(self) -> None:
         self._program = Program(program_command(_SOURCE))
-        self._asked = 0
+        self._count = 0
 
     def clean(self, job: CleanJob, directory: Path) -> KafkasRound:
         """What the job says, done by Kafka in another directory, named `<topic>-<partition>`; swapped in."""
-        self._asked += 1
+        self._count += 1
         config = {
             "cleanup.policy": "compact",
             "segment.bytes": max(job.config.segment_bytes, 1 << 20),
@@ -42,13 +42,13 @@ class KafkasCleaner:
             "delete.retention.ms": job.config.delete_retention_ms,
         }
         question = {
-            "number": self._asked,
+            "number": self._count,
             "directory": str(directory),
             "config": config,
             **{name: getattr(job, name) for name in _FIELDS},
         }
         self._program.tell(json.dumps(question))
-        prefix = f"{self._asked} "
+        prefix = f"{self._count} "
         answer: dict[str, Any] = json.loads(self._program.line(prefix).removeprefix(prefix))
         return KafkasRound(
             answer["end_offset"],

@@ -19,10 +19,10 @@ def handover(*arguments: str) -> tuple[int, str]:
 
 
 def checked(data_dir: Path, version: str) -> dict[str, Any]:
-    """What `barnabas handover --check` says of a directory that is ready for this version of Kafka."""
-    status, said = handover("--check", str(data_dir), "--to", version, "--json")
-    assert status == 0, said
-    found: dict[str, Any] = json.loads(said)
+    """The output of `barnabas handover --check` for a directory that is ready for this version of Kafka."""
+    status, printed = handover("--check", str(data_dir), "--to", version, "--json")
+    assert status == 0, printed
+    found: dict[str, Any] = json.loads(printed)
     return found
 
 
@@ -50,8 +50,8 @@ class HandedOverKafka(KafkaProcess):
             return super().write_properties()
         served = [word for key, value in self._handed_over.items() for word in ("--set", f"{key}={value}")]
         places = ("--port", str(self.port), "--controller-port", str(self.controller_port))
-        status, said = handover("--properties", *self._directories, *places, *served)
-        assert status == 0, said
+        status, printed = handover("--properties", *self._directories, *places, *served)
+        assert status == 0, printed
         path = self.data_dir.with_name(f"{self.data_dir.name}.properties")
-        path.write_text(said + "".join(f"{key}={value}\n" for key, value in self._own.items()))
+        path.write_text(printed + "".join(f"{key}={value}\n" for key, value in self._own.items()))
         return path

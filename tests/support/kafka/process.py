@@ -1,6 +1,6 @@
 """Apache Kafka itself, one KRaft node, from its Maven jars: the oracle, with the same handles as Barnabas.
 
-A data directory that has no meta.properties yet is formatted first; one that has (Barnabas's, say) is opened as it is.
+A data directory without meta.properties is formatted first; one with it (such as Barnabas's) is opened as it is.
 """
 
 import os
@@ -31,7 +31,7 @@ ONE_NODE = {
 }
 UNCLEAN_ELECTION = "using an unclean election"
 _COMPLAINTS = (
-    UNCLEAN_ELECTION,  # after a kill it is what Kafka says of its own directories
+    UNCLEAN_ELECTION,  # after a kill Kafka logs it about its own directories
     "marked stray",
     "caused truncation of conflicting entries",
     "Skipping unsupported config",

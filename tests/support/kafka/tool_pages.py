@@ -113,7 +113,7 @@ def read_page(path: Path) -> list[Entry]:
 
 
 def write_page(path: Path, entries: list[Entry]) -> None:
-    """Write a page anew."""
+    """Write a page again."""
     path.write_text("\n".join(_lines(entries)) + "\n", encoding="utf-8")
 
 

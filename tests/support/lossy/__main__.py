@@ -1,13 +1,13 @@
 """The file system as a process: `python -m tests.support.lossy PLACE SEED [--journaled]`.
 
-On stdin it is told, a line each, what to do; on stdout it says, a line each, what has come of it:
+On stdin it reads commands, one per line; on stdout it prints the results, one per line:
 
     arm N                 stand still before the N-th change from now, as a disk without power     armed NUMBER
     disarm                do not                                                                  disarmed NUMBER
-    cut SURVIVAL [torn]   the power is cut, and comes back: a new mount of what is left           mounted NUMBER LOST
+    cut SURVIVAL [torn]   the power is cut, and comes back: a new mount of the rest               mounted NUMBER LOST
 
-NUMBER counts the lines of stdin, so that no answer is taken for another one; LOST is how many changes were not safe.
-`standing CUTS CHANGE` says that it stands still, after so many cuts: nothing is answered any more until the next one.
+NUMBER counts the lines of stdin, so that no answer is mistaken for another one; LOST is how many changes were not safe.
+`standing CUTS CHANGE` reports that it stands still, after so many cuts: nothing is answered until the next one.
 It ends, and unmounts, when stdin does. Exit status 2, and one line on stderr, where the kernel refuses the mount.
 """
 
@@ -35,14 +35,14 @@ class _Process:
     def __init__(self, place: str, seed: int, *, is_journaled: bool) -> None:
         self._place, self._is_journaled = place, is_journaled
         self._dice, self._root = random.Random(seed), Folder()
-        self._told = self._cuts = 0
+        self._received = self._cuts = 0
         self._changes_left: int | None = None
         self._is_standing = False
         self._mount()
 
     def run(self) -> None:
         """Until stdin ends."""
-        self._say("mounted", 0)
+        self._print("mounted", 0)
         rest = b""
         while True:
             waiting = [0] if self._is_standing else [0, self._device.descriptor]
@@ -53,7 +53,7 @@ class _Process:
                     break
                 *lines, rest = (rest + data).split(b"\n")
                 for line in lines:
-                    self._told += 1
+                    self._received += 1
                     self._obey(line.decode().split())
             elif ready:
                 self._serve()
@@ -71,7 +71,7 @@ class _Process:
             answer = self._system.answer(parsed(data))
         except _Standing as standing:
             self._is_standing = True
-            self._say("standing", self._cuts, standing)
+            self._print("standing", self._cuts, standing)
             return
         if answer is not None:
             self._device.write(answer)
@@ -87,10 +87,10 @@ class _Process:
         match words:
             case ["arm", number]:
                 self._changes_left = int(number)
-                self._say("armed", self._told)
+                self._print("armed", self._received)
             case ["disarm"]:
                 self._changes_left = None
-                self._say("disarmed", self._told)
+                self._print("disarmed", self._received)
             case ["cut", survival, *how]:
                 self._device.cut()
                 self._cuts += 1
@@ -99,12 +99,12 @@ class _Process:
                     settle(self._root, Fate(self._dice, cast(Survival, survival), torn=how == ["torn"]))
                 self._changes_left, self._is_standing = None, False
                 self._mount()
-                self._say("mounted", self._told, lost)
+                self._print("mounted", self._received, lost)
             case _:
                 raise ValueError(f"not understood: {words}")
 
     @staticmethod
-    def _say(*words: object) -> None:
+    def _print(*words: object) -> None:
         print(*words, flush=True)
 
 

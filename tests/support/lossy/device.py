@@ -14,11 +14,11 @@ _DIRECTORY_MODE = 0o40000
 
 
 class MountRefused(Exception):
-    """There is no FUSE here, or this process may not mount; the message says which."""
+    """There is no FUSE here, or this process may not mount; the message says which of the two."""
 
 
 class Device:
-    """A mount at `place`, a directory that nobody else mounts at. MountRefused."""
+    """A mount at `place`, a directory with no other mount. MountRefused."""
 
     def __init__(self, place: str) -> None:
         self._place = place
@@ -26,7 +26,7 @@ class Device:
         self._buffer = bytearray(REQUEST_BYTES_MAX)
 
     def read(self) -> bytes | None:
-        """The next request; None if there is none after all: who asked may be dead by now."""
+        """The next request; None if there is none: the sender may have died."""
         try:
             size = os.readv(self.descriptor, [self._buffer])
         except (BlockingIOError, FileNotFoundError, InterruptedError):
@@ -34,18 +34,18 @@ class Device:
         return bytes(memoryview(self._buffer)[:size])
 
     def write(self, answer: bytes) -> None:
-        """To whoever asked; nobody waits for the answer if that process is dead by now."""
+        """To the sender; the answer is dropped if that process has died."""
         with suppress(FileNotFoundError):  # that process is dead
             os.write(self.descriptor, answer)
 
     def cut(self) -> None:
-        """End the mount at once: nothing that the kernel still holds gets here, and whoever waits is told an error."""
+        """End the mount at once: nothing that the kernel still holds gets here, and waiting processes get an error."""
         os.close(self.descriptor)  # the last descriptor: the kernel gives the connection up
         detach(self._place)
 
 
 def detach(place: str) -> None:
-    """Take away what is mounted there, if anything is; it lives on for those who have files of it open."""
+    """Unmount what is mounted there, if anything; processes with open files can still use these."""
     if _library().umount2(os.fsencode(place), _DETACH) != 0 and ctypes.get_errno() != errno.EINVAL:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), place)
 

@@ -1,4 +1,4 @@
-"""A disk that loses what was not synced, under real processes: a FUSE file system in a process of its own.
+"""A disk that loses what was not synced, under real processes: a FUSE file system in its own process.
 
 What may be lost is what the disk in memory loses (tests/support/files/memory_survival.py), drawn from a seed. A process
 that uses it is killed before the power is cut; `stand_still_after` lets that be in the middle of what it does.
@@ -29,7 +29,7 @@ class LossyDisk:
         """Changes that were not safe when the power was cut. By chance some of them survived."""
         how = ["--journaled"] if is_journaled else []
         self._command = [sys.executable, "-m", "tests.support.lossy", str(place), str(seed), *how]
-        self._told = 0
+        self._sent = 0
 
     def __enter__(self) -> Self:
         self._process = subprocess.Popen(
@@ -43,8 +43,8 @@ class LossyDisk:
         )
         assert self._process.stdout is not None
         assert self._process.stderr is not None
-        self._said, self._problems = Lines(self._process.stdout), Lines(self._process.stderr)
-        if self._said.first(lambda line: line.startswith("mounted"), _PATIENCE_S) is None:
+        self._answers, self._problems = Lines(self._process.stdout), Lines(self._process.stderr)
+        if self._answers.first(lambda line: line.startswith("mounted"), _PATIENCE_S) is None:
             self._problems.join()
             problem = self._problems.text()
             status = self._close()
@@ -74,23 +74,23 @@ class LossyDisk:
         def wanted(line: str) -> bool:
             return line.startswith(f"standing {count} ")
 
-        return self._said.first(wanted, timeout_s) is not None
+        return self._answers.first(wanted, timeout_s) is not None
 
     def cut_power(self, survival: Survival, *, torn: bool = False) -> None:
-        """Lose what was not synced, or some of it, and mount what is left."""
+        """Lose what was not synced, or some of it, and mount the rest."""
         self.cuts += 1
-        said = self._ask(f"cut {survival}{' torn' if torn else ''}", "mounted")
-        self.lost += int(said.split()[2])
+        found = self._ask(f"cut {survival}{' torn' if torn else ''}", "mounted")
+        self.lost += int(found.split()[2])
 
     def _ask(self, line: str, answer: str) -> str:
         assert self._process.stdin is not None
-        self._told += 1
-        told = self._told
+        self._sent += 1
+        number = self._sent
         self._process.stdin.write(f"{line}\n")
         self._process.stdin.flush()
-        said = self._said.first(lambda line: line.split()[:2] == [answer, str(told)], _PATIENCE_S)
-        assert said is not None, f"{line} is not answered: {self._problems.text()}"
-        return said
+        found = self._answers.first(lambda line: line.split()[:2] == [answer, str(number)], _PATIENCE_S)
+        assert found is not None, f"{line} is not answered: {self._problems.text()}"
+        return found
 
     def _close(self) -> int:
         assert self._process.stdin is not None
@@ -99,5 +99,5 @@ class LossyDisk:
             return self._process.wait(_PATIENCE_S)
         finally:
             self._process.kill()
-            self._said.join()
+            self._answers.join()
             self._problems.join()

@@ -1,6 +1,6 @@
 """A file system of the nodes in memory: what each of the kernel's requests does to them.
 
-Knows nodes and what is asked, neither the device nor what a power cut leaves (tests/support/files/memory_survival.py).
+Knows nodes and requests, neither the device nor what a power cut leaves (tests/support/files/memory_survival.py).
 Before each change `before_change` is called with what it is; it may raise, and then the change is not made.
 
 Nodes have numbers as long as the kernel may know them: until the next mount, which begins with new ones.
@@ -58,7 +58,7 @@ class FileSystem:
         }
 
     def answer(self, request: Request) -> bytes | None:
-        """Do what is asked; None where the kernel waits for no answer."""
+        """Execute a request; None where the kernel waits for no answer."""
         if request.opcode in messages.UNANSWERED:
             return None
         does = self._does.get(request.opcode)
@@ -193,7 +193,7 @@ class FileSystem:
         return messages.attributes(number, len(node.data), node.modified_ms, is_directory=False)
 
     def _set_attributes(self, request: Request) -> bytes:
-        """A size and a time; whose a file is and who may read it is not kept."""
+        """A size and a time; owners and permissions are not stored."""
         given = messages.SETATTR_IN.unpack_from(request.body)
         sets, size, modified_s, modified_ns = given[0], given[3], given[6], given[9]
         node = self._nodes[request.node_id]
@@ -202,8 +202,8 @@ class FileSystem:
             self._before_change("truncate")
             self._change(file, size)
         if sets & messages.SETS_MTIME and isinstance(node, Inode):
-            told_ms = modified_s * 1000 + modified_ns // 1_000_000
-            node.modified_ms = _now_ms() if sets & messages.SETS_MTIME_NOW else told_ms
+            given_ms = modified_s * 1000 + modified_ns // 1_000_000
+            node.modified_ms = _now_ms() if sets & messages.SETS_MTIME_NOW else given_ms
         return messages.attr_out(self._attributes(node))
 
     def _read(self, request: Request) -> bytes:

@@ -18,7 +18,7 @@ _FOREVER_S = 3600
 """How long the kernel may keep a name and a size: nothing changes but through it."""
 _ASYNC_READ, _BIG_WRITES, _PARALLEL_DIROPS, _MAX_PAGES = 1 << 0, 1 << 5, 1 << 18, 1 << 22
 _WANTED = _ASYNC_READ | _BIG_WRITES | _PARALLEL_DIROPS | _MAX_PAGES
-"""Not the write-back cache: each write(2) comes here at once, what is written to mapped pages when that is synced."""
+"""Without the write-back cache: each write(2) arrives here at once, writes to mapped pages when they are synced."""
 _KEEP_CACHE = 1 << 1
 
 IN_HEADER = Struct("=IIQQIIIHH")
@@ -43,7 +43,7 @@ SETS_SIZE, SETS_MTIME, SETS_MTIME_NOW = 1 << 3, 1 << 5, 1 << 8
 
 
 class Opcode(IntEnum):
-    """What may be asked."""
+    """The requests."""
 
     LOOKUP = 1
     FORGET = 2
@@ -124,7 +124,7 @@ def attributes(node_id: int, size: int, modified_ms: int, *, is_directory: bool)
 
 
 def entry_out(node_id: int, attributes: bytes) -> bytes:
-    """The answer to whoever asks for a name."""
+    """The answer to a look-up of a name."""
     return _ENTRY.pack(node_id, 0, _FOREVER_S, _FOREVER_S, 0, 0) + attributes
 
 
@@ -137,7 +137,7 @@ def open_out(handle: int = 0) -> bytes:
 
 
 def dirent(number: int, name: str, *, is_directory: bool) -> bytes:
-    """A name in a directory; `number` is where to go on after it."""
+    """A name in a directory; `number` is where to continue after it."""
     encoded = name.encode()
     kind = (stat.S_IFDIR if is_directory else stat.S_IFREG) >> 12
     entry = _DIRENT.pack(number, number, len(encoded), kind) + encoded

@@ -1,4 +1,4 @@
-"""The blocks of a page of documentation. The word after a fence says what a block is.
+"""The blocks of a page of documentation. The word after a fence is the kind of the block.
 
 sh          commands, each of which succeeds
 console     commands after `$ `, each with what it prints; `…` stands for any text
@@ -7,7 +7,7 @@ properties, text, yaml   a file; its first line has its name in a comment: `# se
 output      lines that the program above it has printed, among others; `…` stands for any text
 log         lines that the broker has printed; `…` stands for any text
 
-`needs=WORD` after it says that the block is not done here, and what it would need, one of `NEEDS`. There is no other
+`needs=WORD` after it means that the block does not run here, and what it would need, one of `NEEDS`. There is no other
 way for a block not to be done: whatever is of no kind, or is indented instead of fenced, is `Unclear`.
 """
 
@@ -23,7 +23,7 @@ _NAME = re.compile(r"(?:#|//) ([\w.-]+\.\w+)")
 
 
 class Unclear(Exception):
-    """Nobody can tell from the page what to do with a block."""
+    """The page does not define what to do with a block."""
 
 
 class Block(NamedTuple):

@@ -1,4 +1,4 @@
-"""`docker compose up` without Docker: the command of the image, with what a compose file says of its one service.
+"""`docker compose up` without Docker: the command of the image, with the settings of its one service in a compose file.
 
 Of the file only the service's variables and the directory that it mounts on /etc/kafka/secrets count. `tests/container`
 runs such a file in the image itself.

@@ -1,6 +1,6 @@
 """Kafka's command-line tools as commands in a directory, which hand what they are given to the JVM of the tests.
 
-A command is a script of Python that asks over a socket: a JVM of its own for each would take seconds.
+A command is a Python script that calls over a socket: a JVM for each would take seconds.
 """
 
 import json
@@ -55,8 +55,8 @@ def kafka_tools(directory: Path, run: Run) -> Iterator[None]:
     class Asked(socketserver.StreamRequestHandler):
         def handle(self) -> None:
             main, place, stdin, arguments = json.loads(self.rfile.readline())
-            said = run(main, *_absolute(Path(place), arguments), stdin=stdin)
-            self.wfile.write(json.dumps([said.status, said.out, said.err]).encode() + b"\n")
+            result = run(main, *_absolute(Path(place), arguments), stdin=stdin)
+            self.wfile.write(json.dumps([result.status, result.out, result.err]).encode() + b"\n")
 
     with socketserver.TCPServer(("127.0.0.1", 0), Asked) as server:
         directory.mkdir(exist_ok=True)

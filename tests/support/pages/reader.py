@@ -1,4 +1,4 @@
-"""A reader who does what a page says, block after block, in an empty directory, with ports of its own.
+"""A reader who follows a page, block after block, in an empty directory, with its own ports.
 
 The page's broker is what its last `barnabas serve` or `docker compose up` started; the next one stops it first.
 """
@@ -41,12 +41,12 @@ class PageBroker(BrokerProcess):
         return ["env", f"--chdir={self.data_dir}", *variables, *self._words]
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         """On stdout and stderr."""
         return (self._stdout.text() if self._stdout else "") + "\n" + self.log
 
-    def has_said(self, pattern: str) -> bool:
-        return re.search(pattern, self.said) is not None
+    def has_printed(self, pattern: str) -> bool:
+        return re.search(pattern, self.output) is not None
 
 
 class Reader:
@@ -112,11 +112,11 @@ class Reader:
     def _stop(self) -> None:
         assert self.broker is not None
         broker, self.broker = self.broker, None
-        assert broker.stop() == 0, broker.said
+        assert broker.stop() == 0, broker.output
 
     def _run(self, words: Sequence[str], shown: str) -> None:
         done = self._done(words)
-        assert done.returncode == 0, f"{shown}\nended with {done.returncode}:\n{done.stdout}\n{self._told()}"
+        assert done.returncode == 0, f"{shown}\nended with {done.returncode}:\n{done.stdout}\n{self._log()}"
         self._printed = done.stdout
 
     def _look(self, text: str) -> None:
@@ -126,13 +126,13 @@ class Reader:
                 line, _, expected = expected.partition("\n")
                 command = f"{command}\n{line}"
             printed = self._done(["bash", "-c", command]).stdout
-            assert _matches(expected, printed), f"$ {command}\n{printed}\n--- instead of\n{expected}\n{self._told()}"
+            assert _matches(expected, printed), f"$ {command}\n{printed}\n--- instead of\n{expected}\n{self._log()}"
 
     def _find(self, text: str) -> None:
         """Each line, once the broker has printed it."""
         assert self.broker is not None, "there is no broker"
         for line in text.splitlines():
-            until(partial(self.broker.has_said, _pattern(line)), _LOG_TIMEOUT_S)
+            until(partial(self.broker.has_printed, _pattern(line)), _LOG_TIMEOUT_S)
 
     def _done(self, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PATH": self._path}
@@ -148,8 +148,8 @@ class Reader:
             check=False,
         )
 
-    def _told(self) -> str:
-        return "" if self.broker is None else f"The broker said:\n{self.broker.said}"
+    def _log(self) -> str:
+        return "" if self.broker is None else f"The broker printed:\n{self.broker.output}"
 
 
 def _matches(expected: str, printed: str) -> bool:

@@ -45,10 +45,12 @@ class Recipe:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if kind is None:
-            assert not self._left, f"blocks of the page that nobody did: {[self._blocks[at].line for at in self._left]}"
+            assert not self._left, (
+                f"blocks of the page that did not run: {[self._blocks[at].line for at in self._left]}"
+            )
 
     def do(self, number: int, instead: Mapping[str, str] | None = None) -> str:
-        """The block of that number, from 1, to its end; what its commands printed. instead: what is not as written."""
+        """The block of that number, from 1, to its end; the output of its commands. instead: replaced texts."""
         block = self._blocks[number - 1]
         if block.kind == "python":
             runpy.run_path(str(self.program(number, instead)), run_name="__main__")
@@ -57,7 +59,7 @@ class Recipe:
         return self._shell(text.removeprefix("$ ").partition("\n")[0] if block.kind == "console" else text)
 
     def program(self, number: int, instead: Mapping[str, str] | None = None) -> Path:
-        """The block as a file, for whoever runs it."""
+        """The block as a file, to be run."""
         program = self.directory / f"program_{number}.py"
         lines_before = "\n" * self._blocks[number - 1].line  # so that a traceback has the page's lines
         program.write_text(lines_before + self._taken(number, instead), encoding="utf-8")
@@ -74,9 +76,9 @@ class Recipe:
 
         def run() -> None:
             try:
-                session.createDataFrame([], "nothing INT")  # as docs/pipeline.md has it for threads
+                session.createDataFrame([], "nothing INT")  # as in docs/pipeline.md for threads
                 runpy.run_path(str(program), run_name="__main__")
-            except BaseException as error:  # told where the test can see it
+            except BaseException as error:  # raised where the test can see it
                 failures.append(error)
 
         thread = Thread(target=run)

@@ -1,6 +1,6 @@
 """Who asks a request of the probe book: users with one right each, with all that an API's row names, or with none.
 
-A right is an operation on a kind of resource, as `api/api_table.py` says which an API is: `Write Topic` is the right of
+A right is an operation on a kind of resource, as listed for an API in `api/api_table.py`: `Write Topic` is the right of
 the user `WriteTopic`, on every topic. The user `Produce` has all rights that the row of Produce names.
 """
 
@@ -21,22 +21,22 @@ def _of_apis() -> dict[str, tuple[Access, ...]]:
 
 @cache
 def rights() -> dict[str, tuple[Access, ...]]:
-    """What each user may do, but ADMIN, who may do everything."""
+    """The rights of each user except ADMIN, who may do everything."""
     of_apis = _of_apis()
     alone = sorted({access for accesses in of_apis.values() for access in accesses})
     single = {name_of(access): (access,) for access in alone}
     return {NOBODY: ()} | of_apis | single  # a right may have the name of an API that is more
 
 
-def askers(said: str, api: str) -> tuple[str, ...]:
+def askers(words: str, api: str) -> tuple[str, ...]:
     """Those that stand behind `by`."""
-    if said != EACH:
-        return tuple(said.split(", "))
+    if words != EACH:
+        return tuple(words.split(", "))
     accesses = _of_apis()[api]
     all_of_them = (api,) if len(accesses) > 1 else ()
     return tuple(dict.fromkeys((NOBODY, *map(name_of, accesses), *all_of_them, ADMIN)))
 
 
 def name_of(access: Access) -> str:
-    """The user who has this right and no other."""
+    """The user with this right and no other."""
     return str(access).replace(" ", "")

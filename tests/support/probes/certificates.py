@@ -1,4 +1,4 @@
-"""The certificates that pages of the probe book present, by name: what their subjects are, and who issued them."""
+"""The certificates that pages of the probe book present, by name: their subjects and issuers."""
 
 import ssl
 from tempfile import NamedTemporaryFile

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from tests.support.probes.page import Answer
 from tests.support.probes.tree import Node
 
-MISSING = "–"  # what is not told: a default, or a row that is not there
-# What tells a row from its neighbours: the first of these that it has.
+MISSING = "–"  # not shown: a default, or a missing row
+# The fields that identify a row: the first of these that it has.
 _IDENTITIES = (
     *("name", "topic", "topic_id", "group_id", "member_id", "api_key", "key", "transactional_id", "producer_id"),
     *("partition_index", "index", "partition", "resource_name", "node_id", "offsets", "cut"),
@@ -38,7 +38,7 @@ def differences(kafkas: list[Answer], ours: list[Answer]) -> Iterator[Difference
 
 
 def _pairs(kafkas: list[Answer], ours: list[Answer]) -> Iterator[tuple[Answer | None, Answer | None]]:
-    """In their order, or by who asked."""
+    """In their order, or by user."""
     if not any(isinstance(answer.label, str) for answer in (*kafkas, *ours)):
         yield from zip_longest(kafkas, ours)
         return
@@ -67,7 +67,7 @@ def _fields(kafkas: Node, ours: Node, prefix: str) -> Iterator[tuple[str, str, s
 
 
 def _rows(kafkas: dict[str, Node], ours: dict[str, Node], place: str) -> Iterator[tuple[str, str, str]]:
-    """Rows that only one of them has are told together, and so are those that come in another order."""
+    """Rows that only one of them has are shown together, and so are rows in another order."""
     lonely = [name for name in kafkas if name not in ours], [name for name in ours if name not in kafkas]
     if any(lonely):
         yield place, ", ".join(lonely[0]) or MISSING, ", ".join(lonely[1]) or MISSING
@@ -78,7 +78,7 @@ def _rows(kafkas: dict[str, Node], ours: dict[str, Node], place: str) -> Iterato
 
 
 def _named(node: Node, name: str) -> dict[str, Node]:
-    """The rows of one list by what tells them apart."""
+    """The rows of one list by their identifying field."""
     found: dict[str, Node] = {}
     for each, row in node.rows:
         if each == name:

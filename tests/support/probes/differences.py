@@ -17,17 +17,17 @@ class Found(NamedTuple):
     differences: list[Difference]
 
     def __str__(self) -> str:
-        asked = " ".join(self.step.lines[0].split()[:3])
+        request = " ".join(self.step.lines[0].split()[:3])
         rows = [
             f"  {field}{where([] if label is None else [label])}: Kafka {kafkas}, here {ours}"
             for label, field, kafkas, ours in self.differences
         ]
-        return "\n".join([f"{self.page.path.name}, {self.story.title!r}, {asked} …:", *rows])
+        return "\n".join([f"{self.page.path.name}, {self.story.title!r}, {request} …:", *rows])
 
 
-def found(page: Page, told: Told) -> Iterator[Found]:
-    """Each step of the page whose answers differ, or that says so."""
-    for story, answers in zip(page.stories, told, strict=True):
+def found(page: Page, played: Told) -> Iterator[Found]:
+    """Each step of the page whose answers differ, or that is marked so."""
+    for story, answers in zip(page.stories, played, strict=True):
         for step, ours in zip(story.steps, answers, strict=True):
             differing = list(differences(step.answers, ours))
             if differing or step.decision:
@@ -35,7 +35,7 @@ def found(page: Page, told: Told) -> Iterator[Found]:
 
 
 def where(labels: list[int | str]) -> str:
-    """Return in which versions, or by whom, it was asked."""
+    """Return in which versions, or by which users, it was sent."""
     if not labels:
         return ""
     if isinstance(labels[0], str):

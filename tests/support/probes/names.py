@@ -2,7 +2,7 @@
 
 In a book an id is `<producer1>`: the first producer id that an answer brought, and the same wherever it comes again in
 the story, in answers as in requests. `<topic f>` is the id of topic f, or one that no topic has when there is none.
-What nobody would send back is only named by its kind: `<port>`, `<time>`.
+A value that clients never send back is only named by its kind: `<port>`, `<time>`.
 """
 
 import hashlib
@@ -116,7 +116,7 @@ class Names:
         return f"<{self._name(kind, value)}>"
 
     def _of_scram(self, value: bytes) -> str | None:
-        """What a server of SCRAM says first is random; what it says at the end must be right."""
+        """The first message of a SCRAM server is random; its last one must be right."""
         if value.startswith(b"v="):
             return "<signature>" if value in self.signatures else "<wrong signature>"
         return f"<{self._name('challenge', value)}>" if value.startswith(b"r=") else None

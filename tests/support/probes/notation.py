@@ -1,10 +1,11 @@
 """Between a story's words and messages: a request out of a Node, an answer into one.
 
-Names are those of the messages (`protocol/messages`). What is not said in a request has its default, and what a version
-does not have is left away, so that one text asks in several versions. An answer tells every field that has no default,
-and the others where they differ from it; error codes are told by name. Not told: the words of error messages, which are
-each server's own, and what nobody reads beside an error. Mostly the order of rows and numbers says nothing, as it is
-that of a hash map in Kafka: they are told in the order of their text. Those that Kafka keeps in order stay in it.
+Names are those of the messages (`protocol/messages`). A field missing in a request has its default, and a field that
+a version does not have is omitted, so that one text serves several versions. An answer shows every field without a
+default, and the others where they differ from it; error codes are shown by name. Not shown: the words of error
+messages, which each server chooses, and fields without meaning beside an error. The order of most rows and numbers has
+no meaning, as it is that of a hash map in Kafka: they are in the order of their text. Those that Kafka orders stay in
+its order.
 """
 
 import re
@@ -33,8 +34,8 @@ from tests.support.probes import records
 from tests.support.probes.names import Names
 from tests.support.probes.tree import EMPTY_LIST, NULL, RUN, Node, items, listed, quoted, unquoted
 
-_NOT_TOLD = {"error_message", "batch_index_error_message", "unknown_tags"}
-_NOT_TOLD_WITH_ERRORS = {"log_start_offset", "aborted_transactions"}
+_OMITTED = {"error_message", "batch_index_error_message", "unknown_tags"}
+_OMITTED_WITH_ERRORS = {"log_start_offset", "aborted_transactions"}
 # Lists whose order is Kafka's word, too: what a fetch answers first was read first, and had the most room.
 _IN_ORDER = {
     (FetchResponse, "responses"),
@@ -100,20 +101,20 @@ def token_of(node: Node, names: Names) -> bytes:
     return bytes(_scalar(node.fields["auth_bytes"], BYTES, names))
 
 
-def told_token(data: bytes, names: Names) -> Node:
+def token_node(data: bytes, names: Names) -> Node:
     """The same of an answer."""
     return Node({"auth_bytes": _word("auth_bytes", data, BYTES, names)} if data else {})
 
 
 def node_of(struct: Struct, version: int, names: Names) -> Node:
-    """An answer as it is told."""
+    """An answer as it is shown."""
     node = Node()
     _learn(struct, names)
     failed = bool(getattr(struct, "error_code", 0))
     for field in struct.__schema__.fields:
-        is_told = field.name not in _NOT_TOLD and not (failed and field.name in _NOT_TOLD_WITH_ERRORS)
-        if is_told and field.in_version(version):
-            _tell(node, struct, field, version, names)
+        is_shown = field.name not in _OMITTED and not (failed and field.name in _OMITTED_WITH_ERRORS)
+        if is_shown and field.in_version(version):
+            _describe(node, struct, field, version, names)
     return node
 
 
@@ -125,7 +126,7 @@ def _learn(struct: Struct, names: Names) -> None:
         names.learn_topic(name, topic_id)
 
 
-def _tell(node: Node, struct: Struct, field: Field, version: int, names: Names) -> None:
+def _describe(node: Node, struct: Struct, field: Field, version: int, names: Names) -> None:
     value = getattr(struct, field.name)
     is_code = field.name.endswith("error_code")
     if value == field.default_value() and (field.default is not MISSING or value in _NOTHING):
@@ -147,7 +148,7 @@ def _tell(node: Node, struct: Struct, field: Field, version: int, names: Names) 
 
 
 def _joined(rows: list[Node]) -> list[Node]:
-    """In the order of their text; rows that differ only in a number that counts up are told as one."""
+    """In the order of their text; rows that differ only in a number that counts up are shown as one."""
     rows = sorted(rows, key=_natural)
     found: list[Node] = []
     while rows:

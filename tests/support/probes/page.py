@@ -1,39 +1,39 @@
-"""A page of the probe book: stories told to a server, and what Apache Kafka answered.
+"""A page of the probe book: stories played to a server, and the answers of Apache Kafka.
 
     # Remarks stand anywhere.
-    topic: f                               what is there before the first story: a topic of three partitions
+    topic: f                               exists before the first story: a topic of three partitions
     topic: small max.message.bytes=200     … with settings
     setting: transaction.version=1         a setting of the server
     feature: transaction.version=1         what the server's directory is formatted with
     slowly: markers                        Barnabas takes its time with them, as Kafka does
-    long: 260,000 requests                 a page that is told with scripts/test --long only
-    secured: rights                        whom stories speak for, and what there is to begin with: secured.py
+    long: 260,000 requests                 a page that runs with scripts/test --long only
+    secured: rights                        the users of stories, and the server's set-up: secured.py
 
-    ## from the middle of a batch          a story; it has a connection of its own
+    ## from the middle of a batch          a story; it has its own connection
     > Fetch v4-6 min_bytes=1               a request, in these versions one after the other
         topics: topic=f
           partitions: partition=0 fetch_offset=15
     < v4-5 error_code=NONE                 what Kafka answered in versions 4 and 5
         responses: …
     < v6 error_code=NONE
-    differs: 0060                          Barnabas answers otherwise; docs/decisions/README.md says where that is
+    differs: 0060                          Barnabas answers otherwise; docs/decisions/README.md has the place
 
     b> Heartbeat …                         on another connection of the story, named b
     >> EndTxn …                            goes out in one piece with the request after it, where its answer stands, too
-    await b                                send what is held on connection b, and read what is to come there
-    send 16030100                          bytes that are no request; `end` says that no more will come
+    await b                                send what is held on connection b, and read the answers there
+    send 16030100                          bytes that are no request; `end` means that no more follow
     send Metadata v1 00000012…             the same; what comes back is read as an answer of this API and version
     until CompleteCommit                   ask the next request again until its answer has this in it
     until not Prepare                      … or has it not
-    times 32767                            ask the next request so often; the last answer is told
-    by alice, bob                          each of them asks the next request, on a connection of their own
-    by each right                          … who has none, one for each right that the API's row names, and who has all
+    times 32767                            send the next request so often; the last answer is shown
+    by alice, bob                          each of them sends the next request, on their own connection
+    by each right                          … one without rights, one for each right of the API's row, and one with all
     < [alice, bob] error_code=NONE         what both were answered
     token auth_bytes=0x00                  bytes of SASL with nothing around them, as behind SaslHandshake v0
     listen                                 see whether more comes, or the end
 
 An answer may also be `closed`, when the server ended the connection, or `silent`. Where the server has a
-connection.failed.authentication.delay.ms, one that comes no earlier is `late=true`, or `closed late`.
+connection.failed.authentication.delay.ms, an answer not before that is `late=true`, or `closed late`.
 """
 
 import re
@@ -57,7 +57,7 @@ ASKED_BEFORE: dict[str, set[tuple[str, int]]] = {
     "acls": {("SaslHandshake", 1)},
     "certificates": set(),
 }
-"""What a secured server is asked before its stories, by what stands behind `secured:`."""
+"""The requests to a secured server before its stories, by the word behind `secured:`."""
 
 _ASKED = re.compile(r"([a-z]?)(>>?) (\w+) v(\d+)(?:-(\d+))?(?: (.*))?")
 _BYTES = re.compile(r"([a-z]?) ?send(?: (\w+) v(\d+))?((?: [0-9a-f]+)*)")
@@ -71,7 +71,7 @@ _GIVEN = re.compile(r"(topic|setting|feature|slowly|long|secured): (\S+)(?: (.*)
 class Answer:
     """What came back: a Node, or CLOSED or SILENT.
 
-    `label`: the version, where one request is asked in several, or who asked it, where several did.
+    `label`: the version, where one request is sent in several, or the user, where several sent it.
     """
 
     label: int | str | None
@@ -109,7 +109,7 @@ class Step:
 
     @property
     def askers(self) -> tuple[str, ...]:
-        """Who asks, where it is not whoever the connection speaks for."""
+        """The user who sends, if not that of the connection."""
         return askers(self.before.removeprefix("by "), self.api) if self.before.startswith("by ") else ()
 
 
@@ -127,7 +127,7 @@ class Story:
 
 @dataclass
 class Page:
-    """A file of stories, told in order to one server that is fresh."""
+    """A file of stories, played in order to one fresh server."""
 
     path: Path
     head: list[str] = field(default_factory=list)
@@ -173,7 +173,7 @@ def pages() -> list[Page]:
 
 
 def read(path: Path) -> Page:
-    """The page in the file. ValueError, with the line, for what is no page."""
+    """The page in the file. ValueError, with the line, for an invalid page."""
     page = Page(path)
     lines = path.read_text(encoding="utf-8").splitlines()
     position, before = 0, ""
@@ -275,13 +275,13 @@ def _step_lines(step: Step) -> Iterator[str]:
 
 
 def answer_lines(answers: list[Answer]) -> Iterator[str]:
-    """Equal answers to several askers are told once, and so are those in versions that follow each other."""
+    """Equal answers to several users are shown once, and so are those in consecutive versions."""
     if answers and isinstance(answers[0].label, str):
         shared: dict[str, list[Answer]] = {}
         for answer in answers:
             shared.setdefault(answer.text, []).append(answer)
         for equal in shared.values():
-            yield from _told(f"< [{', '.join(str(answer.label) for answer in equal)}]", equal[0])
+            yield from _written(f"< [{', '.join(str(answer.label) for answer in equal)}]", equal[0])
         return
     position = 0
     while position < len(answers):
@@ -291,11 +291,11 @@ def answer_lines(answers: list[Answer]) -> Iterator[str]:
         label = "<" if first.label is None else f"< v{first.label}"
         if end - position > 1:
             label += f"-{answers[end - 1].label}"
-        yield from _told(label, first)
+        yield from _written(label, first)
         position = end
 
 
-def _told(label: str, answer: Answer) -> Iterator[str]:
+def _written(label: str, answer: Answer) -> Iterator[str]:
     if isinstance(answer.content, str):
         yield f"{label} {answer.content}"
     else:

@@ -1,4 +1,4 @@
-"""Tells a story to a server and notes what came back."""
+"""Plays a story to a server and notes the answers."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from barnabas.protocol.registry import ApiKey, request_codec, spec
 from tests.support.probes.names import Names, Unknown
-from tests.support.probes.notation import node_of, struct_of, token_of, told_token
+from tests.support.probes.notation import node_of, struct_of, token_node, token_of
 from tests.support.probes.page import Answer, Step, Story
 from tests.support.probes.tree import Node
 from tests.support.probes.wire import CLOSED, CLOSED_LATE, SILENT, Wire, decoded, frame, framed
@@ -16,13 +16,13 @@ from tests.support.waiting import until
 PATIENCE_S = 8.0  # so long an answer may take
 SILENCE_S = 0.5  # so long none must come where none is expected
 UNTIL_S = 10.0
-WINDOW = 256  # requests that are under way at once, where one is asked many times
+WINDOW = 256  # requests in flight at once, where one is repeated many times
 API_KEYS = {key.api_name: key for key in ApiKey}
 
 
 @dataclass(frozen=True)
 class _Due:
-    """An answer that is still to come. `label`: the version, where one request is asked in several."""
+    """An answer that is still to come. `label`: the version, where one request is sent in several."""
 
     key: ApiKey | None
     version: int
@@ -33,7 +33,7 @@ class _Due:
 class Player:
     """The teller of a page to the server at a port of this machine.
 
-    enter: makes the connection of somebody who asks with `by`; delay_s: for how long the server holds back what it says
+    enter: makes the connection of a user named by `by`; delay_s: for how long the server delays its answers
     of a failed authentication, where that is looked at.
     """
 
@@ -44,7 +44,7 @@ class Player:
         self._delay_s = delay_s
 
     def tell(self, story: Story, *, is_recorded: bool) -> list[list[Answer]]:
-        """The answers to each step. `is_recorded`: the steps say what came from Kafka, and so where to expect none."""
+        """The answers to each step. `is_recorded`: the steps have Kafka's answers, and so show where to expect none."""
         with ExitStack() as opened:
             self._names.begin_story()
             talk = _Talk(self._port, self._names, self._enter, opened, is_recorded, self._delay_s)
@@ -122,7 +122,7 @@ class _Talk:
             if connection not in self._wires:
                 self._wires[connection] = self._opened.enter_context(self._enter(asker))
             self._put(connection, data)
-            assert is_answered, "nobody learns whether it was allowed"
+            assert is_answered, "without an answer, whether it was allowed is unknown"
             self._due.setdefault(connection, []).append(_Due(key, version, asker))
             yield from self._answers(connection)
 
@@ -183,7 +183,7 @@ class _Talk:
                     del self._wires[connection]
                     return
             elif each.is_token:
-                yield Answer(None, told_token(payload, self._names))
+                yield Answer(None, token_node(payload, self._names))
             elif each.key is None:
                 yield Answer(each.label, f"0x{payload.hex()}")
             else:
@@ -194,7 +194,7 @@ class _Talk:
 
     def _put(self, connection: str, data: bytes) -> None:
         wire = self._wire(connection)
-        self._sent_s[connection] = time.monotonic()  # before it is sent, as the broker may begin before we go on
+        self._sent_s[connection] = time.monotonic()  # before it is sent, as the broker may begin before we continue
         wire.send(data)
 
     def _wire(self, connection: str) -> Wire:

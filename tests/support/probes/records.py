@@ -9,8 +9,8 @@
 {summed("a", "00000000")}                           records in a frame of lz4 with this checksum of its content
 {batch("a") + batch("b" * 100)[:-1]}                two batches, the second cut by a byte
 {message(1, "v")}                                   one message of a format before batches
-{subscription("g")}                                 what a consumer says when it joins
-{plain("alice")}                                    what a client says to authenticate: security/exchanges.py
+{subscription("g")}                                 the metadata of a joining consumer
+{plain("alice")}                                    the message that authenticates a client: security/exchanges.py
 """
 
 import struct
@@ -136,27 +136,27 @@ def rows(data: bytes, names: Names) -> list[Node]:
         if rest < HEADER_SIZE or parse_header(data, position).size_in_bytes > rest:
             return [*found, Node({"cut": str(rest)})]
         header = parse_header(data, position)
-        found.append(Node(_told(header, data[position : position + header.size_in_bytes], names)))
+        found.append(Node(_described(header, data[position : position + header.size_in_bytes], names)))
         position += header.size_in_bytes
     return found
 
 
-def _told(header: BatchHeader, data: bytes, names: Names) -> dict[str, str]:
+def _described(header: BatchHeader, data: bytes, names: Names) -> dict[str, str]:
     last = header.base_offset + header.last_offset_delta
-    told = {"offsets": f"{header.base_offset}-{last}"}
+    fields = {"offsets": f"{header.base_offset}-{last}"}
     if header.compression:
-        told["compression"] = COMPRESSION_NAMES[header.compression]
+        fields["compression"] = COMPRESSION_NAMES[header.compression]
     if header.timestamp_type:
-        told["timestamps"] = "LogAppendTime"
+        fields["timestamps"] = "LogAppendTime"
     if header.has_producer_id:
-        told["producer_id"] = names.word("producer_id", header.producer_id) or str(header.producer_id)
-        told["epoch"] = str(header.producer_epoch)
-        told["sequence"] = str(header.base_sequence)
+        fields["producer_id"] = names.word("producer_id", header.producer_id) or str(header.producer_id)
+        fields["epoch"] = str(header.producer_epoch)
+        fields["sequence"] = str(header.base_sequence)
     if header.is_control:
-        told["marker"] = _marker(data)
+        fields["marker"] = _marker(data)
     elif header.is_transactional:
-        told["transactional"] = "true"
-    return told
+        fields["transactional"] = "true"
+    return fields
 
 
 def _marker(data: bytes) -> str:

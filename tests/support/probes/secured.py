@@ -1,6 +1,6 @@
-"""What a page finds that is told to a secured server, and who its askers are: `secured: plain`, `scram`, and so on.
+"""The set-up of a page that is played to a secured server, and its users: `secured: plain`, `scram`, and so on.
 
-plain: the user alice, by PLAIN. There is no authorizer: what a page asks depends on nothing but SASL.
+plain: the user alice, by PLAIN. There is no authorizer: the answers depend on SASL alone.
 scram: alice also by SCRAM-SHA-256 and -512.
 oauthbearer: that mechanism, too, with unsecured tokens.
 rights: the StandardAuthorizer, and the users of askers.py with the rights that their names say, on everything.
@@ -8,7 +8,7 @@ acls: the StandardAuthorizer, and users without rights; `by alice from 127.0.0.9
 certificates: the StandardAuthorizer, and listeners of SSL; `by alice at OPEN`: with the certificate of that name in
 certificates.py to the listener OPEN, and `by nobody` without one to that named SSL, where one is required.
 
-Where it says acls or certificates, stories speak to PLAINTEXT for a super user, and elsewhere to SASL_PLAINTEXT.
+With acls or certificates stories use PLAINTEXT as a super user, otherwise SASL_PLAINTEXT.
 """
 
 from tests.support.probes.askers import rights
@@ -57,14 +57,14 @@ class Door:
         self._server = server
         self._presented: Presented | None = None
         self.port = server.port
-        """For all that is not asked with `by`."""
+        """For all requests without `by`."""
         if isinstance(server, SecuredServer):
             self.port = server.port if kind in _AS_SUPER_USER else server.ports[SASL_PLAINTEXT]
             self._presented = Presented(server.security.authority) if kind == "certificates" else None
 
     def enter(self, asker: str) -> Wire:
-        """A connection for somebody."""
-        assert isinstance(self._server, SecuredServer), "nobody is known to a server that is not secured"
+        """A connection for a user."""
+        assert isinstance(self._server, SecuredServer), "a server that is not secured has no users"
         if self._presented is not None:
             name, _, listener = asker.partition(" at ")
             return Wire(self._server.ports[listener or SSL], tls=self._presented.context(name))

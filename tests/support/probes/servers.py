@@ -44,7 +44,7 @@ class _SlowMarkers(OwnBroker):
         return [python, "-m", "tests.support.probes.slow_markers", *arguments]
 
 
-def told_by_barnabas(page: Page, directory: Path) -> Told:
+def answers_of_barnabas(page: Page, directory: Path) -> Told:
     """What Barnabas answers to the page."""
     flags, settings = _flags(page), SETTINGS | page.settings
     kind = _SlowMarkers if page.has_slow_markers else OwnBroker
@@ -53,12 +53,12 @@ def told_by_barnabas(page: Page, directory: Path) -> Told:
     else:
         server = kind(directory / "data", settings, flags=flags)
     with server:
-        told = _told(page, server, is_recorded=True)
+        answers = _answers(page, server, is_recorded=True)
         assert "Traceback" not in server.log, server.log
-    return told
+    return answers
 
 
-def told_by_kafka(page: Page, directory: Path) -> Told:
+def answers_of_kafka(page: Page, directory: Path) -> Told:
     """What Apache Kafka answers to it."""
     plugins = compiled_plugin(_RECEIVER, directory / "plugins") if "metric.reporters" in page.settings else None
     flags, settings = _flags(page), SETTINGS | page.settings
@@ -68,7 +68,7 @@ def told_by_kafka(page: Page, directory: Path) -> Told:
     else:
         server = KafkaProcess(directory / "data", settings, format_arguments=flags, plugins=plugins)
     with server:
-        return _told(page, server, is_recorded=False)
+        return _answers(page, server, is_recorded=False)
 
 
 def _flags(page: Page) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def _flags(page: Page) -> tuple[str, ...]:
     return tuple(word for name, level in page.features.items() for word in ("--feature", f"{name}={level}"))
 
 
-def _told(page: Page, server: Server, *, is_recorded: bool) -> Told:
+def _answers(page: Page, server: Server, *, is_recorded: bool) -> Told:
     names = Names()
     with Wire(server.port) as wire:
         _make_topics(page, wire, names)
@@ -113,8 +113,8 @@ def _make_topics(page: Page, wire: Wire, names: Names) -> None:
 
 
 def _has_leaders(page: Page, wire: Wire) -> bool:
-    """Kafka's broker learns of a topic some time after the controller said that it is there."""
-    asked = [
+    """Kafka's broker learns of a topic some time after the controller has reported it."""
+    topics = [
         ListOffsetsTopic(
             name=name,
             partitions=[
@@ -124,7 +124,7 @@ def _has_leaders(page: Page, wire: Wire) -> bool:
         )
         for name, given in page.topics.items()
     ]
-    answer = wire.ask(ListOffsetsRequest(replica_id=-1, topics=asked), 5)
+    answer = wire.ask(ListOffsetsRequest(replica_id=-1, topics=topics), 5)
     return not any(each.error_code for topic in answer.topics for each in topic.partitions)
 
 
@@ -139,7 +139,7 @@ def _has_coordinators(wire: Wire) -> bool:
 
 
 def _has_transaction_coordinators(wire: Wire) -> bool:
-    """The same; what is not known is not there, and leaves nothing behind."""
+    """The same; an unknown one does not exist, and leaves nothing behind."""
     names = _names()
     found = wire.ask(FindCoordinatorRequest(coordinator_keys=names[:1], key_type=1), 4).coordinators
     if found[0].error_code:

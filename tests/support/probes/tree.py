@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 INDENT = "  "
 FIRST_INDENT = 2 * INDENT
-RUN = 4  # so many that follow each other are told as "first..last"
+RUN = 4  # so many that follow each other are shown as "first..last"
 NULL = "null"
 EMPTY_LIST = "[]"
 
@@ -51,7 +51,7 @@ class Node:
 
 
 def parse(head: str, lines: Sequence[str]) -> Node:
-    """The Node that is written as `head` and, indented, `lines`. ValueError where that is no notation."""
+    """The Node that is written as `head` and, indented, `lines`. ValueError where that is not the notation."""
     root = Node(_fields(head))
     above: list[tuple[int, Node]] = [(-1, root)]
     for line in lines:
@@ -99,7 +99,7 @@ def items(word: str) -> list[str]:
 
 
 def listed(words: Sequence[str]) -> str:
-    """A list as a word; four numbers or more that follow each other are told by the first and the last."""
+    """A list as a word; four or more consecutive numbers are shown by the first and the last."""
     found: list[str] = []
     position = 0
     while position < len(words):

@@ -21,7 +21,7 @@ class Wire:
     """A connection to a port of this machine."""
 
     def __init__(self, port: int, address: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> None:
-        """address: the one that it comes from."""
+        """address: the local one."""
         self._socket = socket.create_connection(("127.0.0.1", port), CONNECT_TIMEOUT_S, (address, 0))
         if tls is not None:
             self._socket = tls.wrap_socket(self._socket, server_hostname="127.0.0.1")
@@ -51,7 +51,7 @@ class Wire:
         try:
             self._socket.sendall(data)
         except (BrokenPipeError, ConnectionResetError, ssl.SSLError):
-            return  # receive() says that it is closed
+            return  # receive() reports that it is closed
 
     def end(self) -> None:
         """Say that nothing more will come; the other direction stays open."""

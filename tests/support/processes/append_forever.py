@@ -2,7 +2,7 @@
 
     python -m tests.support.processes.append_forever DATA_DIR
 
-Batch n holds the value n and has producer id 7 and sequence n; the process goes on where the log ends. Small segments,
+Batch n holds the value n and has producer id 7 and sequence n; it continues where the log ends. Small segments,
 and a flush and a checkpoint now and then, so that a kill finds it anywhere. Lines on stdout: `opened N`, then each n.
 """
 

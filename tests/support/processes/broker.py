@@ -1,4 +1,4 @@
-"""Barnabas in a process of its own: `.venv/bin/barnabas serve` as a user starts it."""
+"""Barnabas in its own process: `.venv/bin/barnabas serve` as a user starts it."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ class BrokerProcess(Server):
         flags: Sequence[str] = (),
     ) -> None:
         super().__init__(data_dir, settings)
-        self.port = unused_port()  # nobody is given it between a kill and the next start
+        self.port = unused_port()  # no other process gets it between a kill and the next start
         self._descriptor_limit = descriptor_limit
         self._flags = flags
 

@@ -1,8 +1,8 @@
 """The image, built and run without Docker: buildah in a chroot, on a Debian base that mmdebstrap makes.
 
 A container here has its own files, its own network (a namespace with nothing but a loopback, so that the ports are
-those of the image and nobody else's) and the environment it is given; it has no limits and no init of its own, and
-what is in it runs under the image's user. Docker's part that is not here is said in docs/container.md.
+those of the image alone) and the environment it is given; it has no limits and no init of its own, and
+what is in it runs under the image's user. docs/container.md names Docker's part that is not here.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ sys.stdin.read()
 
 
 class BuildFailed(Exception):
-    """A step of building said no; the message has the end of what it said."""
+    """A step of building failed; the message has the end of its output."""
 
 
 def buildah(*arguments: str) -> list[str]:
@@ -71,13 +71,13 @@ def _checked(command: Sequence[str], timeout_s: float) -> str:
         command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s, check=False
     )
     if done.returncode != 0:
-        said = "\n".join((done.stdout + done.stderr).splitlines()[-20:])
-        raise BuildFailed(f"{' '.join(command)} ended with {done.returncode}:\n{said}")
+        output = "\n".join((done.stdout + done.stderr).splitlines()[-20:])
+        raise BuildFailed(f"{' '.join(command)} ended with {done.returncode}:\n{output}")
     return done.stdout
 
 
 def make_base() -> None:
-    """Have an image of Debian with Python in our store, made anew when it is not there. BuildFailed."""
+    """Have an image of Debian with Python in our store, made again when it is missing. BuildFailed."""
     PLACE.mkdir(parents=True, exist_ok=True)
     archive = PLACE / f"{SUITE}.tar"
     if not archive.exists():
@@ -98,19 +98,19 @@ def build_image() -> None:
     """Build the Dockerfile on that base. BuildFailed."""
     trusted = ["--volume", f"{CERTIFICATES}:{CERTIFICATES}:ro"] if CERTIFICATES.is_dir() else []
     options = ["--quiet", "--isolation", "chroot", "--format", "docker", "--build-arg", f"BASE={BASE}", *trusted]
-    options += ["--layers"] if _storage_driver() == "overlay" else []  # what did not change is kept from the last time
+    options += ["--layers"] if _storage_driver() == "overlay" else []  # unchanged layers stay from the last time
     output("bud", *options, "--tag", IMAGE, ".", timeout_s=PATIENCE_S)
 
 
 def image_config() -> dict[str, Any]:
-    """What the image says of itself, as Docker keeps it: Cmd, User, Env, Healthcheck and others."""
+    """The image's configuration, as Docker stores it: Cmd, User, Env, Healthcheck and others."""
     inspected: dict[str, Any] = json.loads(output("inspect", "--type", "image", IMAGE))
     config: dict[str, Any] = inspected["Docker"]["config"]
     return config
 
 
 class Network:
-    """A network of its own. Processes enter it by `command`."""
+    """A separate network. Processes enter it by `command`."""
 
     def __init__(self) -> None:
         self._holder = subprocess.Popen(

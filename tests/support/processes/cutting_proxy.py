@@ -2,7 +2,7 @@
 
 The broker advertises the proxy's address (`advertised.listeners`), so that every connection goes through it. It reads
 frames, and knows of each request its API; `heard` counts them. A cut names the request by its place in what is heard
-from then on. `is_down` turns everybody away, as a broker that is gone does.
+from then on. `is_down` refuses all connections, as a stopped broker does.
 """
 
 import socket
@@ -43,13 +43,13 @@ class CuttingProxy:
         return f"127.0.0.1:{self._listener.getsockname()[1]}"
 
     def listen(self) -> None:
-        """Count from here; nothing is cut, everybody is let in."""
+        """Count from here; nothing is cut, all connections are accepted."""
         with self._lock:
             self.heard.clear()
             self._cut, self.is_down = None, False
 
     def cut(self, nth: int, where: Cut, *, for_good: bool = False) -> None:
-        """Lose the connection at the nth request from here (from 0); for good: and let nobody in after it."""
+        """Lose the connection at the nth request from here (from 0); for good: and accept no connection after it."""
         with self._lock:
             self.heard.clear()
             self._cut, self.is_down = (nth, where, for_good), False

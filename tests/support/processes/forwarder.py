@@ -58,7 +58,7 @@ class Forwarder:
             except OSError:
                 return  # it is over
             self.connections += 1
-            assert self.target is not None, "nobody connects before there is somewhere to go"
+            assert self.target is not None, "a client connected before there was a target"
             far = socket.create_connection(self.target)
             self._open += [near, far]
             for source, sink in ((near, far), (far, near)):

@@ -48,8 +48,8 @@ class Line:
         except asyncio.IncompleteReadError as cut:
             raise ConnectionResetError("the broker is gone") from cut
         except TimeoutError:
-            said = await asyncio.to_thread(self._broker.server.abort)
-            raise AssertionError(f"no answer to {type(request).__name__} in {TIMEOUT_S:.0f} s:\n{said}") from None
+            output = await asyncio.to_thread(self._broker.server.abort)
+            raise AssertionError(f"no answer to {type(request).__name__} in {TIMEOUT_S:.0f} s:\n{output}") from None
 
     async def advance(self, delay_ms: float) -> None:
         """Let time pass."""

@@ -47,11 +47,13 @@ def main() -> int:
         kafka = options.against == "kafka"
         with KafkaProcess(data, version=options.version) if kafka else BrokerProcess(data) as server:
             for number in range(options.kills):
-                was_told, whole = round_of(server, f"round-{number}", options.partitions, dice.uniform(*DELAY_S))
-                acknowledged += was_told
-                lost += was_told and whole < options.partitions
-                told = "acknowledged" if was_told else "not answered"
-                print(f"round {number}: {told}, in {whole} of {options.partitions} partitions", flush=True)
+                was_acknowledged, whole = round_of(
+                    server, f"round-{number}", options.partitions, dice.uniform(*DELAY_S)
+                )
+                acknowledged += was_acknowledged
+                lost += was_acknowledged and whole < options.partitions
+                outcome = "acknowledged" if was_acknowledged else "not answered"
+                print(f"round {number}: {outcome}, in {whole} of {options.partitions} partitions", flush=True)
     print(f"{lost} of {acknowledged} acknowledged commits were not whole {PATIENCE_MS // 1000} s after the next start")
     return 1 if lost else 0
 
@@ -67,18 +69,18 @@ def round_of(server: Server, name: str, partitions: int, delay_s: float) -> tupl
         for topic, number in places:
             producer.send(topic, b"v", partition=number)
         producer.flush()
-        client.timeout_ms = 2_000  # for the commit: nobody will answer it later
+        client.timeout_ms = 2_000  # for the commit: it is not answered later
         killer = threading.Timer(delay_s, server.kill)
         killer.start()
         try:
             producer.commit()
-            was_told = True
+            was_acknowledged = True
         except (OutcomeUnknown, KafkaError):
-            was_told = False
+            was_acknowledged = False
         killer.join()
     server.start()
     with Client(server.address, timeout_ms=60_000) as client:
-        return was_told, _shown(client, name, places)
+        return was_acknowledged, _shown(client, name, places)
 
 
 def _shown(client: Client, transactional_id: str, places: list[tuple[str, int]]) -> int:

@@ -22,7 +22,7 @@ OFFSETS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 class Moves:
     """Moves over the nodes at `address`, for the partitions of `topics`, and of the coordinators' topics.
 
-    Whoever leaves has all nodes running. `told` says what was done, for whom a test's failure interests.
+    All nodes run at the end of the block. `done` lists the steps, for a test's failure.
     """
 
     def __init__(self, address: str, topics: Sequence[str], *, seed: int = 7) -> None:
@@ -40,7 +40,7 @@ class Moves:
                 self.elect,
             )
         )
-        self.told: list[str] = []
+        self.done: list[str] = []
         for kind in (GROUP, TRANSACTION):  # which makes the coordinators' topics
             self._client.find_coordinator(kind, "anybody", self._client.deadline())
 
@@ -75,27 +75,27 @@ class Moves:
         """Stop a node: what it leads goes to others."""
         self._stopped = self._dice.choice(self._running())
         stop_node(self._client, self._stopped)
-        self.told.append(f"stopped {self._stopped}")
+        self.done.append(f"stopped {self._stopped}")
 
     def start(self) -> None:
         """Start the node that is stopped."""
         assert self._stopped is not None
         start_node(self._client, self._stopped)
-        self.told.append(f"started {self._stopped}")
+        self.done.append(f"started {self._stopped}")
         self._stopped = None
 
     def elect(self) -> None:
         """Have the first replicas lead again."""
         places = [(topic.name, number) for topic in list_topics(self._client) for number in topic.partitions]
         elect_preferred(self._client, places)
-        self.told.append("elected")
+        self.done.append("elected")
 
     def _move(self, topic: str, number: int) -> None:
         (info,) = (each.partitions[number] for each in list_topics(self._client) if each.name == topic)
         node = self._dice.choice([each for each in self._running() if each != info.leader_id])
         reassign(self._client, {(topic, number): led_by(node, info)})
         elect_preferred(self._client, [(topic, number)])
-        self.told.append(f"{topic}-{number} from {info.leader_id} to {node}")
+        self.done.append(f"{topic}-{number} from {info.leader_id} to {node}")
 
     def _partitions(self, topic: str) -> int:
         return sum(len(each.partitions) for each in list_topics(self._client) if each.name == topic)

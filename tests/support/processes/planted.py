@@ -1,4 +1,4 @@
-"""A broker in a process of its own that has a planted bug: `python -m tests.support.processes.planted BUG serve …`."""
+"""A broker with a planted bug in its own process: `python -m tests.support.processes.planted BUG serve …`."""
 
 import sys
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from tests.support.processes.broker import BrokerProcess
 
 
 class PlantedBroker(BrokerProcess):
-    """With the bug of this name. It runs the pure form: what is compiled cannot be changed."""
+    """With the bug of this name. It runs the pure form: compiled code cannot be changed."""
 
     def __init__(self, bug: str, data_dir: Path, settings: Mapping[str, object] | None = None) -> None:
         super().__init__(data_dir, settings)

@@ -1,4 +1,4 @@
-"""A program that runs while a test goes on: its lines are waited for, and it is ended, killed or left to end."""
+"""A program that runs beside a test: its lines are waited for, and it is ended, killed or left to end."""
 
 import signal
 import subprocess
@@ -40,7 +40,7 @@ class Program:
         """The first line that is `wanted`, or begins with it, once it is there."""
         is_wanted = (lambda line: line.startswith(wanted)) if isinstance(wanted, str) else wanted
         found = self._out.first(is_wanted, timeout_s)
-        assert found is not None, f"it never came: {wanted}\n{self._told()}"
+        assert found is not None, f"it never came: {wanted}\n{self._output()}"
         return found
 
     def tell(self, line: str) -> None:
@@ -60,7 +60,7 @@ class Program:
             status = self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             self.kill()
-            raise AssertionError(f"it did not end in {timeout_s:.0f} s\n{self._told()}") from None
+            raise AssertionError(f"it did not end in {timeout_s:.0f} s\n{self._output()}") from None
         self._out.join()
         self._err.join()
         return status
@@ -68,7 +68,7 @@ class Program:
     def succeed(self, timeout_s: float = PATIENCE_S) -> list[str]:
         """Its lines, once it has ended with status 0."""
         status = self.end(timeout_s)
-        assert status == 0, f"status {status}\n{self._told()}"
+        assert status == 0, f"status {status}\n{self._output()}"
         return self.lines
 
     def stop(self) -> int:
@@ -81,7 +81,7 @@ class Program:
         self._process.send_signal(signal.SIGKILL)
         self.end()
 
-    def _told(self) -> str:
+    def _output(self) -> str:
         return f"{' '.join(self._command)[-400:]}:\n{self._out.text()[-4000:]}\n{self._err.text()[-8000:]}"
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""`barnabas serve` as somebody types it: with any flags, and what it says on both streams."""
+"""`barnabas serve` as a user types it: with any flags, and its output on both streams."""
 
 import http.client
 import json
@@ -50,9 +50,9 @@ class Served:
         """The first line of the log with this event."""
         assert self.process.stderr is not None
         for line in self.process.stderr:
-            told: dict[str, object] = json.loads(line)
-            if told["event"] == event:
-                return told
+            report: dict[str, object] = json.loads(line)
+            if report["event"] == event:
+                return report
         raise AssertionError(f"the log ended without {event!r}")
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> Outcome:
@@ -72,7 +72,7 @@ class Served:
 
 
 class Running(Served):
-    """One with HTTP on a port of its own, its log in JSON, unless told otherwise with --control; and its addresses."""
+    """One with HTTP on its own port, its log in JSON, by default with --control; and its addresses."""
 
     def __init__(self, data: Path, *arguments: str, control: bool = True, **environment: str) -> None:
         words = ["--port", "0", "--data-dir", str(data), "--http", "127.0.0.1:0", "--log-format", "json"]

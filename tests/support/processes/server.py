@@ -1,7 +1,7 @@
-"""A server in a process of its own, as the tests that use real clients see it: started, stopped, killed, started again.
+"""A server in its own process, as the tests that use real clients see it: started, stopped, killed, started again.
 
 `BrokerProcess` and `KafkaProcess` are the two kinds, so that one test can be run against Barnabas and against Apache
-Kafka. What the process prints is kept line by line, and waiting for a line is how a test learns that it is ready.
+Kafka. The output of the process is stored line by line, and waiting for a line is how a test learns that it is ready.
 """
 
 import signal
@@ -85,7 +85,7 @@ class Server(ABC):
 
     @abstractmethod
     def is_ready_line(self, line: str) -> bool:
-        """Whether this line of stdout says that the server can be used."""
+        """Whether this line of stdout means that the server can be used."""
 
     @abstractmethod
     def port_of(self, ready_line: str) -> int:
@@ -103,7 +103,7 @@ class Server(ABC):
 
     @property
     def log(self) -> str:
-        """What the present or last process said on stderr."""
+        """The output of the present or last process on stderr."""
         return self._stderr.text() if self._stderr else ""
 
     def start(self) -> Self:
@@ -123,9 +123,9 @@ class Server(ABC):
         self._stdout, self._stderr = Lines(self._process.stdout), Lines(self._process.stderr)
         line = self._stdout.first(self.is_ready_line, self.start_timeout_s)
         if line is None:
-            said = self._stdout.text()[-4000:]
+            output = self._stdout.text()[-4000:]
             self.kill()
-            raise AssertionError(f"{self.command()} did not start:\n{said}\n{self.log[-8000:]}")
+            raise AssertionError(f"{self.command()} did not start:\n{output}\n{self.log[-8000:]}")
         self.port = self.port_of(line)
         return self
 
@@ -134,7 +134,7 @@ class Server(ABC):
         self._end(signal.SIGKILL, STOP_TIMEOUT_S)
 
     def abort(self) -> str:
-        """SIGABRT: return its log, which says where its threads are if PYTHONFAULTHANDLER was set."""
+        """SIGABRT: return its log, which has the stacks of its threads if PYTHONFAULTHANDLER was set."""
         self._end(signal.SIGABRT, STOP_TIMEOUT_S)
         return self.log
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.support.processes.broker import READY, BrokerProcess
 
 COORDINATED = {"offsets.topic.num.partitions": 1, "transaction.state.log.num.partitions": 1}
-"""One group coordinator and one transaction coordinator for everybody, so that whoever moves it moves everybody's."""
+"""One group coordinator and one transaction coordinator for all, so that moving it moves that of all."""
 
 
 class ThreeNodes(BrokerProcess):

@@ -37,7 +37,7 @@ def batch_sized(size: int, *, base_offset: int = 0, timestamp: int = 1_000) -> b
 
 
 def without_max_timestamp(batch: bytearray, max_timestamp: int = NO_TIMESTAMP) -> bytearray:
-    """The batch as Sarama sent it before 1.45.1: nobody filled its largest timestamp in. The CRC is right."""
+    """The batch as Sarama sent it before 1.45.1: without its largest timestamp. The CRC is right."""
     set_max_timestamp(batch, 0, CREATE_TIME, max_timestamp)
     return batch
 

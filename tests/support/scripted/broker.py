@@ -1,4 +1,4 @@
-"""A broker that says what a test tells it to, over a real socket in a thread of this process.
+"""A broker that gives the answers of a test, over a real socket in a thread of this process.
 
 It stands on the sans-IO server connection. ApiVersions and Metadata are answered from what the test set up; every other
 API by a function of the test: it gets the decoded request and returns a response, None (no answer), or HANG_UP.
@@ -64,7 +64,7 @@ class ScriptedBroker:
 
     def await_arrival(self, kind: type[Request]) -> None:
         """Return once a request of this kind has come: for one that gets no answer, as an answer on another connection
-        says nothing of it.
+        does not show that.
         """
         with self._arrival:
             assert self._arrival.wait_for(lambda: self.of(kind), _ARRIVAL_TIMEOUT_S), f"no {kind.__name__} came"

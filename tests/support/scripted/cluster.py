@@ -1,4 +1,4 @@
-"""Two scripted brokers that are one cluster: a test says who leads which partition, and lets that change."""
+"""Two scripted brokers that are one cluster: a test sets the leader of each partition, and changes it."""
 
 from collections.abc import Mapping
 from types import TracebackType
@@ -10,11 +10,11 @@ from barnabas.protocol.messages import metadata
 from barnabas.protocol.registry import ApiKey
 from tests.support.scripted.broker import ScriptedBroker
 
-NOBODY_LEADS = -1
+NO_LEADER = -1
 
 
 class ScriptedCluster:
-    """Nodes 1 and 2. `leaders` tells the node that leads each partition, or NOBODY_LEADS; others do not exist."""
+    """Nodes 1 and 2. `leaders` returns the node that leads each partition, or NO_LEADER; others do not exist."""
 
     def __init__(self, leaders: Mapping[TopicPartition, int]) -> None:
         self.leaders = dict(leaders)
@@ -49,7 +49,7 @@ class ScriptedCluster:
     def _topic(self, name: str) -> metadata.MetadataResponseTopic:
         partitions = [
             metadata.MetadataResponsePartition(
-                error_code=ErrorCode.LEADER_NOT_AVAILABLE if leader == NOBODY_LEADS else ErrorCode.NONE,
+                error_code=ErrorCode.LEADER_NOT_AVAILABLE if leader == NO_LEADER else ErrorCode.NONE,
                 partition_index=number,
                 leader_id=leader,
                 replica_nodes=[],

@@ -42,9 +42,9 @@ class ConsumerGroup(GroupBroker):
         self._target = set(target)
         self._is_news = False
         self.state = "Stable"
-        """What the group is said to be in."""
+        """The reported state of the group."""
         self.described_target: set[int] | None = None
-        """What is told of the member's target, if that is not what it was assigned."""
+        """The reported target of the member, if that is not its assignment."""
         self.script[HEARTBEAT] = self._heartbeat
         self.script[DESCRIBE] = self._describe_group
 
@@ -58,7 +58,7 @@ class ConsumerGroup(GroupBroker):
         return self.of(ConsumerGroupHeartbeatRequest)
 
     def story(self) -> list[str]:
-        """What was asked of the group, in short: heartbeats with epoch and what is said to be read."""
+        """The requests to the group, in short: heartbeats with epoch and owned partitions."""
         return [line for _, request in self.requests if (line := _line(request))]
 
     def _heartbeat(self, request: ConsumerGroupHeartbeatRequest) -> Answer:
@@ -92,8 +92,8 @@ class ConsumerGroup(GroupBroker):
             client_id="c",
             client_host="/h",
             subscribed_topic_names=[TOPIC],
-            assignment=self._told(self._target),
-            target_assignment=self._told(wanted),
+            assignment=self._assignment(self._target),
+            target_assignment=self._assignment(wanted),
         )
         group = described.DescribedGroup(
             error_code=error,
@@ -106,7 +106,7 @@ class ConsumerGroup(GroupBroker):
         )
         return described.ConsumerGroupDescribeResponse(groups=[group])
 
-    def _told(self, partitions: set[int]) -> described.Assignment:
+    def _assignment(self, partitions: set[int]) -> described.Assignment:
         topic = described.TopicPartitions(topic_id=self.topic_id, topic_name=TOPIC, partitions=sorted(partitions))
         return described.Assignment(topic_partitions=[topic] if partitions else [])
 

@@ -1,4 +1,4 @@
-"""A scripted broker that keeps one transactional id, and fails as a test tells it to."""
+"""A scripted broker with one transactional id, which fails as a test wants."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -73,7 +73,7 @@ class ScriptedCoordinator(ScriptedBroker):
         self._failures.clear()
 
     def story(self) -> list[str]:
-        """What was asked, in short, with the version, without looking for coordinators."""
+        """The requests, in short, with the version, without FindCoordinator."""
         return [f"{NAMES[type(request)]}-v{version}" for version, request in self.requests if type(request) in NAMES]
 
     def batches(self) -> Iterator[BatchHeader]:

@@ -55,12 +55,12 @@ class GroupBroker(ScriptedBroker):
 
     def _commit(self, request: offset_commit.OffsetCommitRequest) -> offset_commit.OffsetCommitResponse:
         error = self._error(ApiKey.OFFSET_COMMIT)
-        asked = request.topics[0].partitions
+        partitions = request.topics[0].partitions
         if not error:
-            self.offsets |= {each.partition_index: each.committed_offset for each in asked}
+            self.offsets |= {each.partition_index: each.committed_offset for each in partitions}
         answers = [
             offset_commit.OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=error)
-            for each in asked
+            for each in partitions
         ]
         return offset_commit.OffsetCommitResponse(
             topics=[offset_commit.OffsetCommitResponseTopic(name=TOPIC, partitions=answers)]
@@ -75,8 +75,8 @@ class GroupBroker(ScriptedBroker):
             return {"partition_index": partition, "committed_offset": offset, "metadata": "", "error_code": code}
 
         if request.groups:
-            asked = (request.groups[0].topics or [])[0].partition_indexes
-            listed = [offset_fetch.OffsetFetchResponsePartitions(**fields(partition)) for partition in asked]
+            partitions = (request.groups[0].topics or [])[0].partition_indexes
+            listed = [offset_fetch.OffsetFetchResponsePartitions(**fields(partition)) for partition in partitions]
             topics = [offset_fetch.OffsetFetchResponseTopics(name=TOPIC, partitions=listed)]
             return offset_fetch.OffsetFetchResponse(
                 groups=[offset_fetch.OffsetFetchResponseGroup(group_id="g", topics=topics)]

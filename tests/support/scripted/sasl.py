@@ -18,7 +18,7 @@ _SALT = b"salt of a test"
 
 
 class ScriptedSasl:
-    """`script` has the answers. session_lifetime_ms: what every login is told."""
+    """`script` has the answers. session_lifetime_ms: in the answer to every login."""
 
     def __init__(self, iterations: int = 4096, session_lifetime_ms: int = 0) -> None:
         self._iterations = iterations

@@ -1,4 +1,4 @@
-"""A transactional producer at a scripted coordinator, and whether it goes on as it should."""
+"""A transactional producer at a scripted coordinator, and whether it continues as it should."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,8 +1,8 @@
-"""What a client sends in SASL exchanges, right and wrong, made anew from RFC 4616, 5802 and 7628.
+"""What a client sends in SASL exchanges, right and wrong, written again from RFC 4616, 5802 and 7628.
 
 {plain("alice")}                                      PLAIN with the right password
 {first("alice")}                                      the first message of SCRAM
-{final("SCRAM-SHA-256", "alice", <challenge1>)}       the second, to what the server said
+{final("SCRAM-SHA-256", "alice", <challenge1>)}       the second, to the server's challenge
 {token("alice")}                                      OAUTHBEARER with an unsecured token that is good for an hour
 base64(<hmac1>)                                       what SCRAM takes as the password of a delegation token
 """
@@ -73,10 +73,10 @@ def token(subject: str, *, lifetime_s: int = 3600, algorithm: str = "none", **op
 def unsecured_token(
     subject: str, *, lifetime_s: int = 3600, algorithm: str = "none", signature: str = "", **claims: Any
 ) -> str:
-    """A token that nobody signed. A claim that is None is left out."""
+    """An unsigned token. A claim that is None is left out."""
     now = int(time.time())
-    said = {"sub": subject, "iat": now, "exp": now + lifetime_s} | claims
-    stated = {name: value for name, value in said.items() if value is not None}
+    claimed = {"sub": subject, "iat": now, "exp": now + lifetime_s} | claims
+    stated = {name: value for name, value in claimed.items() if value is not None}
     return ".".join([_part({"alg": algorithm}), _part(stated), signature])
 
 

@@ -1,4 +1,4 @@
-"""Rights on names and on prefixes, given and taken back over a connection of a super user."""
+"""Rights on names and on prefixes, granted and revoked over a connection of a super user."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""An HTTP server that publishes a set of keys, or does what a test tells it to."""
+"""An HTTP server that publishes a set of keys, or behaves as a test wants."""
 
 import asyncio
 import ssl
@@ -10,10 +10,10 @@ Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 
 class KeyServer:
-    """On a port of its own, on the running loop."""
+    """On its own port, on the running loop."""
 
     def __init__(self, answer: bytes | Answer, context: ssl.SSLContext | None = None) -> None:
-        """answer: the body, or what is done with a connection on which somebody has asked."""
+        """answer: the body, or a function for a connection with a request."""
         self.answer = answer
         self.asked: list[bytes] = []
         self._context = context
@@ -44,6 +44,6 @@ class KeyServer:
             else:
                 await self.answer(writer)
         except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # whoever asked went away: a test of what it makes of that looks at it, not here
+            pass  # the client has gone: its test checks that, not this server
         finally:
             writer.close()

@@ -1,8 +1,8 @@
 """Secured servers, Apache Kafka and Barnabas, with the same settings under Kafka's names.
 
-There is a listener for each protocol that is asked for, named as the protocol is; one with another name speaks SSL. Two
+There is a listener for each requested protocol, named as the protocol is; one with another name speaks SSL. Two
 of those have certificates that a client has to refuse. PLAIN and both kinds of SCRAM are enabled, and OAUTHBEARER, with
-unsecured tokens, where it is asked for. Who comes in by PLAINTEXT is ANONYMOUS, a super user: so tests prepare what
+unsecured tokens, on request. A client over PLAINTEXT is ANONYMOUS, a super user: so tests prepare what
 they need.
 """
 
@@ -39,8 +39,8 @@ def password_of(user: str) -> str:
 class Ways(TypedDict, total=False):
     """Of coming in.
 
-    listeners: beside PLAINTEXT; users: who has a password for PLAIN, beside ADMIN, a super user; scram_users: who has
-    one for both kinds of SCRAM from the start; authority: who issues the certificates, where there is TLS.
+    listeners: beside PLAINTEXT; users: those with a password for PLAIN, beside ADMIN, a super user; scram_users:
+    those with one for both kinds of SCRAM from the start; authority: the issuer of the certificates, with TLS.
     """
 
     listeners: Iterable[str]
@@ -52,7 +52,7 @@ class Ways(TypedDict, total=False):
 
 
 class Security:
-    """Of one server: its ports, its settings, its certificates, and what its clients are told."""
+    """Of one server: its ports, its settings, its certificates, and the settings of its clients."""
 
     def __init__(self, directory: Path, **ways: Unpack[Ways]) -> None:
         """directory: gets the stores with certificates."""
@@ -97,9 +97,9 @@ class Security:
 
     def _logins(self, prefix: str) -> dict[str, object]:
         known = " ".join(f'user_{user}="{password_of(user)}"' for user in self._users)
-        said = {PLAIN: f" {known}"}
+        users = {PLAIN: f" {known}"}
         return {
-            f"{prefix}{each.lower()}.sasl.jaas.config": f"{_module(each)} required{said.get(each, '')};"
+            f"{prefix}{each.lower()}.sasl.jaas.config": f"{_module(each)} required{users.get(each, '')};"
             for each in self.mechanisms
         }
 
@@ -131,7 +131,7 @@ class Security:
         return self.authority.write_pkcs12(self._directory / "trusted.p12", STORE_PASSWORD)
 
     def client_properties(self, user: str, mechanism: str = PLAIN, password: str | None = None) -> dict[str, str]:
-        """What a Java client has in its file to come in by SASL_SSL, or by SASL_PLAINTEXT where there is no TLS."""
+        """The settings of a Java client for SASL_SSL, or by SASL_PLAINTEXT where there is no TLS."""
         login = f'username="{user}" password="{password_of(user) if password is None else password}"'
         if mechanism == OAUTHBEARER:
             login = f'unsecuredLoginStringClaim_sub="{user}"'
@@ -144,7 +144,7 @@ class Security:
         return found | trusted
 
     def mutual_properties(self, name: str = "client") -> dict[str, str]:
-        """The same by SSL, for who has a certificate of this name; all stores are PKCS12."""
+        """The same by SSL, for a client with the certificate of this name; all stores are PKCS12."""
         own = self._stored(self.authority.issue(name), name)
         found = {"security.protocol": SSL}
         for kind, path in (("truststore", self._trusted_by_password()), ("keystore", own)):

@@ -1,4 +1,4 @@
-"""Who signs tokens in tests: a key of its own, its set of keys, and tokens as an authorization server makes them."""
+"""The signer of tokens in tests: its own key, its set of keys, and tokens as an authorization server makes them."""
 
 import json
 import time
@@ -16,7 +16,7 @@ _HANDLER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCal
 
 
 class Signer:
-    """Signs by ES256, unless told otherwise."""
+    """Signs by ES256 by default."""
 
     def __init__(self, key_id: str | None = "one", key: Key | None = None) -> None:
         self.key: Key = ECKey.generate_key("P-256", None if key_id is None else {"kid": key_id}) if key is None else key
@@ -25,8 +25,8 @@ class Signer:
     def token(self, user: str = "alice", header: Mapping[str, Any] | None = None, **claims: Any) -> str:
         """Good for a minute, for AUDIENCE. A claim that is None is left out."""
         now_s = int(time.time())
-        said = {"sub": user, "iat": now_s, "exp": now_s + 60, "iss": ISSUER, "aud": AUDIENCE} | claims
-        return self.sign({name: value for name, value in said.items() if value is not None}, header)
+        claimed = {"sub": user, "iat": now_s, "exp": now_s + 60, "iss": ISSUER, "aud": AUDIENCE} | claims
+        return self.sign({name: value for name, value in claimed.items() if value is not None}, header)
 
     def sign(self, claims: object, header: Mapping[str, Any] | None = None) -> str:
         """Whatever the claims are."""
@@ -50,7 +50,7 @@ def signed_settings(listener: str, url: str) -> dict[str, object]:
 
 
 def published(*signers: Signer) -> bytes:
-    """Their set of keys, without what is private."""
+    """Their set of keys, without the private parts."""
     return json.dumps({"keys": [signer.key.as_dict(private=False) for signer in signers]}).encode()
 
 

@@ -1,4 +1,4 @@
-"""What a server says to a token of OAUTHBEARER, by hand."""
+"""A server's answers to a token of OAUTHBEARER, over a raw socket."""
 
 import socket
 

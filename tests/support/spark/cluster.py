@@ -68,7 +68,7 @@ def submit(
     packed: Path | None = None,
     timeout_s: float = PATIENCE_S,
 ) -> str:
-    """Run a program through spark-submit with `python` on all sides; returns what it and Spark said.
+    """Run a program through spark-submit with `python` on all sides; returns the output of both.
 
     packed: a file of modules for the executors, which the driver's own workers get by PYTHONPATH, as docs say. It has
     the pure form, whichever the tests demand.
@@ -81,16 +81,16 @@ def submit(
     }
     named = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
     flags = [] if packed is None else ["--py-files", str(packed)]
-    environment = {**_environment(), "PYSPARK_PYTHON": str(python)}  # no setting says it to the planner of sources
+    environment = {**_environment(), "PYSPARK_PYTHON": str(python)}  # no setting gives it to the planner of sources
     if packed is not None:
         environment |= {"PYTHONPATH": str(packed), form.VARIABLE: form.PURE}
     command = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", master, *named, *flags, str(program), *arguments]
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=timeout_s, check=False, cwd=program.parent
     )
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, f"{command} failed:\n{said[:12_000]}\n[…]\n{said[-4_000:]}"
-    return said
+    output = done.stdout + done.stderr
+    assert done.returncode == 0, f"{command} failed:\n{output[:12_000]}\n[…]\n{output[-4_000:]}"
+    return output
 
 
 @contextmanager
@@ -98,10 +98,10 @@ def standalone(directory: Path, cores: int = 2) -> Iterator[str]:
     """A master and a worker; gives the master's URL. directory: where the worker keeps what its executors say."""
     master = _Daemon("org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
     with master:
-        url = "spark://127.0.0.1:" + master.said("Starting Spark master at spark://").rpartition(":")[2]
+        url = "spark://127.0.0.1:" + master.line_with("Starting Spark master at spark://").rpartition(":")[2]
         arguments = ["--cores", str(cores), "--memory", "1g", "--webui-port", "0", "--work-dir", str(directory), url]
         with _Daemon("org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", *arguments) as worker:
-            worker.said("Successfully registered with master")
+            worker.line_with("Successfully registered with master")
             yield url
 
 
@@ -130,13 +130,13 @@ class _Daemon:
         self._process.wait(PATIENCE_S)
         self._lines.join()
 
-    def said(self, words: str) -> str:
+    def line_with(self, words: str) -> str:
         """The first line with these words, once it is there."""
         line = self._lines.first(lambda each: words in each, PATIENCE_S)
-        assert line is not None, f"{self._command} did not say {words!r}:\n{self._lines.text()[-4000:]}"
+        assert line is not None, f"{self._command} did not print {words!r}:\n{self._lines.text()[-4000:]}"
         return line.strip()
 
 
 def _environment() -> Mapping[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "PYTHONPATH"))}
-    return kept | _LOCAL | {"SPARK_HOME": str(SPARK_HOME)}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "PYTHONPATH"))}
+    return inherited | _LOCAL | {"SPARK_HOME": str(SPARK_HOME)}

@@ -136,19 +136,19 @@ def compact(server: Server, topic: str, partitions: Iterable[int]) -> None:
 def _thin_out(log: Path) -> None:
     data = log.read_bytes()
     batches = [(header, data[start : start + header.size_in_bytes]) for start, header in iter_batches(data)]
-    kept: list[bytes] = []
+    thinned: list[bytes] = []
     for number, (header, batch) in enumerate(batches):
         if header.is_control or number in (0, len(batches) - 1) or number % 4 == 1:
-            kept.append(batch)
+            thinned.append(batch)
         elif number % 4 == 2:
-            kept.append(bytes(rebuild_batch(header, _some(batch), compression=header.compression)))
+            thinned.append(bytes(rebuild_batch(header, _some(batch), compression=header.compression)))
         elif number % 8 == 3 and header.has_producer_id:
-            kept.append(bytes(rebuild_batch(header, [], compression=0)))
+            thinned.append(bytes(rebuild_batch(header, [], compression=0)))
         elif not header.has_producer_id and number % 8 == 7:
             continue
         else:
-            kept.append(batch)
-    log.write_bytes(b"".join(kept))
+            thinned.append(batch)
+    log.write_bytes(b"".join(thinned))
 
 
 def _some(batch: bytes) -> list[BatchRecord]:

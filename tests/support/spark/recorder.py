@@ -23,7 +23,7 @@ class Told(WriterCommitMessage):
 
 
 class _Recording:
-    """What both writers do. options: `log` is the file; `fail` says where it fails: `first-attempt` or `commit`."""
+    """Common to both writers. options: `log` is the file; `fail` is where it fails: `first-attempt` or `commit`."""
 
     def __init__(self, options: dict[str, str]) -> None:
         self.options = options

@@ -1,4 +1,4 @@
-"""The sink as Spark calls it, without Spark: tasks that write, commit(), abort() when that raises, and a start anew."""
+"""The sink as Spark calls it, without Spark: tasks that write, commit(), abort() when that raises, and a new start."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
@@ -60,7 +60,7 @@ class Query:
         return task.write(self.settings, facts, batches)
 
     def commit(self, batch_id: int, messages: Sequence[Message], checkpoint: CheckpointOffsets | None = None) -> None:
-        """As Spark does: when commit() raises, abort() follows, whose failure is not told."""
+        """As Spark does: when commit() raises, abort() follows, whose failure is not reported."""
         options: dict[str, Any] = {"query_id": self.query_id, "checkpoint": checkpoint, "is_stream": self.is_stream}
         try:
             driver.commit(self.settings, batch_id, messages, **options)
@@ -85,14 +85,14 @@ def _stop(*arguments: object, **options: object) -> None:
 
 
 def transaction_of(message: object) -> PreparedTransaction:
-    """The one that a task has prepared."""
+    """The transaction that a task has prepared."""
     assert isinstance(message, Prepared)
     assert message.transaction is not None
     return message.transaction
 
 
 def checkpoint(batch_id: int, story: str = "a", **offsets: int) -> CheckpointOffsets:
-    """What a checkpoint says of a batch; another story has read other rows."""
+    """The rows of a batch by its checkpoint; another story has read other rows."""
     return CheckpointOffsets(f"{story}-{batch_id}", tuple(SourceOffset(each, 0, at) for each, at in offsets.items()))
 
 

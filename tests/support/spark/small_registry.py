@@ -35,9 +35,9 @@ class SmallRegistry:
                 found = _REGISTER.fullmatch(self.path)
                 self._answer(registry.registered(found[1], schema, is_new=bool(found[2])) if found else None)
 
-            def _answer(self, said: dict[str, Any] | None) -> None:
-                body = json.dumps(said or {"error_code": 40403, "message": "not found"}).encode()
-                self.send_response(503 if registry.is_away else 404 if said is None else 200)
+            def _answer(self, found_schema: dict[str, Any] | None) -> None:
+                body = json.dumps(found_schema or {"error_code": 40403, "message": "not found"}).encode()
+                self.send_response(503 if registry.is_away else 404 if found_schema is None else 200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()

@@ -80,7 +80,7 @@ class Accounts:
         assert self._producer.flush(60) == 0
 
     def check_topics(self) -> None:
-        """The changelog, the source that is one, and what was told of the balances: the last value of each key."""
+        """The changelog, the source that is one, and the reported balances: the last value of each key."""
         address = self._server.address
         balances = {key: int.from_bytes(value, "big") for key, value in last_values(address, CHANGELOG).items()}
         assert balances == self._balances

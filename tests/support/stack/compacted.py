@@ -36,7 +36,7 @@ def make_compacted(address: str, *names: str, partitions: int = 1) -> None:
 
 
 def make_topic(address: str, name: str, partitions: int, config: Mapping[str, str] | None = None) -> None:
-    """Make a topic, one that keeps all of its records unless told otherwise."""
+    """Make a topic, by default without retention."""
     admin = AdminClient({"bootstrap.servers": address})
     topic = NewTopic(name, partitions, config={"cleanup.policy": "delete", "retention.ms": "-1", **(config or {})})
     admin.create_topics([topic])[name].result(timeout=PATIENCE_S)

@@ -46,15 +46,15 @@ _SETTINGS = (
 
 
 class Worker(Program):
-    """A worker that has joined its group. Where it is told is in the file `properties`."""
+    """A worker that has joined its group. That place is in the file `properties`."""
 
     def __init__(self, server: Server, properties: Path) -> None:
         settings = _SETTINGS | {"bootstrap.servers": server.address}
         properties.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
         main_class = "org.apache.kafka.connect.cli.ConnectDistributed"
         super().__init__(class_command(connect_libs(), main_class, str(properties)))
-        told = self._line_with("REST server listening at")
-        [self._url] = re.findall(r"listening at (http://[^/]+)/", told)
+        found = self._line_with("REST server listening at")
+        [self._url] = re.findall(r"listening at (http://[^/]+)/", found)
         for step in ("Kafka Connect started", "Finished starting connectors and tasks"):
             self._line_with(step)
 
@@ -80,10 +80,10 @@ class Worker(Program):
 
     def states(self) -> dict[str, list[str]]:
         """By connector, its state and those of its tasks."""
-        told = self._ask("GET", "?expand=status")
+        found = self._ask("GET", "?expand=status")
         return {
             name: [status["status"]["connector"]["state"], *(task["state"] for task in status["status"]["tasks"])]
-            for name, status in told.items()
+            for name, status in found.items()
         }
 
     def config(self, name: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Stories about assignments, as text: what happens to a group, and who then gets which partitions.
+"""Stories about assignments, as text: what happens to a group, and the resulting assignments.
 
     > topic orders 4                a topic of four partitions, or one that has grown to four
     > join a orders payments        a member and the topics it subscribes to; `instance=i` makes it a static one
@@ -7,7 +7,7 @@
     b: nothing
 
 Commands besides: `subscribe MEMBER TOPIC…` (other topics), `leave MEMBER…`, `return MEMBER NEW-ID` (a static member
-comes back as another), `delete-topic TOPIC…`, `range`. Members, topics and partitions are told in the order of the
+comes back as another), `delete-topic TOPIC…`, `range`. Members, topics and partitions are shown in the order of the
 records.
 
 A story is its own expectation: `run` plays the commands and returns the text as it should be.
@@ -19,7 +19,7 @@ from tests.support.worlds.assigned_group import Ask, AssignedGroup, Subscriber, 
 
 
 class Story:
-    """One story while it is told; `ask` is whose assignor is in it."""
+    """One story while it is played; `ask` calls the assignor."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -27,14 +27,14 @@ class Story:
         self._names: dict[bytes, str] = {}
 
     def run(self, text: str) -> str:
-        """The story with the outcome of each command as it really is."""
-        told: list[str] = []
+        """The story with the actual outcome of each command."""
+        lines: list[str] = []
         for line in text.splitlines():
             if line.startswith("> "):
-                told += [line, *self._play(*line.removeprefix("> ").split())]
+                lines += [line, *self._play(*line.removeprefix("> ").split())]
             elif line.startswith("#"):
-                told.append(line)
-        return "\n".join(told) + "\n"
+                lines.append(line)
+        return "\n".join(lines) + "\n"
 
     def _play(self, command: str, *words: str) -> list[str]:
         group = self._group
@@ -65,8 +65,8 @@ class Story:
     def _assign(self, assignor: str) -> list[str]:
         records = self._ask(self._group, assignor)
         self._group.take(records)
-        return [f"{member_id}: {self._told(target)}" for member_id, target in records] or ["all keep what they have"]
+        return [f"{member_id}: {self._text(target)}" for member_id, target in records] or ["all keep what they have"]
 
-    def _told(self, target: Target) -> str:
+    def _text(self, target: Target) -> str:
         topics = (f"{self._names[topic_id]} {' '.join(map(str, partitions))}" for topic_id, partitions in target)
         return ", ".join(topics) or "nothing"

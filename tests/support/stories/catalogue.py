@@ -6,8 +6,8 @@
 
 Commands: `create NAME [partitions=N] [KEY=VALUE…]`, `delete NAME…`, `grow NAME TOTAL`, `set RESOURCE KEY=VALUE…`,
 `unset RESOURCE KEY…`, `append RESOURCE KEY=VALUE`, `lead TOPIC-PARTITION…`, `producer-ids`, `epochs TOPIC` (what
-clients are told), `stop`, `kill`, `cut-power`, `fill-disk`, `break-disk`, `mend-disk`. A RESOURCE is a topic,
-`broker` or `every-broker`. A start is told only by what it writes.
+clients get), `stop`, `kill`, `cut-power`, `fill-disk`, `break-disk`, `mend-disk`. A RESOURCE is a topic,
+`broker` or `every-broker`. A start shows only what it writes.
 
 A story is its own expectation: `run` plays the commands and returns the text as it should be.
 """
@@ -26,7 +26,7 @@ _RESOURCES = {"broker": (4, "1"), "every-broker": (4, "")}
 
 
 class Story:
-    """One story while it is told."""
+    """One story while it is played."""
 
     def __init__(self) -> None:
         self._world = CatalogueWorld(is_started=False)
@@ -46,7 +46,7 @@ class Story:
 
     def _start(self) -> None:
         self._world.start()
-        self._tell_batches()
+        self._show_batches()
 
     def _do(self, words: list[str]) -> None:
         command, *rest = words
@@ -54,7 +54,7 @@ class Story:
             answer = getattr(self, f"_{command.replace('-', '_')}")(*rest)
         except KafkaError as refusal:
             answer = f"refused {refusal.code.name}: {refusal.message}"
-        self._tell_batches()
+        self._show_batches()
         if answer:
             self._lines.append(answer)
 
@@ -129,20 +129,20 @@ class Story:
 
     # --- what was written ---
 
-    def _tell_batches(self) -> None:
+    def _show_batches(self) -> None:
         data = self._world.log()
         for position, header in iter_batches(data):
             if header.base_offset < self._seen:
                 continue
             batch = memoryview(data)[position : position + header.size_in_bytes]
-            told = [
-                parse_control_key(record.key).name if header.is_control else self._tell(record.value)
+            words = [
+                parse_control_key(record.key).name if header.is_control else self._show(record.value)
                 for record in iter_records(batch)
             ]
-            self._lines.append(f"batch {header.base_offset} of run {header.partition_leader_epoch}: {'; '.join(told)}")
+            self._lines.append(f"batch {header.base_offset} of run {header.partition_leader_epoch}: {'; '.join(words)}")
             self._seen = header.next_offset
 
-    def _tell(self, value: bytes | None) -> str:
+    def _show(self, value: bytes | None) -> str:
         from barnabas.broker.metadata.image.framing import decode_record
 
         record: Any = decode_record(value)

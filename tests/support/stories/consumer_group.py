@@ -1,14 +1,14 @@
 """Stories about a consumer group (KIP-848), as text: commands, and what the coordinator answered and wrote.
 
-    > topic t 2                   topic t has two partitions from now on; the first topic is 1 in what is told
+    > topic t 2                   topic t has two partitions from now on; the first topic is 1 in the output
     > beat a topics=t             client a joins: it has no epoch yet
     log: Metadata: epoch=2 hash
     a: epoch=2 has 1:0,1
 
 Commands, beside those of `stories/group.py`: `topic NAME PARTITIONS`, `no-topic NAME`, `settings KEY=VALUE…`, `beat
 NAME [id=ID] [epoch=N] [topics=T,U] [regex=R] [assignor=A] [instance=I] [rack=R] [rebalance=MS] [still=T-0,T-1]
-[silent]`, `bye NAME [epoch=-2]`, `group`. A client remembers its epoch and what it was told to have; at its next
-heartbeat it has that, and what it `still` has, and says so unless it is `silent`. After `forget NAME` it joins anew.
+[silent]`, `bye NAME [epoch=-2]`, `group`. A client stores its epoch and its assignment; at its next heartbeat
+it owns that, and what it `still` has, and reports it unless it is `silent`. After `forget NAME` it joins again.
 """
 
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
     MigrationPolicy,
 )
 from barnabas.protocol.errors import KafkaError
-from tests.support.stories.consumer_records import told_partitions
+from tests.support.stories.consumer_records import partitions_text
 from tests.support.stories.group import Story
 from tests.support.worlds.group import reply_of
 
@@ -38,7 +38,7 @@ class _Consumer:
 
 
 class ConsumerStory(Story):
-    """One story while it is told."""
+    """One story while it is played."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -105,17 +105,17 @@ class ConsumerStory(Story):
         except KafkaError as error:
             self._lines.append(f"{name}: {error.code.name}: {error.message}")
             return
-        self._tell_records()
-        self._tell_reply(name, reply_of(answered))
+        self._show_records()
+        self._show_reply(name, reply_of(answered))
 
-    def _tell_reply(self, name: str, reply: HeartbeatReply) -> None:
+    def _show_reply(self, name: str, reply: HeartbeatReply) -> None:
         consumer = self._consumers[name]
         consumer.epoch = max(reply.member_epoch, 0)
-        told = f"{name}: epoch={reply.member_epoch}"
+        line = f"{name}: epoch={reply.member_epoch}"
         if reply.assignment is not None:
             consumer.has = {topic_id: set(numbers) for topic_id, numbers in reply.assignment.items()}
-            told += f" has {told_partitions(reply.assignment.items())}"
-        self._lines.append(told)
+            line += f" has {partitions_text(reply.assignment.items())}"
+        self._lines.append(line)
 
     def _commit(self, names: list[str], settings: dict[str, str]) -> None:
         """`commit NAME|- TOPIC-PARTITION=OFFSET… [epoch=N]`."""

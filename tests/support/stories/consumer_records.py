@@ -7,8 +7,8 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import MemberSta
 from barnabas.broker.coordinator.group.decisions.consumer.records import ConsumerRecord
 
 
-def told_record(record: ConsumerRecord) -> str:
-    """One line; topics are told by the first byte of their id."""
+def record_text(record: ConsumerRecord) -> str:
+    """One line; topics are shown by the first byte of their id."""
     name = type(record.key).__name__.removeprefix("ConsumerGroup").removesuffix("Key")
     key: Any = record.key
     whose = getattr(key, "member_id", None) or getattr(key, "regular_expression", None)
@@ -16,33 +16,33 @@ def told_record(record: ConsumerRecord) -> str:
     return f"{head} deleted" if record.value is None else f"{head}: {_TELL[name](record.value)}"
 
 
-def told_partitions(topics: Iterable[tuple[bytes, Iterable[object]]]) -> str:
-    told = (f"{topic_id[0]}:{','.join(map(str, partitions))}" for topic_id, partitions in topics)
-    return " ".join(told) or "nothing"
+def partitions_text(topics: Iterable[tuple[bytes, Iterable[object]]]) -> str:
+    parts = (f"{topic_id[0]}:{','.join(map(str, partitions))}" for topic_id, partitions in topics)
+    return " ".join(parts) or "nothing"
 
 
 def _member(value: Any) -> str:
-    told = [f"names={','.join(value.subscribed_topic_names)}", f"rebalance={value.rebalance_timeout_ms}"]
+    parts = [f"names={','.join(value.subscribed_topic_names)}", f"rebalance={value.rebalance_timeout_ms}"]
     for name in ("instance_id", "rack_id", "subscribed_topic_regex", "server_assignor"):
         if getattr(value, name):
-            told.append(f"{name}={getattr(value, name)}")
+            parts.append(f"{name}={getattr(value, name)}")
     classic = value.classic_member_metadata
     if classic is not None:
         names = ",".join(each.name for each in classic.supported_protocols)
-        told.append(f"classic={names} session={classic.session_timeout_ms}")
-    return " ".join(told)
+        parts.append(f"classic={names} session={classic.session_timeout_ms}")
+    return " ".join(parts)
 
 
 def _current(value: Any) -> str:
-    told = f"epoch={value.member_epoch} before={value.previous_member_epoch} {MemberState(value.state).name}"
-    told += f" has {_with_epochs(value.assigned_partitions)}"
+    parts = f"epoch={value.member_epoch} before={value.previous_member_epoch} {MemberState(value.state).name}"
+    parts += f" has {_with_epochs(value.assigned_partitions)}"
     if value.partitions_pending_revocation:
-        told += f" revokes {_with_epochs(value.partitions_pending_revocation)}"
-    return told
+        parts += f" revokes {_with_epochs(value.partitions_pending_revocation)}"
+    return parts
 
 
 def _with_epochs(topics: Any) -> str:
-    return told_partitions(
+    return partitions_text(
         (
             each.topic_id,
             [f"{number}@{epoch}" for number, epoch in zip(each.partitions, each.assignment_epochs, strict=True)],
@@ -55,7 +55,7 @@ _TELL: dict[str, Callable[[Any], str]] = {
     "Metadata": lambda value: f"epoch={value.epoch}" + (" hash" if value.metadata_hash else ""),
     "MemberMetadata": _member,
     "TargetAssignmentMetadata": lambda value: f"epoch={value.assignment_epoch} at={value.assignment_timestamp}",
-    "TargetAssignmentMember": lambda value: told_partitions(
+    "TargetAssignmentMember": lambda value: partitions_text(
         (each.topic_id, each.partitions) for each in value.topic_partitions
     ),
     "CurrentMemberAssignment": _current,

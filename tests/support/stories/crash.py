@@ -1,8 +1,8 @@
 """The life of one partition: appends, transactions, flushes, checkpoints, rolls, stops, kills and power cuts.
 
 `live` leads a random one, `follow` a script, in which a test makes one call fail or cuts the power before one change.
-One seed is one story and can be told again. The story knows every batch it wrote and what was synced; after every start
-the checkers compare what the partition says with that:
+One seed is one story and can be repeated. The story knows every batch it wrote and what was synced; after every start
+the checkers compare the partition's answers with that:
 
 - everything acknowledged is there after a kill, everything synced after a power cut;
 - what is there is a prefix of what was written, at the same offsets, without gaps;
@@ -87,7 +87,7 @@ class CrashStory:
                 self.world.files.cut_power_at(None)
 
     def follow(self, script: Sequence[str]) -> None:
-        """Take the steps of a script whatever happens, like a broker whose clients go on."""
+        """Take the steps of a script whatever happens, like a broker whose clients continue."""
         for name in script:
             try:
                 getattr(self, "_" + name)()
@@ -195,7 +195,7 @@ class CrashStory:
         self.world.checkpoint()
 
     def _delete(self) -> None:
-        """Flush first: were the log cut below its new start, it would begin anew (case V). Checkpoint at once: a start
+        """Flush first: were the log cut below its new start, it would begin again (case V). Checkpoint at once: a start
         that falls back has lost its epochs. This story knows no such things.
         """
         self._flush()
@@ -303,15 +303,15 @@ class CrashStory:
 
     def _check_look_ups(self) -> None:
         log, start = self.world.log, self.world.log.log_start_offset
-        kept = [batch for batch in self.written if batch.end_offset > start]
-        times = [(batch.timestamp, max(batch.base_offset, start)) for batch in kept]
-        for asked in {timestamp + more for timestamp, _ in times for more in (0, 1)}:
-            expected = next(((timestamp, offset) for timestamp, offset in times if timestamp >= asked), (-1, -1))
-            assert finish(log.find_offset(asked, committed=False))[:2] == expected
+        remaining = [batch for batch in self.written if batch.end_offset > start]
+        times = [(batch.timestamp, max(batch.base_offset, start)) for batch in remaining]
+        for looked_up in {timestamp + more for timestamp, _ in times for more in (0, 1)}:
+            expected = next(((timestamp, offset) for timestamp, offset in times if timestamp >= looked_up), (-1, -1))
+            assert finish(log.find_offset(looked_up, committed=False))[:2] == expected
         largest = max((timestamp for timestamp, _ in times), default=-1)
         assert finish(log.find_offset(MAX_TIMESTAMP, committed=False)).timestamp == largest
         if self.written:
-            for epoch in {batch.leader_epoch for batch in kept}:
+            for epoch in {batch.leader_epoch for batch in remaining}:
                 begun_later = [batch.base_offset for batch in self.written if batch.leader_epoch > epoch]
                 found = log.end_offset_for_epoch(epoch)
                 assert found == (epoch, min(begun_later, default=self.end)), (epoch, found, log._epochs.entries)
@@ -351,11 +351,11 @@ class CrashStory:
             batches = [
                 b for b in self.written if b.kind == "data" and b.producer_id == producer_id and b.epoch == epoch
             ]
-            kept = [
+            remaining = [
                 batch for batch in batches[-WINDOW:] if batch.base_offset >= self.world.log.first_segment_base_offset
             ]
-            self.random.shuffle(kept)
-            for batch in kept:
+            self.random.shuffle(remaining)
+            for batch in remaining:
                 result = self._send(batch)
                 assert (result.base_offset, result.is_duplicate) == (batch.base_offset, True)
         assert self.world.log.log_end_offset == self.end

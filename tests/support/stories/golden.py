@@ -1,4 +1,4 @@
-"""Golden stories: files that say what is done and, beneath, what comes of it."""
+"""Golden stories: files with commands and, beneath each, its outcome."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 
-def comes_out_as_written(path: Path, tell: Callable[[str], str], config: pytest.Config) -> None:
-    """`tell` plays the story in `path` and gives its text as it now is; with --rewrite that text is the new story."""
-    told = tell(path.read_text())
+def comes_out_as_written(path: Path, play: Callable[[str], str], config: pytest.Config) -> None:
+    """`play` plays the story in `path` and returns its present text; with --rewrite that text is the new story."""
+    played = play(path.read_text())
     if config.getoption("--rewrite"):
-        path.write_text(told)
-    assert told == path.read_text()
+        path.write_text(played)
+    assert played == path.read_text()

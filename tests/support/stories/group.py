@@ -12,7 +12,7 @@ NAME… [generation=N]`, `leave NAME…`, `kick INSTANCE…`, `commit NAME|- TOP
 CODE`, `accept`, `delete`, `delete-offsets TOPIC-PARTITION…`, `delete-topic TOPIC`. Ids count up: `a#1` is client a with
 the first id that was given out.
 
-What was written is told before what was answered. A story is its own expectation: `run` plays the commands and returns
+What was written is shown before the answers. A story is its own expectation: `run` plays the commands and returns
 the text as it should be.
 """
 
@@ -30,7 +30,7 @@ from barnabas.broker.coordinator.runtime.partition_for import partition_for
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.control import read_marker
 from barnabas.protocol.records.record import iter_records
-from tests.support.stories.consumer_records import told_record
+from tests.support.stories.consumer_records import record_text
 from tests.support.worlds.group import GroupWorld, reply_of
 
 _UUID = re.compile(r"-00000000-0000-4000-8000-([0-9a-f]{12})")
@@ -47,7 +47,7 @@ class _Client:
 
 
 class Story:
-    """One story while it is told."""
+    """One story while it is played."""
 
     def __init__(self) -> None:
         self.config = GroupConfig()
@@ -65,18 +65,18 @@ class Story:
         return self._world
 
     def run(self, text: str) -> str:
-        """The story with the outcome of each command as it really is."""
-        told: list[str] = []
+        """The story with the actual outcome of each command."""
+        lines: list[str] = []
         try:
             for line in text.splitlines():
                 if line.startswith("> "):
-                    told += [line, *self._play(line[2:])]
+                    lines += [line, *self._play(line[2:])]
                 elif not line.strip() or line.startswith("# "):
-                    told.append(line)
+                    lines.append(line)
         finally:
             if self._world is not None:
                 self._world.loop.close()
-        return "\n".join(told) + "\n"
+        return "\n".join(lines) + "\n"
 
     def _play(self, command: str) -> list[str]:
         self._lines = []
@@ -86,8 +86,8 @@ class Story:
         getattr(self, "_" + verb.replace("-", "_"))(names, settings)
         if self._world is not None:
             self._world.settle()
-        self._tell_records()
-        self._tell_answers()
+        self._show_records()
+        self._show_answers()
         return [_UUID.sub(lambda match: f"#{int(match[1], 16)}", line) for line in self._lines]
 
     def _client(self, name: str) -> _Client:
@@ -100,8 +100,8 @@ class Story:
 
     def _join(self, names: list[str], settings: dict[str, str]) -> None:
         protocols = [protocol.partition(":") for protocol in settings.get("protocols", "range").split(",")]
-        told = [(protocol, metadata.encode()) for protocol, _, metadata in protocols if protocol]
-        self._join_with(names, settings, told)
+        offered = [(protocol, metadata.encode()) for protocol, _, metadata in protocols if protocol]
+        self._join_with(names, settings, offered)
 
     def _join_with(self, names: list[str], settings: dict[str, str], protocols: list[tuple[str, bytes]]) -> None:
         name = names[0]
@@ -240,14 +240,14 @@ class Story:
         except KafkaError as error:
             self._lines.append(f"{name} {verb}: refused {error.code.name}")
             return
-        self._tell_records()
+        self._show_records()
         if isinstance(answered, asyncio.Future) and not answered.done():
             self._lines.append(f"{name} {verb}: waits")
             self._waiting.append((name, verb, answered))
         else:
-            self._tell(name, verb, reply_of(answered))
+            self._show(name, verb, reply_of(answered))
 
-    def _tell_answers(self) -> None:
+    def _show_answers(self) -> None:
         waiting, self._waiting = self._waiting, []
         for name, verb, answered in waiting:
             if not answered.done():
@@ -255,11 +255,11 @@ class Story:
             elif isinstance(error := answered.exception(), KafkaError):
                 self._lines.append(f"{name} {verb}: refused {error.code.name}")
             else:
-                self._tell(name, verb, answered.result())
+                self._show(name, verb, answered.result())
 
-    def _tell(self, name: str, verb: str, reply: Any) -> None:
+    def _show(self, name: str, verb: str, reply: Any) -> None:
         if isinstance(reply, JoinReply):
-            self._tell_join(name, reply)
+            self._show_join(name, reply)
         elif isinstance(reply, SyncReply):
             is_good = reply.error is ErrorCode.NONE
             self._lines.append(
@@ -270,7 +270,7 @@ class Story:
         else:
             self._lines.append(f"{name} {verb}: {reply.name}")
 
-    def _tell_join(self, name: str, reply: JoinReply) -> None:
+    def _show_join(self, name: str, reply: JoinReply) -> None:
         client = self._client(name)
         if reply.error is ErrorCode.MEMBER_ID_REQUIRED:
             client.member_id = reply.member_id
@@ -280,13 +280,13 @@ class Story:
             self._lines.append(f"{name} join: {reply.error.name}")
             return
         client.member_id, client.generation_id = reply.member_id, reply.generation_id
-        told = f"{name} join: as {reply.member_id} gen={reply.generation_id} protocol={reply.protocol_name}"
-        told += " leads" if reply.leader_id == reply.member_id else f" follows {reply.leader_id}"
+        line = f"{name} join: as {reply.member_id} gen={reply.generation_id} protocol={reply.protocol_name}"
+        line += " leads" if reply.leader_id == reply.member_id else f" follows {reply.leader_id}"
         if reply.members:
-            told += " " + " ".join(f"{member.member_id}:{self._said(member.metadata)}" for member in reply.members)
-        self._lines.append(told + (" skip-assignment" if reply.skip_assignment else ""))
+            line += " " + " ".join(f"{member.member_id}:{self._metadata(member.metadata)}" for member in reply.members)
+        self._lines.append(line + (" skip-assignment" if reply.skip_assignment else ""))
 
-    def _tell_records(self) -> None:
+    def _show_records(self) -> None:
         if self._world is None:
             return
         written = self._world.topic.batches(_PARTITION)
@@ -302,7 +302,7 @@ class Story:
                 if isinstance(record, GroupStored):
                     self._lines.append(f"log: {self._stored(record)}")
                 elif isinstance(record, ConsumerRecord):
-                    self._lines.append(f"log: {told_record(record)}")
+                    self._lines.append(f"log: {record_text(record)}")
                 elif record is not None:
                     offset = "deleted" if record.committed is None else record.committed.offset
                     self._lines.append(f"log: {record.topic}-{record.partition}={offset}{whose}")
@@ -315,13 +315,13 @@ class Story:
         members = " ".join(f"{each.member_id}={self._given(each.assignment) or 'nothing'}" for each in stored.members)
         return f"group gen={stored.generation_id} protocol={stored.protocol_name} members: {members or 'nobody'}"
 
-    # What members say and are assigned, in these stories mere letters
+    # The metadata and assignments of members, in these stories mere letters
 
-    def _said(self, metadata: bytes) -> str:
+    def _metadata(self, metadata: bytes) -> str:
         return metadata.decode()
 
-    def _as_given(self, told: str) -> bytes:
-        return told.encode()
+    def _as_given(self, text: str) -> bytes:
+        return text.encode()
 
     def _given(self, assignment: bytes) -> str:
         return assignment.decode()

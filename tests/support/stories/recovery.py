@@ -5,12 +5,12 @@
 
 Commands: `config KEY=VALUE…` (first), `open`, `stop`, `kill`, `power-cut`, `append VALUE… [pid=P seq=N] [epoch=E]
 [txn]`, `retry PID SEQ VALUE…`, `mark PID commit|abort`, `epoch N` (the next leader epoch), `flush`, `checkpoint`,
-`delete-before OFFSET`, `read`, `read-committed`, `offsets`, `files [SUFFIX]`, and what happens to files while nobody
+`delete-before OFFSET`, `read`, `read-committed`, `offsets`, `files [SUFFIX]`, and what happens to files while no broker
 looks: `cut FILE BYTES` (off its end), `grow FILE BYTES` (by zeros), `flip FILE POSITION`, `remove FILE…`, `copy FILE
 NAME`, `create FILE`, `point FILE OFFSET` (a checkpoint's row). FILE is a name in the partition with its leading zeros
 left out (`0.log`), or one of the root behind a slash.
 
-`open` prints the cases of storage/recovery/recovery_decisions.py it met. A batch of one letter is 70 bytes. A story is
+`open` prints the applied cases of storage/recovery/recovery_decisions.py. A batch of one letter is 70 bytes. A story is
 its own expectation: `run` plays the commands and returns the text as it should be.
 """
 
@@ -28,20 +28,20 @@ _SHORT = re.compile(r"^0*(\d+)(\.|-)")
 
 
 class Story:
-    """One story while it is told."""
+    """One story while it is played."""
 
     def __init__(self) -> None:
         self.world = LogWorld(config=LogConfig(index_interval_bytes=0))
 
     def run(self, text: str) -> str:
-        """The story with the outcome of each command as it really is."""
-        told: list[str] = []
+        """The story with the actual outcome of each command."""
+        lines: list[str] = []
         for line in text.splitlines():
             if line.startswith("> "):
-                told += [line, *self._play(line[2:])]
+                lines += [line, *self._play(line[2:])]
             elif not line.strip() or line.startswith("# "):
-                told.append(line)
-        return "\n".join(told) + "\n"
+                lines.append(line)
+        return "\n".join(lines) + "\n"
 
     def _play(self, command: str) -> list[str]:
         verb, *words = command.split()
@@ -71,10 +71,10 @@ class Story:
             "dropped bytes": recovered.bytes_dropped,
             "dropped segments": recovered.segments_dropped,
         }
-        said = [f"{count} {name}" for name, count in counts.items() if count]
+        counted = [f"{count} {name}" for name, count in counts.items() if count]
         letters = recovered.letters or "-"
         return [
-            ", ".join([f"{letters} end {recovered.log_end_offset}", *said]),
+            ", ".join([f"{letters} end {recovered.log_end_offset}", *counted]),
             *(f"  {_shorten(note)}" for note in recovered.notes),
         ]
 
@@ -133,8 +133,8 @@ class Story:
     # --- the files ---
 
     def _files(self, suffix: str = "") -> list[str]:
-        kept = [name for name in self.world.names() if name.endswith(suffix) and name != "partition.metadata"]
-        sizes = [(name, self.world.files.stat(f"{self.world.path}/{name}").size) for name in kept]
+        names = [name for name in self.world.names() if name.endswith(suffix) and name != "partition.metadata"]
+        sizes = [(name, self.world.files.stat(f"{self.world.path}/{name}").size) for name in names]
         return [f"{_shorten(name)} {size}" for name, size in sizes] or ["none"]
 
     def _cut(self, name: str, count: str) -> None:

@@ -2,17 +2,17 @@
 
     > init a                            a command; `a` is a producer, its id and epoch are remembered
     log: Empty 1000/0                   a record that was appended
-    a init: 1000/0                      the answer: the producer id and epoch to go on with
+    a init: 1000/0                      the answer: the producer id and epoch to continue with
 
 Commands: `init NAME [given] [timeout=MS] [2pc] [keep]` (`given`: with the id and epoch it remembers), `add NAME
 TOPIC-PARTITION… [version=0|2]`, `verify NAME TOPIC-PARTITION…`, `commit NAME`, `abort NAME` (with `version=1` under
-TV1), all of them with `id=N` and `epoch=N` in place of what is remembered; `lost VERB NAME …` plays a request whose
-answer never arrives; `finish` (all markers are written), `sweep` (what takes too long is aborted, what is old removed),
+TV1), all of them with `id=N` and `epoch=N` in place of the stored ones; `lost VERB NAME …` plays a request whose
+answer never arrives; `finish` (all markers are written), `sweep` (long transactions are aborted, old ids removed),
 `time MS`, `crash`, `feature N` (the level of transaction.version), `protocol N` (what clients speak unless they say),
 `config KEY=VALUE`, `refuse CODE` and `accept` (appends), `no-ids` and `ids` (allocation), `found KEY=VALUE…` (a record
 that is in the log already, and a restart), `state`.
 
-What is not told is at its default: times are relative to the story's begin, `tv` is the client's protocol.
+What is not shown is at its default: times are relative to the story's begin, `tv` is the client's protocol.
 A story is its own expectation: `run` plays the commands and returns the text as it should be.
 """
 
@@ -45,7 +45,7 @@ class _Producer:
 
 
 class Story:
-    """One story while it is told."""
+    """One story while it is played."""
 
     def __init__(self) -> None:
         self.world = TransactionWorld()
@@ -58,15 +58,15 @@ class Story:
         self._lines: list[str] = []
 
     def run(self, text: str) -> str:
-        """The story with the outcome of each command as it really is."""
-        told: list[str] = []
+        """The story with the actual outcome of each command."""
+        lines: list[str] = []
         with self.world:
             for line in text.splitlines():
                 if line.startswith("> "):
-                    told += [line, *self._play(line[2:])]
+                    lines += [line, *self._play(line[2:])]
                 elif not line.strip() or line.startswith("# "):
-                    told.append(line)
-        return "\n".join(told) + "\n"
+                    lines.append(line)
+        return "\n".join(lines) + "\n"
 
     def _play(self, command: str) -> list[str]:
         self._lines = []
@@ -77,7 +77,7 @@ class Story:
         settings = dict(word.split("=", 1) for word in words if "=" in word)
         names = [word for word in words if "=" not in word]
         getattr(self, "_" + verb.replace("-", "_"))(names, settings)
-        self._tell_records()
+        self._show_records()
         return self._lines
 
     # Requests
@@ -97,8 +97,8 @@ class Story:
         if reply is None:
             return
         ongoing = reply.ongoing_producer_id, reply.ongoing_producer_epoch
-        kept = "" if ongoing == (-1, -1) else f" keeps {ongoing[0]}/{ongoing[1]}"
-        self._tell_pair(names[0], "init", reply, kept)
+        ongoing_text = "" if ongoing == (-1, -1) else f" keeps {ongoing[0]}/{ongoing[1]}"
+        self._show_pair(names[0], "init", reply, ongoing_text)
 
     def _add(self, names: list[str], settings: dict[str, str]) -> None:
         pair = self._pair(names[0], settings)
@@ -128,7 +128,7 @@ class Story:
         if version < 2:
             self._lines.append(f"{name} {verb}: {reply.error.name}")
         else:
-            self._tell_pair(name, verb, reply)
+            self._show_pair(name, verb, reply)
 
     # What happens besides
 
@@ -203,20 +203,20 @@ class Story:
         except KafkaError as error:
             self._lines.append(f"{name} {verb}: refused {error.code.name}")
             return None
-        self._tell_records()
+        self._show_records()
         if self._is_answer_lost:
             self._lines.append(f"{name} {verb}: the answer is lost")
             return None
         return reply
 
-    def _tell_pair(self, name: str, verb: str, reply: Any, more: str = "") -> None:
+    def _show_pair(self, name: str, verb: str, reply: Any, more: str = "") -> None:
         if reply.error is not ErrorCode.NONE:
             self._lines.append(f"{name} {verb}: {reply.error.name}")
             return
         self._producers[name] = _Producer(reply.producer_id, reply.producer_epoch)
         self._lines.append(f"{name} {verb}: {reply.producer_id}/{reply.producer_epoch}{more}")
 
-    def _tell_records(self) -> None:
+    def _show_records(self) -> None:
         written = self.world.topic.records(PARTITION)
         for raw in written[self._seen_records :]:
             record = records.decode(raw.key, raw.value)
@@ -225,21 +225,21 @@ class Story:
         self._seen_records = len(written)
 
     def _shown(self, txn: TransactionMetadata) -> str:
-        told = [f"{txn.state.value} {txn.producer_id}/{txn.producer_epoch}"]
-        told += sorted(f"{topic}-{partition}" for topic, partition in txn.partitions)
+        words = [f"{txn.state.value} {txn.producer_id}/{txn.producer_epoch}"]
+        words += sorted(f"{topic}-{partition}" for topic, partition in txn.partitions)
         if txn.previous_producer_id not in (-1, txn.producer_id):
-            told.append(f"previous={txn.previous_producer_id}")
+            words.append(f"previous={txn.previous_producer_id}")
         if txn.next_producer_id != -1 or txn.next_producer_epoch != -1:
-            told.append(f"next={txn.next_producer_id}/{txn.next_producer_epoch}")
+            words.append(f"next={txn.next_producer_id}/{txn.next_producer_epoch}")
         if txn.start_timestamp_ms != -1:
-            told.append(f"start={txn.start_timestamp_ms - self._begin_ms}")
+            words.append(f"start={txn.start_timestamp_ms - self._begin_ms}")
         if txn.last_update_timestamp_ms != self._begin_ms:
-            told.append(f"updated={txn.last_update_timestamp_ms - self._begin_ms}")
+            words.append(f"updated={txn.last_update_timestamp_ms - self._begin_ms}")
         if txn.timeout_ms != _TIMEOUT_MS:
-            told.append(f"timeout={txn.timeout_ms}")
+            words.append(f"timeout={txn.timeout_ms}")
         if txn.client_transaction_version:
-            told.append(f"tv={txn.client_transaction_version}")
-        return " ".join(told)
+            words.append(f"tv={txn.client_transaction_version}")
+        return " ".join(words)
 
 
 def _partition(name: str) -> TopicPartition:

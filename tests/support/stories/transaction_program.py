@@ -1,6 +1,6 @@
 """A transactional program that outlives its broker: every request that got no answer is sent again to the next run.
 
-It knows what it was told and what that obliges the broker to, and looks after every restart and at the end
+It knows the answers and the broker's resulting duties, and checks after every restart and at the end
 whether what readers see can be: a transaction whole or absent, nothing that was acknowledged lost, epochs that only
 rise. Speaks both protocols of KIP-890: partitions added by requests of their own (1), or by writing to them (2).
 """
@@ -67,10 +67,10 @@ class Mortal(Protocol):
 class Fate(Enum):
     """What the program knows of a transaction."""
 
-    OPEN = "nobody asked for its end"
-    COMMITTING = "its commit was asked for and not answered"
+    OPEN = "its end was not requested"
+    COMMITTING = "its commit was requested and not answered"
     COMMITTED = "its commit was answered"
-    ABORTED = "its abort was asked for, or it can no longer be committed"
+    ABORTED = "its abort was requested, or it can no longer be committed"
 
 
 @dataclass
@@ -83,7 +83,7 @@ class Transaction:
 
 
 class TransactionProgram:
-    """A producer and a reader, over the deaths of their broker; nobody else writes to `topics` or uses its name.
+    """A producer and a reader, over the deaths of their broker; no other client writes to `topics` or uses its name.
 
     That they are its own is what `check` relies on: behind another program's open transaction, which holds the last
     stable offset, a committed transaction is not seen yet.
@@ -104,7 +104,7 @@ class TransactionProgram:
 
     @property
     def topics(self) -> list[CreatableTopic]:
-        """What must be there before it begins: the topic it writes to, and the one that its offsets are of."""
+        """What must be there before it begins: the topic it writes to, and the topic of its offsets."""
         return [
             CreatableTopic(name=name, num_partitions=count, replication_factor=1, assignments=[], configs=[])
             for name, count in ((self._out, len(self._partitions)), (self._in, 1))
@@ -228,7 +228,7 @@ class TransactionProgram:
     # --- over the broker's deaths ---
 
     async def _call(self, request: Request, version: int, code_of: Any = None) -> Any:
-        """The answer that is no "try again": from this run of the broker, or from the next."""
+        """The answer that is not "try again": from this run of the broker, or from the next."""
         while True:
             try:
                 answer = await self.broker.ask(request, version)
@@ -279,7 +279,7 @@ class TransactionProgram:
             assert fetched.last_stable_offset == fetched.high_watermark
 
     async def _fetch(self, *, isolation_level: int) -> list[Any]:
-        asked = [
+        partitions = [
             FetchPartition(partition=partition, fetch_offset=0, partition_max_bytes=1 << 20)
             for partition in self._partitions
         ]
@@ -288,7 +288,7 @@ class TransactionProgram:
             min_bytes=0,
             max_bytes=1 << 30,
             isolation_level=isolation_level,
-            topics=[FetchTopic(topic=self._out, partitions=asked)],
+            topics=[FetchTopic(topic=self._out, partitions=partitions)],
         )
         fetched: list[Any] = (await self._call(request, 12, _code_of_fetch)).responses[0].partitions
         assert {partition.error_code for partition in fetched} == {E.NONE}
@@ -323,6 +323,6 @@ def _code_of_fetch(answer: Any) -> int:
 
 
 def _code_of_produce(answer: Any) -> int:
-    """The first code that does not say that the record is there."""
+    """The first code of a record that is not in the log."""
     codes = (partition.error_code for partition in answer.responses[0].partition_responses)
     return int(next((code for code in codes if code not in _WRITTEN), E.NONE))

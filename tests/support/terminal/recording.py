@@ -60,7 +60,7 @@ def record(session: Iterable[Typed], closing: str, directory: Path, environment:
 
 
 def _be_silent(terminal: int) -> None:
-    """No echo of what is typed, and bash ready to read it."""
+    """No echo of the input, and bash ready to read it."""
     attributes = termios.tcgetattr(terminal)
     attributes[3] &= ~termios.ECHO
     termios.tcsetattr(terminal, termios.TCSANOW, attributes)
@@ -69,7 +69,7 @@ def _be_silent(terminal: int) -> None:
 
 
 def _run(terminal: int, typed: Typed) -> list[str]:
-    """What appears from the command to its end, and to what is waited for."""
+    """The output from the command to its end, and to the awaited text."""
     _type(terminal, typed.command)
     shown = _read_to_mark(terminal)
     if typed.until:

@@ -44,7 +44,7 @@ class AssignedGroup:
         self._largest = 0
 
     def create_topic(self, name: str, partitions: int) -> None:
-        """A topic with an id of its own, also where one of this name was deleted; one that is there grows."""
+        """A topic with a new id, also where one of this name was deleted; an existing one grows."""
         if name in self.topics:
             self.topics[name] = Topic(self.topics[name].topic_id, partitions)
         else:
@@ -91,7 +91,7 @@ class AssignedGroup:
         return GroupSpec(members, partitions, self._subscription_type())
 
     def question(self, assignor: str) -> dict[str, Any]:
-        """What Kafka's assignor is asked: see tests/oracle/Assignors.java."""
+        """The request to Kafka's assignor: see tests/oracle/Assignors.java."""
         return {
             "assignor": assignor,
             "type": self._subscription_type().value,
@@ -102,8 +102,8 @@ class AssignedGroup:
 
     def _asked_of(self, member_id: str, member: Subscriber) -> dict[str, Any]:
         target = self.targets.get(member_id)
-        told = None if target is None else [[uuid_text(topic_id), partitions] for topic_id, partitions in target]
-        return {"id": member_id, "instance": member.instance_id, "names": member.names, "target": told}
+        assigned = None if target is None else [[uuid_text(topic_id), partitions] for topic_id, partitions in target]
+        return {"id": member_id, "instance": member.instance_id, "names": member.names, "target": assigned}
 
     def _size_of_table(self) -> int:
         self._largest = max(self._largest, len(self.members))
@@ -115,7 +115,7 @@ class AssignedGroup:
 
 
 Ask: TypeAlias = Callable[[AssignedGroup, str], Records]
-"""Ask somebody's assignor for the next assignment of a group."""
+"""Ask an assignor for the next assignment of a group."""
 
 
 def records_of(answer: list[list[Any]]) -> Records:

@@ -69,7 +69,7 @@ async def until(is_so: Callable[[], object]) -> None:
 class BrokerWorld:
     """The broker, and what surrounds it. One that a test leaves open is closed for it (tests/broker/conftest.py)."""
 
-    opened: ClassVar[list[BrokerWorld] | None] = None  # by the test, where somebody closes them for it
+    opened: ClassVar[list[BrokerWorld] | None] = None  # by the test, where its caller closes them
 
     def __init__(
         self,
@@ -84,11 +84,11 @@ class BrokerWorld:
         movable: bool = False,
         topics: Mapping[str, int] | None = None,
     ) -> None:
-        """`stopwatch`: by the one that is there unless told otherwise no turn ever takes long.
+        """`stopwatch`: by the default one no turn ever takes long.
 
         `network`: if it is not to be `self.network`, which is in memory. `cluster`: as Broker's. `nodes`: how many are
         in this process, on ports from 9092 on. `machine_clock`: unless it is the same as `self.clock`. `movable`:
-        whether the clock that clients are told is one over `self.clock` which `broker.time_control` moves. `topics`:
+        whether the clock that clients see is one over `self.clock` which `broker.time_control` moves. `topics`:
         to be created, and how many partitions each has.
         """
         self.is_closed = False
@@ -141,17 +141,17 @@ class BrokerWorld:
         return Peer(MemoryTransport(Connection(self.broker.listener, self.dispatcher), kernel_bytes))
 
     def asking(self, request: Request, version: int | None = None) -> Peer:
-        """A new connection that has asked."""
+        """A new connection with a request."""
         peer = self.connect()
         peer.ask(request, version)
         return peer
 
     async def ask(self, request: Request, version: int | None = None) -> Any:
-        """The answer to who connects for this request."""
+        """The answer to this request on a new connection."""
         return await self.connect().answer_to(request, version)
 
     async def advance(self, delay_ms: float) -> None:
-        """Move the clock on, and let what is due happen."""
+        """Move the clock ahead, and run what is due."""
         self.clock.advance(delay_ms)
         await self.settle()
 
@@ -262,7 +262,7 @@ class Peer:
         return self.transport.is_lost
 
     def ask(self, request: Request, version: int | None = None, correlation_id: int = 1) -> None:
-        """Send a request, in its newest version unless told."""
+        """Send a request, by default in its newest version."""
         key = request.__schema__.key
         assert key is not None
         version = ApiKey(key).max_version if version is None else version

@@ -21,7 +21,7 @@ LOG = f"{DIRECTORY}/00000000000000000000.log"
 
 
 class CatalogueWorld:
-    """`catalogue` is open unless `is_started` says otherwise; `kill`, `cut_power` and `stop` start it again."""
+    """`catalogue` is open unless `is_started` is false; `kill`, `cut_power` and `stop` start it again."""
 
     def __init__(self, seed: int = 0, settings: dict[str, str] | None = None, *, is_started: bool = True) -> None:
         self.files = MemoryFiles(seed)
@@ -93,7 +93,7 @@ class CatalogueWorld:
 
 
 def state_of(catalogue: Catalogue) -> dict[str, Any]:
-    """Everything a catalogue says that a restart must not change."""
+    """The state of a catalogue that a restart must not change."""
     return {
         "topics": {
             name: (

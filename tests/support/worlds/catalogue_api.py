@@ -1,4 +1,4 @@
-"""The APIs of the catalogue, asked as a client asks them: every request and answer goes through its bytes."""
+"""The APIs of the catalogue, called as a client calls them: every request and answer goes through its bytes."""
 
 import importlib
 from asyncio import AbstractEventLoop
@@ -65,9 +65,9 @@ class CatalogueApi:
         """The answer to `request` in `version`, by default the newest that is offered."""
         row = next(row for row in API_TABLE if row.key == type(request).__schema__.key)
         version = row.max_version if version is None else version
-        asked, _ = request_codec(row.key, version).decode(request_codec(row.key, version).encode(request))
+        decoded, _ = request_codec(row.key, version).decode(request_codec(row.key, version).encode(request))
         handler = importlib.import_module(f"barnabas.broker.api.handlers.{row.handler}")
-        answer = handler.handle(asked, RequestContext(self.services, row.key, version))
+        answer = handler.handle(decoded, RequestContext(self.services, row.key, version))
         codec = response_codec(row.key, version)
         return codec.decode(codec.encode(answer))[0]
 

@@ -219,7 +219,7 @@ class CompactedLog:
         return [(record.offset, record.key, record.value) for record in self.records()]
 
     def not_committed(self) -> set[int]:
-        """The offsets of what was aborted, and of what is open."""
+        """The offsets of aborted and of open transactions."""
         return self.aborted_offsets.union(*self._undecided.values())
 
     def markers(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""A broker in memory with faults: armed as JSON, met by requests on connections of a test's own."""
+"""A broker in memory with faults: armed as JSON, for requests on a test's own connections."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A broker on a small disk in memory, the clients that fill it, and what they are told."""
+"""A broker on a small disk in memory, the clients that fill it, and their answers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class FullDisk:
         return self.peer.answer()
 
     async def advance(self, delay_ms: float) -> None:
-        """In steps in which what is begun comes to its end."""
+        """In steps, each until pending work has ended."""
         step_ms = max(100, delay_ms / 40)
         while delay_ms > 0:
             await self.world.advance(min(delay_ms, step_ms))

@@ -96,7 +96,7 @@ class GroupWorld:
             self.loop.run_forever()
 
     def turns(self) -> None:
-        """Let the loop turn as often as it takes to do what is done turn by turn."""
+        """Run the loop until work that is spread over turns has ended."""
         self.settle()
         while not self.upkeep.are_over:
             self.settle()
@@ -107,7 +107,7 @@ class GroupWorld:
             if all(not isinstance(reply, asyncio.Future) or reply.done() for reply in replies):
                 return
             self.settle()
-        raise AssertionError("somebody was never answered")
+        raise AssertionError("a request was never answered")
 
     # Requests, with what a test usually wants as defaults
 

@@ -1,4 +1,4 @@
-"""The APIs of groups, asked as a client asks them: every request and answer goes through its bytes.
+"""The APIs of groups, called as a client calls them: every request and answer goes through its bytes.
 
 Groups live in a `GroupWorld` (virtual time, a log in memory), topics in a real catalogue on a disk in memory.
 """
@@ -55,22 +55,22 @@ class GroupApi:
         self.world.settle()
         while not self.services.request_scheduler.are_over:
             self.world.settle()
-        self.world.settle()  # what was looked at in slices is told a turn later
+        self.world.settle()  # work in slices is answered a turn later
         return task.result()
 
     async def _answer(self, request: Request, version: int, client_id: str | None) -> Any:
         number = type(request).__schema__.key
         assert number is not None
         key = ApiKey(number)
-        asked, _ = request_codec(key, version).decode(request_codec(key, version).encode(request))
+        decoded, _ = request_codec(key, version).decode(request_codec(key, version).encode(request))
         handler = importlib.import_module(f"barnabas.broker.api.handlers.{key.name.lower()}")
         context = RequestContext(self.services, key, version, client_id=client_id, client_host="10.0.0.9")
         try:
-            answer = handler.handle(asked, context)
+            answer = handler.handle(decoded, context)
             if isinstance(answer, Awaitable):
                 answer = await answer
         except KafkaError as error:  # as the dispatcher does
-            answer = error_response(spec(key), version, asked, error.code, error.message)
+            answer = error_response(spec(key), version, decoded, error.code, error.message)
             assert answer is not None
         codec = response_codec(key, version)
         return codec.decode(codec.encode(answer))[0]

@@ -1,4 +1,4 @@
-"""Random lives of a consumer group, for who assigns it: members come, go and change their topics, and topics grow."""
+"""Random lives of a consumer group, for its assignor: members come, go and change their topics, and topics grow."""
 
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
@@ -16,7 +16,7 @@ def life(
     topics_max: int = TOPICS_MAX,
     partitions_max: int = PARTITIONS_MAX,
 ) -> Iterator[tuple[AssignedGroup, str]]:
-    """The group and the assignor to be asked, before each assignment; who iterates makes it, and has the group take it.
+    """The group and the assignor, before each assignment; the caller's loop computes it, and applies it to the group.
 
     same_topics: whether all members always subscribe to the same topics. If not, they do so in some lives or rounds.
     """

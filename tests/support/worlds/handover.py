@@ -5,7 +5,7 @@ the next broker has to know of all turns before. The programs outlive brokers: a
 batch again, a transactional one is a zombie by now, a prepared transaction waits for its second phase, groups go on
 where they were.
 
-Invariant: what is expected is noted only after it was acknowledged.
+Invariant: an expectation is noted only after the acknowledgement.
 """
 
 import time
@@ -125,7 +125,7 @@ class HandoverWorld:
         self.words.append(values[0])
 
     def _keep_state(self, client: Client) -> None:
-        """Every key again and again, each round in a segment of its own; one key goes for good in each turn."""
+        """Every key again and again, each round in its own segment; one key goes for good in each turn."""
         with Producer(client) as producer:
             for number in range(ROUNDS):
                 for key in range(KEYS):
@@ -213,7 +213,7 @@ class HandoverWorld:
         assert groups.describe_group(client, "moderns").protocol_type in ("", "consumer")
 
     def _check_producers(self, client: Client) -> None:
-        """The last batch of before is known, and so is the last epoch of who began again and again."""
+        """The last batch of before is known, and so is the last epoch of the producer that restarts often."""
         assert self._retry is not None
         again = _produce(client, WORDS, self._retry.batch)
         assert again == self._retry.base_offset, (again, self._retry.base_offset)
@@ -232,7 +232,7 @@ class HandoverWorld:
                 client, "two-phases", timeout_ms=1, enable_2pc=True, keep_prepared=True
             )
         except KafkaError as refusal:
-            if refusal.code != ErrorCode.UNSUPPORTED_VERSION:  # Apache Kafka keeps it, but lets nobody ask for it
+            if refusal.code != ErrorCode.UNSUPPORTED_VERSION:  # Apache Kafka stores it, but has no request for it
                 raise
         else:
             assert found.ongoing == self._waiting

@@ -38,7 +38,7 @@ def make(client: Client, turn: int) -> None:
 
 
 def told(client: Client) -> dict[str, list[Any]]:
-    """All that was made, as Kafka tells it, in order."""
+    """All that was made, as Kafka describes it, in order."""
     return {
         "users": sorted((user, *found.items()) for user, found in describe_credentials(client).items()),
         "quotas": sorted((each.entity["user"], each.quotas["producer_byte_rate"]) for each in describe_quotas(client)),

@@ -194,7 +194,7 @@ class LogWorld:
         return [record.value for record in self.records(committed=committed)]
 
     def findings(self) -> list[Finding]:
-        """What `barnabas log verify` would say of the partition's files as they are now."""
+        """The findings of `barnabas log verify` on the partition's present files."""
         reading = MemoryReading(self.files)
         segments, snapshots = live_files(
             {name: reading.size(f"{self.path}/{name}") for name in self.files.peek_names(self.path)}

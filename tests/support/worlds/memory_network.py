@@ -28,7 +28,7 @@ class MemoryListening:
 
 
 class MemoryNetwork:
-    """Remembers what is listened on, in order."""
+    """Remembers the listening addresses, in order."""
 
     send = staticmethod(os.write)
 

@@ -20,14 +20,14 @@ class MemoryTransport(asyncio.Transport):
         sock: object = None,
         host: str = "127.0.0.1",
     ) -> None:
-        """`sock`: what it says its socket is."""
+        """`sock`: its socket in `get_extra_info`."""
         super().__init__()
         self.socket = sock
         self.protocol = protocol
         self.kernel_bytes = kernel_bytes
         self.is_paused = False
         self.never_pauses = False
-        """Whether it says nothing of what it keeps: asyncio's `writelines` is so in Python 3.12.1."""
+        """Whether it does not report its buffer: asyncio's `writelines` is so in Python 3.12.1."""
         self.is_lost = False
         self.high_water = -1
         self.writes: list[int] = []
@@ -127,7 +127,7 @@ class MemoryTransport(asyncio.Transport):
                 continue
             buffer = memoryview(self.protocol.get_buffer(-1))
             size = min(len(buffer), self._step, len(self.in_flight))
-            assert size > 0, "asked to receive into an empty buffer"
+            assert size > 0, "a receive into an empty buffer"
             buffer[:size] = self.in_flight[:size]
             del self.in_flight[:size]
             self.protocol.buffer_updated(size)

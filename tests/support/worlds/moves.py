@@ -63,7 +63,7 @@ def elsewhere(world: BrokerWorld) -> str:
 
 
 def held() -> HeldThread:
-    """The thread that copies, which does nothing until it is told to."""
+    """The thread that copies, which does nothing until a test lets it."""
     thread = HeldThread()
     asyncio.get_running_loop().set_default_executor(thread)
     return thread
@@ -79,7 +79,7 @@ async def done(world: BrokerWorld) -> None:
 
 
 async def removed(world: BrokerWorld, thread: HeldThread) -> None:
-    """What is out of use goes, in the thread that does nothing until it is told to."""
+    """Unused directories go, in the thread that does nothing until a test lets it."""
     world.clock.advance(120_000)
     await settle()
     while thread.run_all():

@@ -19,7 +19,7 @@ class RandomLog:
         self._open: set[int] = set()
 
     def go_on(self, segments_max: int = 4) -> None:
-        """Some more segments, and what is not sealed yet."""
+        """Some more segments, and the unsealed rest."""
         for _ in range(self._chance.randint(1, segments_max)):
             for _ in range(self._chance.randint(1, 12)):
                 self._step()

@@ -1,4 +1,4 @@
-"""A broker in memory one of whose listeners asks who comes in, and clients that log in."""
+"""A broker in memory with a listener that authenticates, and clients that log in."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -26,7 +26,7 @@ FAILURE_DELAY_MS = 100
 def door_of(
     world: BrokerWorld, mechanisms: Mapping[str, Callable[[], Exchange]], *, frame_bytes_max: int, reauth_ms: int
 ) -> SaslListener:
-    """What is asked of who comes in to a world's listener, by its clock."""
+    """The authentication of a world's listener, by its clock."""
     return SaslListener(
         listener=LISTENER,
         mechanisms=mechanisms,
@@ -40,7 +40,7 @@ def door_of(
 
 
 class SecuredWorld(BrokerWorld):
-    """A broker one of whose listeners asks who comes in."""
+    """A broker with a listener that authenticates."""
 
     def __init__(self, reauth_ms: int = 0) -> None:
         super().__init__()

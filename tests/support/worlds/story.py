@@ -1,4 +1,4 @@
-"""A whole broker that somebody listens to, and a client that asks it one thing after another."""
+"""A whole broker with a listener of its events, and a client that sends one request after another."""
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
@@ -16,7 +16,7 @@ WEEK_MS = 8 * 24 * 60 * MINUTE_MS
 
 
 class Story:
-    """A broker with the topics `t` (3 partitions) and `u` (1), somebody who listens, and a client."""
+    """A broker with the topics `t` (3 partitions) and `u` (1), a listener of its events, and a client."""
 
     def __init__(
         self, settings: dict[str, str] | None = None, make: Callable[..., BrokerWorld] = BrokerWorld, **more: Any
@@ -67,7 +67,7 @@ class Story:
 
 
 class Stories(list[Callable[[], Awaitable[Told]]]):
-    """Those of a module; each plays on a broker of its own, and returns what was told."""
+    """Those of a module; each plays on its own broker, and returns its events."""
 
     def about(self, *how: Any, **more: Any) -> Callable[[Callable[[Story], Awaitable[None]]], None]:
         """Note a story about a broker made with these arguments."""

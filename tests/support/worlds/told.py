@@ -1,4 +1,4 @@
-"""What the parts of a broker in a world tell, and a client that asks it one thing after another."""
+"""The events of a broker in a world, and a client that sends one request after another."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from tests.support.worlds.broker import BrokerWorld, Peer, settle
 
 
 class Event(NamedTuple):
-    """One that was told."""
+    """An event that was reported."""
 
     name: str
     facts: Mapping[str, Any]

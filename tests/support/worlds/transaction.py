@@ -1,7 +1,7 @@
 """The decisions about transactions on virtual time and a log in memory, with producer ids that count up from 1000.
 
-Markers are not written here: a prepared transaction waits in `prepared` until `finish` says that all of them are.
-`crash` forgets what is not in the log and loads it again.
+Markers are not written here: a prepared transaction waits in `prepared` until `finish` reports all of them as written.
+`crash` drops all state and loads the log again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FIRST_PRODUCER_ID = 1000
 
 
 class TransactionWorld:
-    """One partition of `__transaction_state` and who decides about it."""
+    """One partition of `__transaction_state` and its coordinator."""
 
     def __init__(self, config: TransactionConfig | None = None, transaction_version: int = 2) -> None:
         self.config = config or TransactionConfig()
@@ -80,7 +80,7 @@ class TransactionWorld:
         self.machine, self.shard = self._load()
 
     def write(self, txn: TransactionMetadata) -> None:
-        """A record of somebody else's, as it was found in the log."""
+        """A record of another coordinator, as found in the log."""
         self.topic.append(PARTITION, [self.machine.encode(TransactionStored(txn.transactional_id, txn))], 0)
         self.crash()
 
@@ -143,7 +143,7 @@ class TransactionWorld:
                 self.prepared.append(transactional_id)
 
     def sweep(self) -> None:
-        """Abort what is open for too long, remove what was not used for long."""
+        """Abort transactions open for too long, remove ids unused for long."""
         for txn in list(self.machine.transactions.values()):
             if timeouts.timed_out(txn, self._now_ms()):
                 outcome = ending.abort_for_fencing(

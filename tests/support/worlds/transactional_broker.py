@@ -114,7 +114,7 @@ class TransactionalBroker:
         return found
 
     async def producer(self, transactional_id: str = "tx", *, timeout_ms: int = TIMEOUT_MS) -> Producer:
-        """A producer that goes on until it has its id and epoch, as clients do."""
+        """A producer that retries until it has its id and epoch, as clients do."""
         while True:
             reply = await self.init(transactional_id, timeout_ms=timeout_ms)
             if reply.error is not ErrorCode.CONCURRENT_TRANSACTIONS:
@@ -230,7 +230,7 @@ class Producer:
         return result
 
     async def end(self, *, commit: bool, version: int = 2) -> EndReply:
-        """EndTxn; the producer goes on with the id and epoch it is told."""
+        """EndTxn; the producer continues with the id and epoch in the answer."""
         reply = await self.world.end(self, commit=commit, version=version)
         if reply.error is ErrorCode.NONE and version >= 2:
             if (self.id, self.epoch) != (reply.producer_id, reply.producer_epoch):
