@@ -49,7 +49,7 @@ class FaultMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultEffect:
-    """What a fault does: FaultEffect(lose_answer=True). None and False are not given."""
+    """The effects of a fault: FaultEffect(lose_answer=True). None and False are not given."""
 
     error: str | None = None
     """The name of an error code; for a fault of the disk ENOSPC or EIO."""

@@ -71,7 +71,8 @@ def client_settings(security: Security | None, kind: str, user: str, bootstrap: 
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"there is no user {user}{_known(user, security)}")
     told = clients.java, clients.librdkafka, clients.spark, clients.kafka_python
     tell = dict(zip(_KINDS, told, strict=True))[kind]
-    return tell(bootstrap, security.file(AUTHORITY), user, security.passwords[user])
+    login = clients.ClientLogin(bootstrap, security.file(AUTHORITY), user=user, password=security.passwords[user])
+    return tell(login)
 
 
 def _known(user: str, security: Security) -> str:
