@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from barnabas.embedded.answers import OpenTransaction, PartitionOffsets, Record, TracedEvent, Transaction
     from barnabas.embedded.barnabas import Barnabas
     from barnabas.embedded.errors import BarnabasError, BarnabasWarning, Crashed, NotRunning
+    from barnabas.embedded.handles.fault_values import FaultEffect, FaultMatch
     from barnabas.embedded.settings import Topic
     from barnabas.embedded.snapshots import Snapshot
 
@@ -22,6 +23,8 @@ __all__ = [
     "BarnabasError",
     "BarnabasWarning",
     "Crashed",
+    "FaultEffect",
+    "FaultMatch",
     "NotRunning",
     "OpenTransaction",
     "PartitionOffsets",
@@ -36,6 +39,7 @@ _HOMES = {
     "answers": ("OpenTransaction", "PartitionOffsets", "Record", "TracedEvent", "Transaction"),
     "barnabas": ("Barnabas",),
     "errors": ("BarnabasError", "BarnabasWarning", "Crashed", "NotRunning"),
+    "handles.fault_values": ("FaultEffect", "FaultMatch"),
     "settings": ("Topic",),
     "snapshots": ("Snapshot",),
 }

@@ -242,5 +242,13 @@ class OwnedRequestContext(RequestContext):
 
     def of_a_part(self) -> RequestContext:
         """Return the context for a part of the request, which is served in one turn."""
-        facts = self.api_key, self.api_version, self.correlation_id, self.client_id, self.client_host
-        return RequestContext(self.services, *facts, self.connection, self._node)
+        return RequestContext(
+            self.services,
+            self.api_key,
+            self.api_version,
+            self.correlation_id,
+            self.client_id,
+            self.client_host,
+            self.connection,
+            self._node,
+        )

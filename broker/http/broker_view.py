@@ -96,12 +96,19 @@ def _console(broker: BrokerView, clock: Clock, control: Admission | None, *, is_
             from barnabas.broker.insight.why.sources.trace_history import TraceHistory
             from barnabas.broker.insight.why.why import Why
 
-            parts = broker.services, broker.members, broker.time_control, broker.faults
-            readiness = broker.unready_reason, lambda: awaited(broker)
             history = None if control is None else broker.history.get()
             why = None if history is None else Why(broker.services, TraceHistory(history), ArmedFaults(broker.faults))
             observed = ConsoleContext(
-                *parts, *readiness, clock, may_change=control is not None, history=history, why=why
+                services=broker.services,
+                members=broker.members,
+                time_control=broker.time_control,
+                faults=broker.faults,
+                unready_reason=broker.unready_reason,
+                awaited=lambda: awaited(broker),
+                clock=clock,
+                may_change=control is not None,
+                history=history,
+                why=why,
             )
             application = made(observed, Admission(is_guarded=True) if is_guarded else control or Admission())
         await application(scope, receive, send)

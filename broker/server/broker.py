@@ -57,9 +57,11 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
     from barnabas.broker.control.faults.faults import Faults
+    from barnabas.broker.control.time_control.time_control import TimeControl
     from barnabas.broker.http.control.admission import Admission
     from barnabas.broker.http.secured import HttpSecurity
     from barnabas.broker.http.server import HttpServer
+    from barnabas.broker.metadata.delegation_tokens.tokens import Tokens
     from barnabas.broker.network.socket_server import SocketServer
     from barnabas.broker.server.tls import Tls
     from barnabas.storage.directories.log_directories import LogDirectories
@@ -104,16 +106,14 @@ class Broker:
         slices, upkeep = CooperativeScheduler(loop, stopwatch), CooperativeScheduler(loop, stopwatch, rests=False)
         workers = Workers(loop, upkeep, environment.files, environment.helper_processes_max)
         rounds = SyncRounds(sync_helpers_max, directory.common_sync, stopwatch)
-        self.flush = flush = GroupFlush(loop, self._in_flush_thread, rounds, self.events, waiters.wake)
+        self.flush = GroupFlush(loop, self._in_flush_thread, rounds, self.events, waiters.wake)
         in_cluster = cluster(directory.meta.node_id, self.catalogue)
         self._partitions = partitions = self._open_partitions(config, in_cluster, upkeep, workers, waiters)
         producer_ids = ProducerIds(self.catalogue.allocate_producer_ids)
-        parts = Parts(config, self.catalogue, clock, machine_clock, upkeep, producer_ids, random_bytes, self.events)
+        parts = self._parts(config, upkeep, producer_ids)
         groups, transactions = deferred_coordinators(parts, partitions)
         tokens = open_tokens(config, self.catalogue, clock, random_bytes)
-        waited_for = flush, waiters, clock, machine_clock, stopwatch, loop, upkeep, workers
-        needs = Needs(partitions, self.catalogue, config, *waited_for, random_bytes, self.events, tokens)
-        self._maintenance = Maintenance(needs)
+        self._maintenance = self._open_maintenance(parts, waiters, workers, tokens)
         self._housekeeping, self.disk_space = self._open_housekeeping(config, waiters, slices)
         self.services = Services(
             node=node_of(directory.meta, bound[0], config),
@@ -170,22 +170,72 @@ class Broker:
             random_bytes=self._environment.random,
         )
 
+    def _parts(self, config: BrokerConfig, upkeep: CooperativeScheduler, producer_ids: ProducerIds) -> Parts:
+        return Parts(
+            config=config,
+            catalogue=self.catalogue,
+            clock=self._clock,
+            machine_clock=self._machine_clock,
+            upkeep=upkeep,
+            producer_ids=producer_ids,
+            random_bytes=self._environment.random,
+            events=self.events,
+        )
+
+    def _open_maintenance(
+        self, parts: Parts, waiters: Purgatory, workers: Workers, tokens: Tokens | None
+    ) -> Maintenance:
+        needs = Needs(
+            partitions=self._partitions,
+            catalogue=parts.catalogue,
+            config=parts.config,
+            flush=self.flush,
+            waiters=waiters,
+            clock=parts.clock,
+            machine_clock=parts.machine_clock,
+            stopwatch=self._environment.stopwatch,
+            loop=self._loop,
+            upkeep=parts.upkeep,
+            workers=workers,
+            random_bytes=parts.random_bytes,
+            events=parts.events,
+            tokens=tokens,
+        )
+        return Maintenance(needs)
+
     def _open_housekeeping(
         self, config: BrokerConfig, waiters: Purgatory, slices: CooperativeScheduler
     ) -> tuple[Housekeeping, DiskSpaceWatch]:
-        partitions, waited_for = self._partitions, (self._clock, self._machine_clock, self._loop)
-        in_thread = self._in_flush_thread
         housekeeping = Housekeeping(
-            partitions, config, *waited_for, waiters, slices, self.flush, in_thread, self.events
+            self._partitions,
+            config,
+            clock=self._clock,
+            machine_clock=self._machine_clock,
+            loop=self._loop,
+            waiters=waiters,
+            slices=slices,
+            flush=self.flush,
+            run_in_thread=self._in_flush_thread,
+            events=self.events,
         )
-        reserved_bytes = config.integer("barnabas.log.dir.reserved.bytes")
-        room = DiskSpaceWatch(self._directory, partitions.open_logs, housekeeping, reserved_bytes, *waited_for)
+        room = DiskSpaceWatch(
+            self._directory,
+            self._partitions.open_logs,
+            housekeeping,
+            reserved_bytes=config.integer("barnabas.log.dir.reserved.bytes"),
+            clock=self._clock,
+            machine_clock=self._machine_clock,
+            loop=self._loop,
+        )
         self.catalogue.subscribe(room)
-        parts = housekeeping, self.flush, self._directory.root
         self.history = Deferred(lambda: open_history(self.services, self._machine_clock))
-        self.time_control = Deferred(lambda: open_time_control(self._clock, self._loop, self.services, *parts))
+        self.time_control = Deferred(partial(self._open_time_control, housekeeping))
         self.faults = Deferred(self._open_faults)
         return housekeeping, room
+
+    def _open_time_control(self, housekeeping: Housekeeping) -> TimeControl:
+        root = self._directory.root
+        return open_time_control(self._clock, self._loop, self.services, housekeeping, self.flush, root)
 
     def _open_nodes(self, bound: Sequence[Sequence[BoundAddress]], parts: Parts, sockets_max: int) -> LocalNodes:
         tls = {} if self._tls is None else self._tls.endpoints
@@ -193,9 +243,14 @@ class Broker:
         return LocalNodes(self.services, bound, parts, self.flush, root, environment, tls, sockets_max)
 
     def _open_faults(self) -> Faults:
-        disks, owns_process = [each.root.disk for each in self._directory.every], self._environment.owns_process
-        parts = self._loop, self._machine_clock, self.events, disks
-        return open_faults(self.members, *parts, may_crash=owns_process)
+        return open_faults(
+            self.members,
+            self._loop,
+            self._machine_clock,
+            self.events,
+            disks=[each.root.disk for each in self._directory.every],
+            may_crash=self._environment.owns_process,
+        )
 
     @property
     def listener(self) -> SocketServer:

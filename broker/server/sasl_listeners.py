@@ -64,12 +64,19 @@ def _beginning(
 
     if mechanism == oauthbearer.NAME:
         now_ms = services.clock.now_ms
-        if keys is None or settings.signed_tokens is None:
+        tokens = settings.signed_tokens
+        if keys is None or tokens is None:
             judge = partial(unsecured_tokens.judge, settings.unsecured_tokens, now_ms)
             return partial(oauthbearer.OAuthBearerExchange, judge)
         from barnabas.broker.security.sasl import signed_tokens
 
-        rules = signed_tokens.SignedRules(*settings.signed_tokens.rules)
+        rules = signed_tokens.SignedRules(
+            audiences=tokens.audiences,
+            issuer=tokens.issuer,
+            skew_s=tokens.skew_s,
+            subject_claim=tokens.subject_claim,
+            scope_claim=tokens.scope_claim,
+        )
         return partial(oauthbearer.OAuthBearerExchange, partial(signed_tokens.judge, rules, keys.find, now_ms))
     if mechanism == plain.NAME:
         return partial(plain.PlainExchange, settings.plain_users.get)

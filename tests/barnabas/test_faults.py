@@ -1,15 +1,17 @@
 """`broker.faults`: faults armed from a test, wherever the broker runs; and by the fixture."""
 
-import inspect
+import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import FrozenInstanceError
+from typing import Any, get_type_hints
 
 import pytest
 
-from barnabas import Barnabas, BarnabasError
+from barnabas import Barnabas, BarnabasError, FaultEffect, FaultMatch
 from barnabas.broker.control.faults.plan.of_requests import ACTIONS, MATCHES
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
-from barnabas.embedded.handles import faults
+from barnabas.embedded.handles import fault_values, faults
 from barnabas.protocol.errors import KafkaError
 from tests.barnabas.conftest import NewBroker, Writer
 from tests.support.waiting import PATIENCE_S
@@ -89,9 +91,9 @@ def test_what_makes_no_sense_is_said_in_a_sentence(broker: Barnabas) -> None:
     ("arm", "words", "said"),
     [
         ("arm", {"position": 1}, r'a fact of a point, as in arm\(point="transaction.\w+", facts={"position": …}, …\)'),
-        ("arm", {"match": {}}, r"has no keyword match: it belongs to a plan: arm_plan\("),
+        ("arm", {"seed": 7}, r"has no keyword seed: it belongs to a plan: arm_plan\("),
         ("arm", {"client": "c"}, r"has no keyword client: did you mean client_id\?$"),
-        ("arm", {"colour": "red"}, r"has no keyword colour, but name, times, api"),
+        ("arm", {"colour": "red"}, r"has no keyword colour, but match, do, times, name, restart, api"),
         ("arm", {"transactionl_id": "t"}, r"has no keyword transactionl_id: did you mean transactional_id\?$"),
         ("arm_plan", {"cut": "after"}, r"has no keyword cut: it belongs to one of the plan's faults, in do$"),
         ("arm_plan", {"api": "Fetch"}, r"it belongs to one of the plan's faults, in match$"),
@@ -145,7 +147,132 @@ def produce(broker: Barnabas, partition: int) -> None:
         sent.result()
 
 
-def test_what_arm_takes_is_what_there_is() -> None:
-    taken = set(inspect.signature(faults.FaultsHandle.arm).parameters) - {"self", "name", "times", "facts", "restart"}
-    assert taken == {*MATCHES, "point", "disk", "file", *ACTIONS, "crash"}
-    assert {*ACTIONS, "crash"} == set(faults._DOES)
+def test_the_values_have_the_keys_of_a_plan_and_so_have_the_keywords() -> None:
+    match, effect = get_type_hints(FaultMatch), get_type_hints(FaultEffect)
+    assert match.keys() == {*MATCHES, "point", "disk", "file", "facts"}
+    assert effect.keys() == {*ACTIONS, "crash"}
+    assert get_type_hints(fault_values.FaultKeywords) == {**match, **effect}
+
+
+class Asked:
+    """The faults of a broker that accepts all; `plans` are the JSON values that it was asked to arm."""
+
+    def __init__(self) -> None:
+        self.plans: list[Any] = []
+        self.faults = faults.FaultsHandle(self._ask, lambda _: None, lambda *_: None)
+
+    def _ask(self, question: str, plan: str) -> list[str]:
+        assert question == "faults_arm"
+        self.plans.append(json.loads(plan))
+        return ["it"]
+
+
+FORMS: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
+    (
+        {"api": "EndTxn", "transactional_id": "orders-*", "lose_answer": True},
+        {"match": FaultMatch(api="EndTxn", transactional_id="orders-*"), "do": FaultEffect(lose_answer=True)},
+        {"match": {"api": "EndTxn", "transactional_id": "orders-*"}, "do": {"lose_answer": True}},
+    ),
+    (
+        {"api": "Fetch", "version": {"min": 3}, "nth": 2, "probability": 0.5, "delay": {"mean": "1s"}, "throttle": 9},
+        {
+            "match": FaultMatch(api="Fetch", version={"min": 3}, nth=2, probability=0.5),
+            "do": FaultEffect(delay={"mean": "1s"}, throttle=9),
+        },
+        {
+            "match": {"api": "Fetch", "version": {"min": 3}, "nth": 2, "probability": 0.5},
+            "do": {"delay": {"mean": "1s"}, "throttle": 9},
+        },
+    ),
+    (
+        {"point": "transaction.marker_written", "facts": {"position": 1, "is_commit": False}, "crash": True},
+        {
+            "match": FaultMatch(point="transaction.marker_written", facts={"position": 1, "is_commit": False}),
+            "do": FaultEffect(crash=True),
+        },
+        {
+            "match": {"point": "transaction.marker_written", "position": 1, "is_commit": False},
+            "do": {"crash": True},
+        },
+    ),
+    (
+        {"disk": "sync", "file": "index", "topic": "orders", "partition": 0, "error": "EIO"},
+        {
+            "match": FaultMatch(disk="sync", file="index", topic="orders", partition=0),
+            "do": FaultEffect(error="EIO"),
+        },
+        {"match": {"disk": "sync", "file": "index", "topic": "orders", "partition": 0}, "do": {"error": "EIO"}},
+    ),
+    (
+        {"api": None, "node": 0, "drop": False, "pause": True},
+        {"match": FaultMatch(node=0), "do": FaultEffect(pause=True)},
+        {"match": {"node": 0}, "do": {"pause": True}},
+    ),
+    ({"drop": True}, {"do": FaultEffect(drop=True)}, {"match": {}, "do": {"drop": True}}),
+]
+
+
+@pytest.mark.parametrize(("flat", "values", "plan"), FORMS, ids=[str(number) for number in range(len(FORMS))])
+@pytest.mark.parametrize("more", [{}, {"name": "it", "times": "always"}], ids=["plain", "named"])
+def test_all_forms_arm_the_same_fault(
+    flat: dict[str, Any], values: dict[str, Any], plan: dict[str, Any], more: dict[str, Any]
+) -> None:
+    asked = Asked()
+    mixed = {"match": values.get("match"), **{key: flat[key] for key in fault_values.EFFECTS if key in flat}}
+    for form in (flat, values, plan, mixed):
+        asked.faults.arm(**form, **more)
+    expected = {**plan, "times": 1, **more}
+    assert asked.plans == [expected] * 4
+    asked.faults.arm_plan({"version": 1, "faults": [{**values, **more}]})
+    assert asked.plans[-1] == {"version": 1, "faults": [{**{key: plan[key] for key in values}, **more}]}
+
+
+def test_keywords_and_values_add_up() -> None:
+    asked, orders = Asked(), FaultMatch(api="EndTxn", transactional_id="orders-*")
+    asked.faults.arm(match=orders, nth=2, do={"delay": "1s"}, drop=True)
+    assert asked.plans == [
+        {
+            "match": {"api": "EndTxn", "transactional_id": "orders-*", "nth": 2},
+            "do": {"delay": "1s", "drop": True},
+            "times": 1,
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ({"match": FaultMatch(api="Fetch"), "api": "EndTxn"}, "api is given twice: as a keyword and in match"),
+        ({"match": {"api": "Fetch"}, "api": "Fetch"}, "api is given twice: as a keyword and in match"),
+        ({"do": FaultEffect(drop=True), "drop": True}, "drop is given twice: as a keyword and in do"),
+        ({"topic": "a", "facts": {"topic": "b"}}, "topic is given twice: as a condition and in facts"),
+        ({"match": {"position": 1}, "facts": {"position": 2}}, "position is given twice: as a keyword and in match"),
+        ({"match": FaultEffect(drop=True)}, "match is a FaultMatch or a mapping with the keys of a plan, not FaultE"),
+        ({"do": "drop"}, "do is a FaultEffect or a mapping with the keys of a plan, not 'drop'"),
+        ({"do": {"drop": object()}}, "a fault is made of JSON values, FaultMatch and FaultEffect, not <object"),
+    ],
+)
+def test_what_cannot_be_one_fault_is_refused(form: dict[str, Any], said: str) -> None:
+    asked = Asked()
+    with pytest.raises(TypeError, match=f"^{said}"):
+        asked.faults.arm(**form)
+    assert asked.plans == []
+
+
+def test_values_are_values() -> None:
+    match = FaultMatch(api="EndTxn")
+    assert (match, hash(match)) == (FaultMatch(api="EndTxn"), hash(FaultMatch(api="EndTxn")))
+    with pytest.raises(FrozenInstanceError):
+        match.api = "Fetch"  # type: ignore[misc]  # because that is what is refused
+    with pytest.raises(TypeError, match="unexpected keyword argument 'apy'"):
+        FaultMatch(apy="EndTxn")  # type: ignore[call-arg]  # because that is what is refused
+
+
+def test_a_fault_given_in_values_fires(broker: Barnabas, writer: Writer) -> None:
+    lost = broker.faults.arm(
+        match=FaultMatch(api="EndTxn", transactional_id="t*"), do=FaultEffect(cut="before"), name="lost"
+    )
+    writer.begin(broker, "tx", b"x").commit()
+    assert (lost.name, lost.fired) == ("lost", 1)
+    with pytest.raises(BarnabasError, match="EndTxn names no topic, only transactional_id"):
+        broker.faults.arm(match={"api": "EndTxn", "topic": "t"}, do=FaultEffect(drop=True))

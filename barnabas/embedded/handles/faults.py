@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Literal, Unpack
 
 from barnabas.embedded.crashes import Crash
 from barnabas.embedded.errors import BarnabasError
+from barnabas.embedded.handles.fault_values import (
+    CONDITIONS,
+    EFFECTS,
+    FaultEffect,
+    FaultKeywords,
+    FaultMatch,
+    effect_json,
+    json_of,
+    match_json,
+    split,
+    united,
+)
 from barnabas.embedded.handles.misplaced import says_where
 
 _WAIT_S = 0.2
 """The time that one call may wait in the broker: meanwhile other threads cannot call it."""
-_DOES = ("error", "drop", "lose_answer", "cut", "delay", "pause", "throttle", "crash")
 
 
 class FaultHandle:
@@ -103,61 +114,46 @@ class FaultsHandle:
             raise BarnabasError(f"no fault has crashed the broker within {timeout_s:g} s")
         return crash
 
-    @says_where
+    @says_where(*CONDITIONS, *EFFECTS)
     def arm(
         self,
         *,
-        name: str | None = None,
+        match: FaultMatch | Mapping[str, Any] | None = None,
+        do: FaultEffect | Mapping[str, Any] | None = None,
         times: int | Literal["always"] = 1,
-        api: str | None = None,
-        version: int | Mapping[str, int] | None = None,
-        node: int | None = None,
-        listener: str | None = None,
-        connection: str | None = None,
-        client_id: str | None = None,
-        topic: str | None = None,
-        partition: int | None = None,
-        group: str | None = None,
-        transactional_id: str | None = None,
-        point: str | None = None,
-        disk: Literal["append", "sync", "read"] | None = None,
-        file: str | None = None,
-        nth: int | None = None,
-        probability: float | None = None,
-        facts: Mapping[str, str | int | bool] | None = None,
-        error: str | None = None,
-        drop: bool = False,
-        lose_answer: bool = False,
-        cut: Literal["before", "middle", "after"] | None = None,
-        delay: str | Mapping[str, str] | None = None,
-        pause: bool = False,
-        throttle: int | None = None,
-        crash: bool = False,
+        name: str | None = None,
         restart: bool = False,
+        **keywords: Unpack[FaultKeywords],
     ) -> FaultHandle:
-        """Arm one fault: the conditions are from `api` to `facts`, the effects from `error` on.
+        """Arm one fault: arm(match=FaultMatch(api="EndTxn"), do=FaultEffect(lose_answer=True)).
 
-        arm(api="EndTxn", transactional_id="orders-*", lose_answer=True). facts: further ones of a `point`.
+        match and do are also mappings in the form of a plan's JSON. Their fields are keywords, too:
+        arm(api="EndTxn", lose_answer=True). A key in both forms raises TypeError.
         restart: once it has crashed the broker, start it again, with its data, at its port and without faults.
         """
-        own = ("self", "name", "times", "facts", "restart")
-        given = {key: value for key, value in locals().items() if key not in (*own, "own")}
-        set_ones = {key: value for key, value in given.items() if value is not None and value is not False}
-        do = {key: set_ones.pop(key) for key in _DOES if key in set_ones}
-        fault = {"match": {**set_ones, **(facts or {})}, "do": do, "times": times}
-        (armed,) = self._arm(fault if name is None else {"name": name, **fault}, [fault], restart)
+        conditions, effects = split(keywords)
+        fault = {
+            "match": united(conditions.as_json(), match_json(match), "a keyword and in match"),
+            "do": united(effects.as_json(), effect_json(do), "a keyword and in do"),
+            "times": times,
+        }
+        (armed,) = self._arm(fault if name is None else {"name": name, **fault}, restart)
         return armed
 
-    @says_where
+    @says_where()
     def arm_plan(self, plan: Mapping[str, Any], *, restart: bool = False) -> list[FaultHandle]:
-        """Arm all faults of a plan: {"version": 1, "seed": 7, "faults": [...]}. restart: as in `arm`."""
-        return self._arm(plan, plan.get("faults", ()), restart)
+        """Arm all faults of a plan: {"version": 1, "seed": 7, "faults": [{"match": …, "do": …}]}.
 
-    def _arm(self, asked: Mapping[str, Any], faults: Iterable[Any], restart: bool) -> list[FaultHandle]:
+        `match` and `do` of a fault are mappings, or FaultMatch and FaultEffect. restart: as in `arm`.
+        """
+        return self._arm(plan, restart)
+
+    def _arm(self, asked: Mapping[str, Any], restart: bool) -> list[FaultHandle]:
         """Arm faults as JSON, so that Python values are read like those in a file. Raises TypeError for others."""
-        if restart and not any(map(_crashes, faults)):
+        plan = json.dumps(asked, default=json_of)
+        if restart and not _crashes(json.loads(plan)):
             raise BarnabasError("restart=True needs a fault that does crash: no other ends the broker")
-        names = self._ask("faults_arm", json.dumps(asked))
+        names = self._ask("faults_arm", plan)
         self._note_armed(names, restart)
         return [FaultHandle(self._ask, name) for name in names]
 
@@ -178,7 +174,8 @@ class FaultsHandle:
             raise AssertionError(f"these faults did not fire as often as planned: {', '.join(unfired)}")
 
 
-def _crashes(fault: Any) -> bool:
-    """Return whether the fault crashes the broker; the broker reports an invalid fault."""
-    does = fault.get("do") if isinstance(fault, Mapping) else None
-    return isinstance(does, Mapping) and does.get("crash") is True
+def _crashes(plan: Any) -> bool:
+    """Return whether a fault of the plan, or the one fault, crashes the broker, which reports an invalid one."""
+    faults = plan.get("faults", [plan]) if isinstance(plan, dict) else plan
+    effects = [each.get("do") for each in faults if isinstance(each, dict)] if isinstance(faults, list) else []
+    return any(isinstance(do, dict) and do.get("crash") is True for do in effects)

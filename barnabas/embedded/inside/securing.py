@@ -71,7 +71,8 @@ def client_settings(security: Security | None, kind: str, user: str, bootstrap: 
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"there is no user {user}{_known(user, security)}")
     functions = clients.java, clients.librdkafka, clients.spark, clients.kafka_python
     settings = dict(zip(_KINDS, functions, strict=True))[kind]
-    return settings(bootstrap, security.file(AUTHORITY), user, security.passwords[user])
+    login = clients.ClientLogin(bootstrap, security.file(AUTHORITY), user=user, password=security.passwords[user])
+    return settings(login)
 
 
 def _known(user: str, security: Security) -> str:

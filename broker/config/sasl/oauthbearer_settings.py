@@ -8,7 +8,7 @@ handler does not start: it would accept all tokens.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -50,11 +50,6 @@ class SignedTokens(NamedTuple):
     scope_claim: str
     trust: Mapping[str, str]
     """The options `ssl.truststore.…` of the login module, without that prefix; empty for the machine's trust store."""
-
-    @property
-    def rules(self) -> tuple[Sequence[str], str | None, int, str, str]:
-        """The requirements for a token, in the order of `SignedRules`."""
-        return self.audiences, self.issuer, self.skew_s, self.subject_claim, self.scope_claim
 
 
 def signed_tokens(settings: ListenerSettings, config: BrokerConfig, options: Mapping[str, str]) -> SignedTokens | None:

@@ -76,9 +76,11 @@ class GroupEvents:
         if before.state is not ClassicGroupState.PREPARING_REBALANCE and (
             after.state is ClassicGroupState.PREPARING_REBALANCE or has_formed
         ):
-            ids = [each.member_id for each in joined], [each.member_id for each in gone]
-            why, generation = rebalance_why(events.cause, *ids), before.generation_id
-            events.tell(kinds.REBALANCE_BEGUN, {**where, "protocol": "classic", "generation": generation, "why": why})
+            why = rebalance_why(
+                events.cause, joined=[each.member_id for each in joined], gone=[each.member_id for each in gone]
+            )
+            facts = {**where, "protocol": "classic", "generation": before.generation_id, "why": why}
+            events.tell(kinds.REBALANCE_BEGUN, facts)
         if has_formed and after.state in _FORMED:
             facts = {**where, "leader_id": after.leader_id, "assignor": after.protocol_name}
             events.tell(kinds.GENERATION_FORMED, facts)

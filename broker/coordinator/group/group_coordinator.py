@@ -204,11 +204,10 @@ class GroupCoordinator:
             if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
                 return ErrorCode.NONE
             raise
-        who = member_id, group_instance_id, generation_id
         outcome = classic_request(
             partition.machine.group(group_id),
-            of_classic=lambda group: sessions.heartbeat(group, *who),
-            of_consumer=lambda group: staying.heartbeat(group, *who),
+            of_classic=lambda group: sessions.heartbeat(group, member_id, group_instance_id, generation_id),
+            of_consumer=lambda group: staying.heartbeat(group, member_id, group_instance_id, generation_id),
             refused=lambda code: code,
         )
         return self._execute(partition, group_id, outcome)
@@ -383,9 +382,19 @@ class GroupCoordinator:
 
     def _build(self, index: int) -> tuple[GroupMachine, Shard[AnyRecord, Group | MetadataSeen]]:
         machine = GroupMachine(self._config, self.consumer.context)
-        timeout_ms = self._config.offsets_commit_timeout_ms
-        hooks = partial(self._perform, index), self.consumer.is_deciding, self.consumer.fire, self._telling
-        return machine, Shard(index, machine, self._topic, self._clock, self._create_future, timeout_ms, *hooks)
+        shard = Shard(
+            index,
+            machine,
+            self._topic,
+            self._clock,
+            self._create_future,
+            write_timeout_ms=self._config.offsets_commit_timeout_ms,
+            perform=partial(self._perform, index),
+            is_deciding=self.consumer.is_deciding,
+            fire=self.consumer.fire,
+            telling=self._telling,
+        )
+        return machine, shard
 
     def _perform(self, index: int, group_id: str, effect: Effect) -> None:
         assert isinstance(effect, ResolveTopics), effect

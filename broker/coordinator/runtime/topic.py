@@ -73,7 +73,11 @@ class CoordinatorTopic:
         partitions = self._partitions
         log = partitions.get_led(self.name, partition)
         if producer is None and self._compression == NONE:
-            batch = build_single(*records[0], now_ms) if len(records) == 1 else build_plain(records, now_ms)
+            if len(records) == 1:
+                key, value = records[0]
+                batch = build_single(key, value, now_ms)
+            else:
+                batch = build_plain(records, now_ms)
             result = partitions.append_own(log, batch, len(records), now_ms)
         else:
             producer_id, epoch = producer or (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)

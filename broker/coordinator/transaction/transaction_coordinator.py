@@ -269,8 +269,16 @@ class TransactionCoordinator:
 
     def _build(self, index: int) -> tuple[TransactionMachine, Shard[TransactionStored, None]]:
         machine = TransactionMachine(self._transaction_version)
-        rest = None, partial(self._perform, index), None, None, self._telling
-        return machine, Shard(index, machine, self._topic, self.clock, self._create_future, *rest)
+        shard = Shard(
+            index,
+            machine,
+            self._topic,
+            self.clock,
+            self._create_future,
+            perform=partial(self._perform, index),
+            telling=self._telling,
+        )
+        return machine, shard
 
     def _execute(self, partition: TransactionPartition, transactional_id: str, outcome: TransactionOutcome) -> Reply[T]:
         reply: Reply[T] = partition.shard.execute(transactional_id, outcome)

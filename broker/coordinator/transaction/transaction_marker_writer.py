@@ -238,19 +238,21 @@ class TransactionMarkerWriter:
 
     def _mark(self, job: MarkerJob, where: TopicPartition) -> bool:
         """Write one marker; return whether it is written."""
+        topic, partition = where
         try:
-            synced = self.write_marker(*where, job.marker, transaction_version=job.version, hold=job.is_holding)
+            synced = self.write_marker(
+                topic, partition, job.marker, transaction_version=job.version, hold=job.is_holding
+            )
         except KafkaError as refusal:
             self._refused(job, where, refusal)
             return False
         except Exception as mistake:
             # Our own bug, logged once with its traceback; the other partitions and a clean stop do not wait for it.
             if where not in job.parked:
-                _log.exception(line("marker failed", transactional_id=job.name, topic=where[0], partition=where[1]))
+                _log.exception(line("marker failed", transactional_id=job.name, topic=topic, partition=partition))
             self._refused(job, where, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, repr(mistake)))
             return False
         if job.parked and job.parked.pop(where, None) is not None:
-            topic, partition = where
             _log.info(line("marker written after retries", transactional_id=job.name, topic=topic, partition=partition))
         if job.is_holding:
             job.held.append(where)

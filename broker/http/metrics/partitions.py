@@ -32,8 +32,8 @@ def read_partitions(sources: Sources, readings: Readings) -> Steps[None]:
     readings.add("barnabas_metrics_left_out", max(0, len(found) - TOPICS_MAX), "topics")
     _read_traffic(sources, [topic.name for topic in found[:TOPICS_MAX]], readings)
     places = _places(found)
-    for number, place in enumerate(islice(places, PARTITIONS_MAX), start=1):
-        _read_partition(sources.services, *place, readings)
+    for number, (name, partition) in enumerate(islice(places, PARTITIONS_MAX), start=1):
+        _read_partition(sources.services, name, partition, readings)
         if number % _SLICE == 0:
             yield
     readings.add("barnabas_metrics_left_out", sum(1 for _ in places), "partitions")

@@ -100,10 +100,17 @@ class SharedStorageNodes:
         )
 
     def _partitions(self, cluster: NodeView) -> NodePartitions:
-        parts, waiters = self._parts, self._alone.purgatory
-        clocks = parts.clock, parts.machine_clock
+        parts = self._parts
         return NodePartitions(
-            self._shared, cluster, parts.catalogue, parts.config, *clocks, parts.upkeep, waiters, self._flush
+            self._shared,
+            cluster,
+            parts.catalogue,
+            parts.config,
+            clock=parts.clock,
+            machine_clock=parts.machine_clock,
+            upkeep=parts.upkeep,
+            waiters=self._alone.purgatory,
+            flush=self._flush,
         )
 
     # --- calls between nodes -----------------------------------------------------------------------------------------

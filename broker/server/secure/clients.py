@@ -8,63 +8,76 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from barnabas.protocol.files.properties import ascii_value
 
 MECHANISM = "PLAIN"
 
 
-def java(bootstrap: str, authority: str, user: str, password: str) -> dict[str, str]:
-    """Return the settings of Java's clients. `authority`: the path of the trusted certificate."""
-    login = "org.apache.kafka.common.security.plain.PlainLoginModule"
+class ClientLogin(NamedTuple):
+    """The address of a secured broker, and the user that a client logs in as."""
+
+    bootstrap: str
+    """Addresses of the broker."""
+    authority: str
+    """The path of the trusted certificate."""
+    user: str
+    password: str
+
+
+def java(login: ClientLogin) -> dict[str, str]:
+    """Return the settings of Java's clients."""
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
     return {
-        "bootstrap.servers": bootstrap,
+        "bootstrap.servers": login.bootstrap,
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": MECHANISM,
-        "sasl.jaas.config": f'{login} required username="{user}" password="{password}";',
+        "sasl.jaas.config": f'{module} required username="{login.user}" password="{login.password}";',
         "ssl.truststore.type": "PEM",
-        "ssl.truststore.location": authority,
+        "ssl.truststore.location": login.authority,
     }
 
 
-def librdkafka(bootstrap: str, authority: str, user: str, password: str) -> dict[str, str]:
+def librdkafka(login: ClientLogin) -> dict[str, str]:
     """Return the settings of librdkafka."""
     return {
-        "bootstrap.servers": bootstrap,
+        "bootstrap.servers": login.bootstrap,
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": MECHANISM,
-        "sasl.username": user,
-        "sasl.password": password,
-        "ssl.ca.location": authority,
+        "sasl.username": login.user,
+        "sasl.password": login.password,
+        "ssl.ca.location": login.authority,
     }
 
 
-def kafka_python(bootstrap: str, authority: str, user: str, password: str) -> dict[str, str]:
+def kafka_python(login: ClientLogin) -> dict[str, str]:
     """Return the arguments of kafka-python's classes."""
     return {
-        "bootstrap_servers": bootstrap,
+        "bootstrap_servers": login.bootstrap,
         "security_protocol": "SASL_SSL",
         "sasl_mechanism": MECHANISM,
-        "sasl_plain_username": user,
-        "sasl_plain_password": password,
-        "ssl_cafile": authority,
+        "sasl_plain_username": login.user,
+        "sasl_plain_password": login.password,
+        "ssl_cafile": login.authority,
     }
 
 
-def spark(bootstrap: str, authority: str, user: str, password: str) -> dict[str, str]:
+def spark(login: ClientLogin) -> dict[str, str]:
     """Return the options of Spark's Kafka connector, and of ours."""
-    return {f"kafka.{key}": text for key, text in java(bootstrap, authority, user, password).items()}
+    return {f"kafka.{key}": text for key, text in java(login).items()}
 
 
 def files(bootstrap: str, authority: str, passwords: Mapping[str, str]) -> dict[str, str]:
     """Return the content of the clients' files by name: those of the user `client`, and Java's of `admin`."""
-    parameters = bootstrap, authority, "client", passwords["client"]
+    login = ClientLogin(bootstrap, authority, user="client", password=passwords["client"])
+    admin = ClientLogin(bootstrap, authority, user="admin", password=passwords["admin"])
     return {
-        "client.properties": _properties(java(*parameters)),
-        "admin.properties": _properties(java(bootstrap, authority, "admin", passwords["admin"])),
-        "librdkafka.properties": "".join(f"{key}={_escaped(text)}\n" for key, text in librdkafka(*parameters).items()),
-        "kafka-python.json": json.dumps(kafka_python(*parameters), indent=2) + "\n",
-        "spark.json": json.dumps(spark(*parameters), indent=2) + "\n",
+        "client.properties": _properties(java(login)),
+        "admin.properties": _properties(java(admin)),
+        "librdkafka.properties": "".join(f"{key}={_escaped(text)}\n" for key, text in librdkafka(login).items()),
+        "kafka-python.json": json.dumps(kafka_python(login), indent=2) + "\n",
+        "spark.json": json.dumps(spark(login), indent=2) + "\n",
     }
 
 

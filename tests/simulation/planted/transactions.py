@@ -20,8 +20,8 @@ BUGS = (
         "Readers see a part of a transaction while its other markers are written.",
     ).at(
         "TransactionMarkerWriter._mark",
-        "self.write_marker(*where, job.marker, transaction_version=job.version, hold=job.is_holding)",
-        "self.write_marker(*where, job.marker, transaction_version=job.version, hold=False)",
+        "self.write_marker(topic, partition, job.marker, transaction_version=job.version, hold=job.is_holding)",
+        "self.write_marker(topic, partition, job.marker, transaction_version=job.version, hold=False)",
     ),
     Bug("one partition without a marker", "The last partition of a transaction gets no marker.").at(
         "TransactionMarkerWriter._write_all", "range(len(job.todo))", "range(max(1, len(job.todo) - 1))"

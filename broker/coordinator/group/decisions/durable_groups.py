@@ -171,7 +171,8 @@ class DurableGroups:
     def _end(self, ended: Mapping[Key, Pending], is_commit: bool) -> None:
         for key, (committed, record_offset) in ended.items() if is_commit else ():
             if record_offset > self._record_offsets.get(key, -1):
-                self._commit(*key, committed)
+                group_id, topic, partition = key
+                self._commit(group_id, topic, partition, committed)
                 self._record_offsets[key] = record_offset
         if not self._pending:
             self._record_offsets.clear()

@@ -98,8 +98,11 @@ def _usual(record: OffsetCommitted, committed: CommittedOffset) -> tuple[bytes, 
     offset, leader_epoch, metadata, commit_timestamp_ms, expire_timestamp_ms, topic_id = committed
     if metadata or expire_timestamp_ms != NO_EXPIRY_MS or topic_id == NO_TOPIC_ID:
         return None
-    fields = (*record[:3], offset, leader_epoch, commit_timestamp_ms, topic_id)
-    return write_usual_commit(UsualCommit(*fields))
+    return write_usual_commit(
+        UsualCommit(
+            record.group_id, record.topic, record.partition, offset, leader_epoch, commit_timestamp_ms, topic_id
+        )
+    )
 
 
 def _committed(value: bytes) -> CommittedOffset:

@@ -146,7 +146,8 @@ def _next_epoch(txn: TransactionMetadata) -> int:
 
 
 def _ended(txn: TransactionMetadata) -> TransactionOutcome:
-    return written(txn, EndReply(ErrorCode.NONE, *txn.successor))
+    producer_id, producer_epoch = txn.successor
+    return written(txn, EndReply(ErrorCode.NONE, producer_id, producer_epoch))
 
 
 def _refused(code: ErrorCode) -> TransactionOutcome:

@@ -135,15 +135,22 @@ def _keep(
     holder_id, holder_epoch = txn.holder
     if request.is_known_producer and request.producer_epoch != holder_epoch:
         return _refused(ErrorCode.PRODUCER_FENCED)
-    next_pair = (fresh_producer_id(), 0) if is_exhausted(holder_epoch) else (holder_id, holder_epoch + 1)
+    next_id, next_epoch = (fresh_producer_id(), 0) if is_exhausted(holder_epoch) else (holder_id, holder_epoch + 1)
     after = moved(
         txn,
         TransactionEvent.INITIALISED_KEEPING,
         now_ms=now_ms,
-        next_producer_id=next_pair[0],
-        next_producer_epoch=next_pair[1],
+        next_producer_id=next_id,
+        next_producer_epoch=next_epoch,
     )
-    return written(after, InitReply(ErrorCode.NONE, *next_pair, txn.producer_id, txn.producer_epoch))
+    reply = InitReply(
+        ErrorCode.NONE,
+        producer_id=next_id,
+        producer_epoch=next_epoch,
+        ongoing_producer_id=txn.producer_id,
+        ongoing_producer_epoch=txn.producer_epoch,
+    )
+    return written(after, reply)
 
 
 def _refused(code: ErrorCode) -> TransactionOutcome:

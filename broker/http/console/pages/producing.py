@@ -74,14 +74,20 @@ async def _joined(services: Services, topic: str, number: int) -> tuple[int, int
         begun = coordinator.init_producer_id(InitRequest(TRANSACTIONAL_ID, timeout_ms))
         made = await begun if isinstance(begun, Future) else begun
         _check(made.error)
-        producer = made.producer_id, made.producer_epoch
+        producer_id, producer_epoch = made.producer_id, made.producer_epoch
     else:
-        producer = txn.holder
+        producer_id, producer_epoch = txn.holder
     adding = coordinator.add_partitions(
-        AddRequest(TRANSACTIONAL_ID, *producer, frozenset([(topic, number)]), _version(services))
+        AddRequest(
+            transactional_id=TRANSACTIONAL_ID,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            partitions=frozenset([(topic, number)]),
+            client_transaction_version=_version(services),
+        )
     )
     _check(await adding if isinstance(adding, Future) else adding)
-    return producer
+    return producer_id, producer_epoch
 
 
 def _next_sequence(services: Services, topic: str, number: int, producer_id: int, producer_epoch: int) -> int:
@@ -92,12 +98,20 @@ def _next_sequence(services: Services, topic: str, number: int, producer_id: int
 async def _commit(observed: ConsoleContext, params: RequestParams) -> str:
     """Commit the console's transaction, if it is the one that was shown."""
     services = observed.services
-    shown = params.number("producer_id", -1), params.number("producer_epoch", -1)
+    producer_id, producer_epoch = params.number("producer_id", -1), params.number("producer_epoch", -1)
     txn = find(services, TRANSACTIONAL_ID)
-    if txn is None or txn.state is not TransactionState.ONGOING or txn.holder != shown:
+    if txn is None or txn.state is not TransactionState.ONGOING or txn.holder != (producer_id, producer_epoch):
         raise Refused("the transaction that was shown has ended meanwhile: nothing was committed", CONFLICT)
     coordinator = services.transactions_of(TRANSACTIONAL_ID)
-    ending = coordinator.end_transaction(EndRequest(TRANSACTIONAL_ID, *shown, True, txn.client_transaction_version))
+    ending = coordinator.end_transaction(
+        EndRequest(
+            transactional_id=TRANSACTIONAL_ID,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            is_commit=True,
+            client_transaction_version=txn.client_transaction_version,
+        )
+    )
     ended = await ending if isinstance(ending, Future) else ending
     _check(ended.error)
     _log.info(line("transaction committed by hand", transactional_id=TRANSACTIONAL_ID))

@@ -78,7 +78,7 @@ def behind_of(services: Services, group: LoadedGroup) -> Steps[list[Behind]]:
     """Return, in steps, its committed offsets, partition by partition, with the lag."""
     found: list[Behind] = []
     for committed in group.committed():
-        found.append(Behind(*committed, lag(services, committed)))
+        found.append(Behind(committed.topic, committed.partition, committed.offset, lag(services, committed)))
         if len(found) == _PARTITIONS_MAX:
             break
         if len(found) % _PARTITIONS_IN_A_STEP == 0:

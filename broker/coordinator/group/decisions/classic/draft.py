@@ -258,7 +258,14 @@ def from_stored(group_id: str, stored: StoredGroup | None) -> Group:
     for member in stored.members:
         protocols = ((stored.protocol_name or "", member.subscription),)
         group.members[member.member_id] = ClassicGroupMember(
-            *member[:6], protocols=protocols, assignment=member.assignment
+            member_id=member.member_id,
+            group_instance_id=member.group_instance_id,
+            client_id=member.client_id,
+            client_host=member.client_host,
+            rebalance_timeout_ms=member.rebalance_timeout_ms,
+            session_timeout_ms=member.session_timeout_ms,
+            protocols=protocols,
+            assignment=member.assignment,
         )
         if member.group_instance_id is not None:
             group.instances[member.group_instance_id] = member.member_id

@@ -202,7 +202,8 @@ def _buried(group: AnyGroup, offsets: Offsets, now_ms: int, unstable: Partitions
     """Return the outcome that deletes a group and all its offsets."""
     partitions = dict.fromkeys((topic, partition) for topic in offsets for partition in offsets[topic])
     records: list[AnyRecord] = [
-        OffsetCommitted(group.group_id, *partition, None) for partition in {**partitions, **dict.fromkeys(unstable)}
+        OffsetCommitted(group.group_id, topic, partition, None)
+        for topic, partition in {**partitions, **dict.fromkeys(unstable)}
     ]
     records += tombstones(group)
     if isinstance(group, ConsumerGroup):
@@ -223,7 +224,9 @@ def expire(group: AnyGroup, offsets: Offsets, *, unstable: Partitions, now_ms: i
         is_deserted = is_deserted and group.state is ClassicGroupState.EMPTY and not group.pending
     if is_deserted and len(expired) == sum(map(len, offsets.values())):
         return _buried(group, offsets, now_ms)
-    records: tuple[AnyRecord, ...] = tuple(OffsetCommitted(group.group_id, *partition, None) for partition in expired)
+    records: tuple[AnyRecord, ...] = tuple(
+        OffsetCommitted(group.group_id, topic, partition, None) for topic, partition in expired
+    )
     return Outcome(records=records)
 
 
