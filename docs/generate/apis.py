@@ -9,27 +9,28 @@ _HEAD = """\
 # APIs
 
 Every API and version that ApiVersions returns is implemented: {count} APIs, with the version ranges of Apache Kafka
-4.4.0. Produce is advertised from version 0, as in Kafka: without version 0 old librdkafka takes the broker for one
-without compression. A Produce request in version 0 to 2 closes the connection, as does a request for anything not
-listed here.
+4.4.0. Produce is advertised from version 0, as in Kafka: without version 0 an old librdkafka assumes that the broker
+does not support compression. A Produce request in version 0 to 2 closes the connection, as does a request for anything
+not listed here.
 
-The operations are those that Kafka checks with its ACLs, of the resources that a request names; some only where a
-request asks for that, some in place of each other: InitProducerId without a transactional id needs IdempotentWrite of
-the cluster or Write of any topic. They are checked where `authorizer.class.name` is set ([ACLs](security/acls.md)).
+The operations are those that Kafka checks with its ACLs, of the resources in a request. Some are checked only for
+certain requests, some are alternatives: InitProducerId without a transactional id needs IdempotentWrite on the cluster
+or Write on any topic. They are checked if `authorizer.class.name` is set ([ACLs](security/acls.md)).
 
 | key | API | versions | flexible from | operations | message | handler |
 |---:|---|---|---|---|---|---|
 """
 
 _TELEMETRY = """
-Only with `barnabas.client.telemetry.enable=true` (KIP-714); Kafka offers them where a plug-in receives metrics:
+Only with `barnabas.client.telemetry.enable=true` (KIP-714); Kafka offers them if a plug-in receives metrics:
 
 | key | API | versions | flexible from | operations | message | handler |
 |---:|---|---|---|---|---|---|
 """
 
 _TAIL = """
-Apache Kafka offers {count} more, in the versions below. They are not offered here; the codecs know their messages.
+Apache Kafka offers {count} more, in the versions below. Barnabas does not offer them; its codecs support their
+messages.
 
 | waits for | APIs |
 |---|---|

@@ -15,18 +15,18 @@ from barnabas.broker.config.resources.topic_configs import TOPIC_KEYS, TopicKey
 _HEAD = """\
 # Configuration
 
-Keys have Apache Kafka's names, types and ranges (4.4.0); those that Kafka does not have begin with `barnabas.`. They
-come from four places; the first one with a key wins:
+Keys have Apache Kafka's names, types and ranges (4.4.0); keys that Kafka does not have begin with `barnabas.`. Values
+come from four places; the first place with the key has priority:
 
 1. the flags of `barnabas serve` (`--host`, `--port`, `--data-dir` …),
 2. `--set key=value`,
 3. `KAFKA_*` environment variables,
-4. the file given with `--config`, a `server.properties`; if several have a key, the last one.
+4. the file given with `--config`, a `server.properties`; of several files with a key, the last one.
 
-The broker does not start with an invalid value, or with a key or listener that asks for unsupported protection (a
-policy class). A key that Kafka does not know is reported and ignored; a key without
-effect here is checked and reported. `barnabas configs` shows the values in force and where they come from,
-`barnabas doctor` explains the errors of a configuration.
+The broker does not start with an invalid value, or with a key or listener that requires unsupported protection (a
+policy class). A key that Kafka does not know is reported and ignored; a key without effect here is checked and
+reported. `barnabas configs` shows the values in force and their sources, `barnabas doctor` explains the errors of a
+configuration.
 
 While the broker runs, `per-broker` and `cluster-wide` keys can be changed with IncrementalAlterConfigs
 (`kafka-configs.sh`, `barnabas configs`), and so can the keys of topics, groups and client metrics. Such values are
@@ -37,20 +37,20 @@ stored in `__cluster_metadata` and override the four places. The levels of logge
 
 A file is read as `java.util.Properties` reads it for Kafka: as ISO-8859-1, with backslash escapes. So a value in UTF-8
 is misread, as in Kafka, and is reported: write characters that are not ASCII as `\\u00e9`. A `\\u` without four
-hexadecimal digits (`C:\\users`) stops the start, as in Kafka; so does half of a surrogate pair, which Java accepts.
+hexadecimal digits (`C:\\users`) prevents the start, as in Kafka; so does half of a surrogate pair, which Java accepts.
 Files of configuration providers are read as UTF-8. Environment variables are UTF-8, too, and are read correctly.
 
 ## Environment variables
 
-They are read as in Apache Kafka's container image: without `KAFKA_`, in lower case, `_` is a dot, `__` an underscore,
-`___` a dash. `KAFKA_LOG_SEGMENT_BYTES` is `log.segment.bytes`. A value is read like one in a properties file, with
-backslash escapes: write a line break in it as `\\n`, because the value ends at a real one. The lines after it are
-not printed, as they may be a secret. Errors name the variable. These variables are not keys: {not_keys}.
+Environment variables are read as in Apache Kafka's container image: without `KAFKA_`, in lower case, `_` is a dot, `__`
+an underscore, `___` a dash. `KAFKA_LOG_SEGMENT_BYTES` is `log.segment.bytes`. A value is read like one in a properties
+file, with backslash escapes: write a line break in it as `\\n`, because the value ends at a real one. The following
+lines are not printed, because they may be a secret. Errors name the variable. These variables are not keys: {not_keys}.
 
 `KAFKA_CFG_LOG_SEGMENT_BYTES` is the same key: set-ups for Bitnami's images of Kafka have these names. A key that is
 set under both names with different values is an error that names both.
 
-| variable | what it does |
+| variable | effect |
 |---|---|
 | `CLUSTER_ID` | the cluster id of a new data directory; any text. An existing directory keeps its id, with a warning |
 | `KAFKA_CLUSTER_ID`, `KAFKA_KRAFT_CLUSTER_ID` | Bitnami's names for `CLUSTER_ID` |
@@ -59,19 +59,19 @@ set under both names with different values is an error that names both.
 | `KAFKA_SSL_KEY_CREDENTIALS` | a file in /etc/kafka/secrets with the password of the key |
 | `KAFKA_SSL_KEYSTORE_CREDENTIALS`, `KAFKA_SSL_TRUSTSTORE_CREDENTIALS` | the same for a store |
 | `BARNABAS_SECRETS_DIR` | another directory than /etc/kafka/secrets |
-| `BARNABAS_CONTAINER` | any value: this is a container (see below). The image sets it |
+| `BARNABAS_CONTAINER` | any value: the broker runs in a container (see below). The image sets it |
 
 ## Listeners and advertised addresses
 
 `listeners` is a list of `NAME://host:port`. A name is a protocol, or `listener.security.protocol.map` maps it to one,
 PLAINTEXT, SSL ([TLS](security/tls.md)), SASL_PLAINTEXT or SASL_SSL ([SASL](security/sasl.md)). An empty host is every
 interface, IPv4 and IPv6; `0.0.0.0` is every IPv4 interface.
-127.0.0.1 and `localhost` include ::1. Port 0 takes a free port. Two listeners cannot share a port, except with one
+127.0.0.1 and `localhost` include ::1. Port 0 selects a free port. Two listeners cannot share a port, except with one
 IPv4 and one IPv6 address. Listeners in `controller.listener.names` are not opened: there is no controller quorum.
 `--host` and `--port` replace all listeners; then `advertised.listeners` and `inter.broker.listener.name` are ignored
 if they come from the same file as `listeners`.
 
-Clients ask for the broker's address and connect to it. For the listener through which the request came, it is
+The broker advertises an address to its clients. For the listener of the client's request, this is
 
 1. the address in `advertised.listeners`;
 2. else the listener's host, if that is a name;

@@ -18,35 +18,35 @@ from barnabas.broker.http.metrics.metric_table import (
 _HEAD = f"""\
 # Metrics
 
-`barnabas serve --http HOST:PORT` serves pages over HTTP/1.1. In the container it is on, at port 9404.
+`barnabas serve --http HOST:PORT` serves pages over HTTP/1.1. In the container the port is 9404, and open by default.
 
 | Path | Answer |
 |---|---|
 | `/live` | 200 while the broker's event loop runs |
 | `/ready` | 200 when clients can use the broker; else 503 and the reason: starting, stopping, data directory failed |
-| `/listeners` | where clients connect, and to which cluster, in JSON |
+| `/listeners` | the addresses for clients, and the cluster, in JSON |
 | `/metrics` | metrics in Prometheus' text format 0.0.4 |
 
-By `/listeners` the address of HTTP is enough for every command ([cli.md](cli.md#common-to-all-commands)). In the other
-direction a broker that serves HTTP tells clients where, by the read-only setting `barnabas.http.address`.
+With `/listeners` the HTTP address is enough for every command ([cli.md](cli.md#common-to-all-commands)). In the other
+direction, clients can read the HTTP address in the read-only setting `barnabas.http.address`.
 
-`POST /clean?partition=TOPIC[:N,…]` compacts logs, from this machine only: `barnabas log clean --now --http`
-([cli.md](cli.md#barnabas-log)) does it.
+`POST /clean?partition=TOPIC[:N,…]` compacts logs, only from this machine; `barnabas log clean --now --http`
+([cli.md](cli.md#barnabas-log)) uses it.
 
-While partitions are recovered after a kill, `/ready` says in a second line how many are.
+While partitions are recovered after a kill, `/ready` has their number in a second line.
 
-While a data directory is full ([0122](decisions/0122-a-full-disk-is-a-state.md)) `/ready` answers 200 and says so:
-consumers, and operators who free space, must be able to connect.
+While a data directory is full ([0122](decisions/0122-a-full-disk-is-a-state.md)) `/ready` answers 200 with a second
+line: consumers, and the operator who frees space, need access.
 
-Without `--http` nothing listens and nothing is counted. Port 0 takes a free port; the log has it (`http listening`).
-All clients have access, unless the port is [secured](#who-may-look). A client on this machine that requests
-`/metrics` or `/listeners` must use an IP address, `localhost` or a name without dots: a page in a browser here could
-point its own name at this address.
+Without `--http` there is no port, and nothing is counted. Port 0 selects a free port, which is in the log (`http
+listening`). The pages are open to all clients, unless the port is [secured](#who-may-look). Requests for `/metrics` or
+`/listeners` from this machine must use an address, `localhost` or a name without dots, because a web page could map its
+own host name to this address.
 
-Names are those of the exporters that are common for Apache Kafka, so that dashboards and alerts work unchanged:
+The names are those of the common exporters for Apache Kafka, so that dashboards and alerts work unchanged:
 the [Prometheus JMX exporter](https://github.com/prometheus/jmx_exporter) with its rules for Kafka, and
 [kafka_exporter](https://github.com/danielqsj/kafka_exporter). Metrics that neither has begin with
-`barnabas_`. `process_*` and `python_*` are those of prometheus-client.
+`barnabas_`. `process_*` and `python_*` are the metrics of prometheus-client.
 
 [grafana.json](grafana.json) is a dashboard: in Grafana, *Dashboards*, *New*, *Import*.
 
@@ -59,20 +59,20 @@ scrape_configs:
 
 ## Who may look
 
-With `--http-secure`, which [`--secure`](security/secure.md) implies, the port speaks HTTPS and asks for a user. The
-certificate is that of the first listener that speaks TLS; the users are those of the first listener that has users of
-PLAIN or SCRAM. `/live` and `/ready` stay open.
+With `--http-secure`, which [`--secure`](security/secure.md) implies, the port uses HTTPS and requires a login. The
+certificate is that of the first TLS listener; the users are those of the first listener with PLAIN or SCRAM users.
+`/live` and `/ready` stay open.
 
 With an [authorizer](security/acls.md), metrics and `/listeners` need Describe on the cluster; the console, `/control`
-and `/clean` need Alter on the cluster, as they show records and change things. Super users have both. A client with
-the `--control-token` may do everything.
+and `/clean` need Alter on the cluster, because they show records and make changes. Super users have both rights. A
+client with the `--control-token` may do everything.
 
 ```sh
 curl --cacert data.security/authority.pem --user admin:PASSWORD https://localhost:9404/metrics
 barnabas why hanging --http localhost:9404 --command-config data.security/admin.properties
 ```
 
-In Prometheus, with a user who was granted Describe on the cluster:
+In Prometheus, with a user with Describe on the cluster:
 
 ```yaml
 scrape_configs:
@@ -87,10 +87,10 @@ scrape_configs:
       - targets: ["localhost:9404"]
 ```
 
-A wrong password is answered after `connection.failed.authentication.delay.ms`. However many of these wait, a right one
-is answered at once. Each password of SCRAM costs thousands of hashes, so a right one is remembered until it changes.
+A wrong password is answered after `connection.failed.authentication.delay.ms`; this never delays correct ones. Checking
+a SCRAM password costs thousands of hashes, so a correct one is cached until it changes.
 There are 32 connections; a new one replaces the oldest that has not yet authenticated. Without an authorizer every user
-may do everything. OAUTHBEARER tokens and rights of single pages are not offered.
+may do everything. OAUTHBEARER tokens and rights for single pages are not supported.
 
 ## Cost of a scrape
 
@@ -98,7 +98,7 @@ A scrape runs on the event loop in slices of a few milliseconds, at most once a 
 same result. Counters start at 0 with the broker. Histogram bounds are powers of two of a microsecond; `le` is in
 milliseconds.
 
-A scrape opens no partition. A partition not used since the start has the values of the last run, if that ended
+A scrape opens no partition. A partition that was not used since the start has the values of the last run if it ended
 cleanly; after a kill it has no series until it is used. The first scrape loads the groups, which appear from the
 second on.
 
@@ -107,23 +107,23 @@ With metrics, a Produce request of one record takes about 0.25 µs more than wit
 
 ## Limits
 
-| What | Most with their own series |
+| What | Maximum with their own series |
 |---|--:|
 | partitions | {PARTITIONS_MAX:,}: the users' before the broker's own, by name |
 | topics | {TOPICS_MAX:,}, likewise |
 | groups | {GROUPS_MAX:,}, by name |
 | pairs of a group and a partition with a committed offset | {GROUP_PARTITIONS_MAX:,} |
-| metrics that clients push | {SERIES_MAX:,}, and {SERIES_OF_CLIENT_MAX:,} of one client; the first that come |
+| metrics that clients push | {SERIES_MAX:,}, and {SERIES_OF_CLIENT_MAX:,} of one client; the first ones |
 
-`barnabas_metrics_left_out` counts the rest, which is still part of sums without such a label. No label has a member id
-or transactional id, and only what clients push has their ids. Other labels have values from Kafka's protocol: APIs,
-versions, error codes, states.
+`barnabas_metrics_left_out` counts the others, which are still part of sums without such a label. No label has a member
+id or transactional id, and only metrics that clients push have the clients' ids. Other labels have values from Kafka's
+protocol: APIs, versions, error codes, states.
 
 ## What clients push
 
 With `barnabas.client.telemetry.enable=true` clients may push their own metrics to the broker (KIP-714), and `/metrics`
-serves them. Java clients (3.7 and later) and librdkafka (2.5 and later) do so without any setting. A subscription says
-which metrics are wanted, how often, and of which clients:
+serves them. Java clients (3.7 and later) and librdkafka (2.5 and later) do this without any setting. A subscription
+selects the metrics, the interval, and the clients:
 
 ```sh
 kafka-client-metrics.sh --bootstrap-server localhost:9092 --alter --name producers \\
@@ -131,11 +131,11 @@ kafka-client-metrics.sh --bootstrap-server localhost:9092 --alter --name produce
 ```
 
 `org.apache.kafka.producer.record.queue.time.avg` is `barnabas_client_producer_record_queue_time_avg`, with the labels
-`client_instance_id`, `client_id` and those that the client gives. A sum is one from the client's start on. A histogram
-is one of Prometheus's, `…_bucket` with `le`, `…_count` and `…_sum`, also where the client pushes what was added since
-its last push; it has at most {BUCKETS_MAX} buckets, each of which counts as a metric above. Exponential histograms and
-summaries are not served. A client's series end with its connection, or when it was silent for three intervals. What
-clients push is not checked.
+`client_instance_id`, `client_id` and those of the client. A sum counts from the client's start on. A histogram has
+Prometheus's form, `…_bucket` with `le`, `…_count` and `…_sum`, also if the client pushes only the increase since its
+last push; it has at most {BUCKETS_MAX} buckets, each of which counts as a metric above. Exponential histograms and
+summaries are not served. A client's series end with its connection, or after three intervals without a push. The pushed
+values are not checked.
 """
 _OF = {
     JMX: "Under the JMX exporter's names",

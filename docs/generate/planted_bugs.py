@@ -6,15 +6,15 @@ from tests.simulation.planted.found import found
 _HEAD = """\
 # Planted bugs
 
-What is changed in the broker, or in the Spark sink, and by which rule and under which seed
-[the simulation](testing-barnabas.md) finds it first, of the seeds from 1 on that have what the bug needs. {count} of
+Each row is a bug that is planted in the broker or in the Spark sink, with the rule and the seed with which [the
+simulation](testing-barnabas.md) finds it first, of the seeds from 1 on that have the features that it needs. {count} of
 {all} bugs are found; [the others](testing-barnabas.md#planted-bugs) are missed.
 
-`./scripts/simulate --planted all` looks for each of them anew, which takes a while;
+`./scripts/simulate --planted all` searches for all of them again, which takes a while;
 `./scripts/simulate --planted "the window forgotten" --seeds 5` shows one of them. CI plants five each day, of those
 that are found within 100 seeds.
 
-| bug | what is wrong then | found by, under seed | within |
+| bug | effect | found by, under seed | within |
 |---|---|---|--:|
 """
 

@@ -80,7 +80,7 @@ def test_the_plan_and_the_fault_at_a_step_can_be_armed() -> None:
 
 
 def test_the_apis_whose_partitions_fail_alone_are_told() -> None:
-    sentence = PAGE.split("the others are\napplied, in ")[1].split(". AddPartitionsToTxn")[0].replace("\n", " ")
+    sentence = " ".join(PAGE.split()).split("the others are applied, in ")[1].split(". AddPartitionsToTxn")[0]
     assert set(re.split(", | and ", sentence)) == {api.api_name for api in IN_PARTS | {ApiKey.FETCH, ApiKey.METADATA}}
 
 
