@@ -102,6 +102,7 @@ class _Loader:
         if not self._checkpoint.was_clean:
             self._snapshots.doubt_from(self._checkpoint.recovery_point)
         is_cleaned = self._config.is_compacted or self._checkpoint.was_cleaned
+        self._segments_found = len(found.logs)
         yield from self._open_segments(found.logs, is_cleaned=is_cleaned)
         if not is_cleaned:
             yield from self._check_between()
@@ -375,8 +376,8 @@ class _Loader:
         if self._epochs_found and self._epochs_found[0].start_offset < bases[0]:
             self._begin_epochs_at(log_start_offset)
         self._epochs.truncate_from_start(log_start_offset)
-        if self._directory.is_dirty or self._has_unsynced_names:
-            self._directory.sync()
+        if self._has_unsynced_names or (self._directory.is_dirty and self._segments_found):
+            self._directory.sync()  # the names of a new log are synced with its first records (log/flush.py)
         recovery_point = end_offset if checkpoint.was_clean else checkpoint.recovery_point
         return LoadedLog(
             self._segments,

@@ -19,6 +19,15 @@ def test_by_default_nobody_waits_for_a_sync(world: LogWorld) -> None:
     assert synced(world, before) == []
 
 
+def test_a_new_log_is_opened_without_a_sync_and_its_first_flush_makes_its_names_durable() -> None:
+    world = open_world(flush_messages=1)
+    assert "t-0" not in synced(world, 0)
+    before = len(world.files.calls)
+    world.append(b"a")
+    world.flush()
+    assert {f"{0:020d}.log", "t-0", world.path.rsplit("/", 2)[-2]} <= set(synced(world, before))
+
+
 def test_flush_messages_makes_the_answer_wait() -> None:
     world = open_world(flush_messages=3)
     world.append(b"a", b"b")
