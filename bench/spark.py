@@ -207,11 +207,11 @@ def main() -> int:
                 bench.decoding()
             if "audit" in wanted:
                 bench.audit()
-    _tell(options, rounds, batches, bench.results)
+    _report(options, rounds, batches, bench.results)
     return 0
 
 
-def _tell(options: Any, rounds: int, batches: int, results: Results) -> None:
+def _report(options: Any, rounds: int, batches: int, results: Results) -> None:
     print(f"{rounds} rounds over {options.against}, {batches} batches a query; {platform.platform()}\n")
     print(table(results))
     options.json.parent.mkdir(parents=True, exist_ok=True)

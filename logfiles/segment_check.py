@@ -115,7 +115,7 @@ class _SegmentCheck:
         self._epochs: list[EpochEntry] = (
             _read(FindingKind.LEADER_EPOCHS, files.leader_epochs_path, None, decode_leader_epochs, reading)[0] or []
         )
-        self._is_epoch_told = False
+        self._is_epoch_reported = False
 
     def findings(self) -> Iterator[Finding]:
         # Shorter than when it was listed: a start cut its tail meanwhile, or the topic is another one of this name.
@@ -267,8 +267,8 @@ class _SegmentCheck:
         if expected is None:
             if epoch < self._leader_epoch:
                 yield self._falling_epoch(self._path, position, header)
-        elif epoch != expected and not (self._is_epoch_told or self._may_lag(expected, header)):
-            self._is_epoch_told = True
+        elif epoch != expected and not (self._is_epoch_reported or self._may_lag(expected, header)):
+            self._is_epoch_reported = True
             detail = f"leader epoch {epoch}, and {LEADER_EPOCH_CHECKPOINT} has {expected} for it"
             yield Finding(FindingKind.LEADER_EPOCH, self._path, position, header.base_offset, detail)
 

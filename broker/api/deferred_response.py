@@ -55,11 +55,11 @@ class DeferredResponse:
     def when_answered(self, callback: Callable[[DeferredResponse], None]) -> None:
         """Call `callback(self)` from the event loop once `answer()` may be called; never after `abandon()`."""
 
-        def tell(_: object) -> None:
+        def notify(_: object) -> None:
             if not self._is_abandoned:
                 callback(self)
 
-        self._future.add_done_callback(tell)
+        self._future.add_done_callback(notify)
 
     def answer(self) -> Answer:
         """Return the bytes to send. Raises CloseConnection as the dispatcher does."""

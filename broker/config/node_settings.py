@@ -21,7 +21,7 @@ HTTP_ADDRESS = Key("barnabas.http.address", STRING, None)
 """Described if the broker serves HTTP."""
 
 
-def tell_http(config: BrokerConfig, address: str | None) -> None:
+def set_http_address(config: BrokerConfig, address: str | None) -> None:
     """Set the HTTP address, HOST:PORT, in the configuration; None removes it, whatever a file says."""
     setting = {} if address is None else {HTTP_ADDRESS.name: address}
     config.static = {**{key: text for key, text in config.static.items() if key != HTTP_ADDRESS.name}, **setting}

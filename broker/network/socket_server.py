@@ -155,7 +155,7 @@ class SocketServer:
             return
         _log.debug(line("connection opened", peer=connection.peer, connections=len(self._connections)))
         if self._events.is_on:
-            self._tell_opened(connection)
+            self._report_opened(connection)
         if not is_in and self._entrance is not None:
             self._entrance.opened(connection)
 
@@ -181,18 +181,18 @@ class SocketServer:
         self.refuse(socket, reason)
         return True
 
-    def _tell_opened(self, connection: Connection) -> None:
-        self._events.tell(CONNECTION_OPENED, self._facts(connection))
+    def _report_opened(self, connection: Connection) -> None:
+        self._events.emit(CONNECTION_OPENED, self._facts(connection))
         session = connection.session
         if session.principal is not ANONYMOUS:  # by its certificate: with SASL it is not authenticated yet
             facts = {"peer": connection.peer, "listener": session.listener, "mechanism": "SSL"}
-            self._events.tell(
+            self._events.emit(
                 CONNECTION_AUTHENTICATED, {**facts, "principal": str(session.principal), "is_again": False}
             )
 
     def _handshake_failed(self, listener: str, peer: str, host: str, reason: str) -> None:
         which = {"host": host, "listener": listener, "reason": reason}
-        self._events.tell_repeated(HANDSHAKE_FAILED, which, peer=peer)
+        self._events.emit_repeated(HANDSHAKE_FAILED, which, peer=peer)
 
     def throttled(self, connection: Entering, limit: str, wait_ms: int | None, *, is_refused: bool) -> None:
         """Report a connection that comes too early: it waits, or is closed after a while."""
@@ -202,12 +202,12 @@ class SocketServer:
             "limit": limit,
             "is_refused": is_refused,
         }
-        self._events.tell_repeated(CONNECTION_THROTTLED, which, peer=connection.peer, wait_ms=wait_ms)
+        self._events.emit_repeated(CONNECTION_THROTTLED, which, peer=connection.peer, wait_ms=wait_ms)
 
     def refuse(self, connection: Entering, reason: str) -> None:
         """Close a connection that is not admitted, with one log line that gives the reason."""
         _log.warning(line("connection refused", peer=connection.peer, reason=reason))
-        self._tell_closing(connection, None, reason)
+        self._report_closing(connection, None, reason)
         connection.close()
 
     def _refusal(self) -> str | None:
@@ -240,7 +240,7 @@ class SocketServer:
         self.socket_closed(connection)
         _log.debug(line("connection ended", peer=connection.peer, connections=len(self._connections)))
         if self._events.is_on:
-            self._events.tell(CONNECTION_ENDED, {**self._facts(connection), "client_id": connection.client_id})
+            self._events.emit(CONNECTION_ENDED, {**self._facts(connection), "client_id": connection.client_id})
         if self._all_gone is not None and not self._connections:
             self._all_gone.set()
 
@@ -248,17 +248,17 @@ class SocketServer:
         """Log why a connection is about to close because of its peer."""
         facts = {"peer": connection.peer, "api": api, "client_id": connection.client_id, "reason": reason}
         _log.warning(line("connection closed", **facts))
-        self._tell_closing(connection, api, reason)
+        self._report_closing(connection, api, reason)
 
     def connection_failed(self, connection: Connection, error: Exception) -> None:
         """Log that a connection is about to close because of an error in the broker."""
         facts = {"peer": connection.peer, "client_id": connection.client_id, "error": repr(error)}
         _log.error(line("connection failed", **facts), exc_info=error)
 
-    def _tell_closing(self, connection: Entering, api: str | None, reason: str) -> None:
+    def _report_closing(self, connection: Entering, api: str | None, reason: str) -> None:
         if self._events.is_on:
             facts = {"peer": connection.peer, "client_id": connection.client_id, "api": api, "reason": reason}
-            self._events.tell(CONNECTION_CLOSED, facts)
+            self._events.emit(CONNECTION_CLOSED, facts)
 
     def _facts(self, connection: Connection) -> dict[str, object]:
         return {"peer": connection.peer, "connections": len(self._connections)}
@@ -270,7 +270,7 @@ class SocketServer:
             connection.quiet_sweeps += 1
             if connection.quiet_sweeps > _SWEEPS_PER_IDLE_TIME:
                 _log.info(line("connection closed", peer=connection.peer, reason="connections.max.idle.ms"))
-                self._tell_closing(connection, None, "connections.max.idle.ms")
+                self._report_closing(connection, None, "connections.max.idle.ms")
                 connection.close()
         self.watch_idle()
 

@@ -30,7 +30,7 @@ def reconcile_directories(partitions: Partitions, directories: LogDirectories, c
     _forget_stale_rows(partitions, directories)
     set_strays_aside(partitions, directories)
     _settle_moves(directories, catalogue)
-    _tell_of_missing(directories)
+    _report_missing(directories)
     if not directories.is_one:
         _warn_of_level(catalogue)
         _assign(directories, catalogue)
@@ -64,7 +64,7 @@ def _forget_stale_rows(partitions: Partitions, directories: LogDirectories) -> N
             partitions.storage_failed(*stale[0], "forget", error)
 
 
-def _tell_of_missing(directories: LogDirectories) -> None:
+def _report_missing(directories: LogDirectories) -> None:
     missing = sorted(key for each in directories.members for key in each.resting.missing)
     if missing:
         first = partition_directory(*missing[0])

@@ -248,7 +248,7 @@ class Housekeeping:
             _log.error(line("retention failed", topic=topic, partition=partition, reason=error))
             over(False)
             return
-        self._tell_deleted(topic, partition, reasons)
+        self._report_deleted(topic, partition, reasons)
         is_more = len(reasons) == SEGMENTS_IN_A_TURN or log.retention_awaits_flush
 
         def synced(_: object = None) -> None:
@@ -278,11 +278,11 @@ class Housekeeping:
         else:
             synced()
 
-    def _tell_deleted(self, topic: str, partition: int, reasons: list[str]) -> None:
+    def _report_deleted(self, topic: str, partition: int, reasons: list[str]) -> None:
         for reason in reasons:
             _log.info(line("segment deleted", topic=topic, partition=partition, reason=reason))
             if self._events.is_on:
-                self._events.tell(SEGMENT_DELETED, {"topic": topic, "partition": partition, "reason": str(reason)})
+                self._events.emit(SEGMENT_DELETED, {"topic": topic, "partition": partition, "reason": str(reason)})
         if reasons:
             self._waiters.wake(topic, partition)
 
@@ -352,4 +352,4 @@ class Housekeeping:
         _log.debug(line("producers expired", topic=log.topic, partition=log.partition, count=len(expired)))
         if self._events.is_on:
             facts = {"topic": log.topic, "partition": log.partition, "producers_count": len(expired)}
-            self._events.tell(PRODUCER_IDS_EXPIRED, {**facts, "producer_ids": some(map(str, expired))})
+            self._events.emit(PRODUCER_IDS_EXPIRED, {**facts, "producer_ids": some(map(str, expired))})

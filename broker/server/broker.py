@@ -155,7 +155,7 @@ class Broker:
         workers: Workers,
         waiters: Purgatory,
     ) -> Partitions:
-        self._directory.when_rolls = RollEvents(self.events).tell
+        self._directory.when_rolls = RollEvents(self.events).emit
         return Partitions(
             self.catalogue,
             self._directory,

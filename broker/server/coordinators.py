@@ -41,7 +41,7 @@ def deferred_groups(parts: Parts, partitions: Partitions, racks: Racks | None = 
 
     def build() -> GroupCoordinator:
         from barnabas.broker.coordinator.group.group_coordinator import GroupCoordinator
-        from barnabas.broker.coordinator.runtime.decision_listener import Telling
+        from barnabas.broker.coordinator.runtime.decision_listener import ListenerFactory
 
         return GroupCoordinator.open(
             parts.config,
@@ -52,7 +52,7 @@ def deferred_groups(parts: Parts, partitions: Partitions, racks: Racks | None = 
             upkeep=parts.upkeep,
             random_bytes=parts.random_bytes,
             racks=racks,
-            telling=Telling(parts.events, _group_teller),
+            listener_factory=ListenerFactory(parts.events, _group_listener),
         )
 
     return Deferred(build)
@@ -70,7 +70,7 @@ def deferred_transactions(
     """
 
     def build() -> TransactionCoordinator:
-        from barnabas.broker.coordinator.runtime.decision_listener import Telling
+        from barnabas.broker.coordinator.runtime.decision_listener import ListenerFactory
         from barnabas.broker.coordinator.transaction.transaction_coordinator import TransactionCoordinator
 
         return TransactionCoordinator.open(
@@ -83,19 +83,19 @@ def deferred_transactions(
             machine_clock=parts.machine_clock,
             upkeep=parts.upkeep,
             fresh_producer_id=parts.producer_ids.next,
-            telling=Telling(parts.events, _transaction_teller),
+            listener_factory=ListenerFactory(parts.events, _transaction_listener),
         )
 
     return Deferred(build)
 
 
-def _group_teller(machine: GroupMachine, events: Events) -> DecisionListener:
+def _group_listener(machine: GroupMachine, events: Events) -> DecisionListener:
     from barnabas.broker.coordinator.events.groups import GroupEvents
 
     return GroupEvents(machine, events)
 
 
-def _transaction_teller(machine: TransactionMachine, events: Events) -> DecisionListener:
+def _transaction_listener(machine: TransactionMachine, events: Events) -> DecisionListener:
     from barnabas.broker.coordinator.events.transactions import TransactionEvents
 
     return TransactionEvents(machine, events)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners.listeners import address_text
-from barnabas.broker.config.node_settings import tell_http
+from barnabas.broker.config.node_settings import set_http_address
 from barnabas.broker.network.bound_sockets import BoundAddress
 from barnabas.broker.partitions.flush.sync_rounds import SYNC_HELPERS_MAX
 from barnabas.broker.server.broker import Broker
@@ -60,7 +60,7 @@ async def start_broker(
     a new one is removed again.
     """
     environment = environment or Environment()
-    tell_http(config, address_text(*http[0].getsockname()[:2]) if http else None)
+    set_http_address(config, address_text(*http[0].getsockname()[:2]) if http else None)
     tls = _open_tls(config)
     directory = open_directory(config, environment.files, environment.random, descriptor_limit)
     try:

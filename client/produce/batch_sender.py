@@ -298,7 +298,7 @@ class BatchSender:
         first = queue.batches[0]
         queue.batches.remove(batch)
         self._buffered -= len(batch.data)
-        batch.tell(base_offset)
+        batch.complete(base_offset)
         # A batch in flight to the previous leader still gets its own response, which decides.
         if first is not batch and not first.is_under_way:
             where = f"{queue.where[0]}-{queue.where[1]}"
@@ -333,7 +333,7 @@ class BatchSender:
         self._first_loss = self._first_loss or error
         for each in queue.drop_from(batch):
             self._buffered -= len(each.data)
-            each.tell(error)
+            each.complete(error)
 
     def _go_on_after_failures(self) -> None:
         """Look up the leaders again, after a pause, and resume the partitions with no batch in flight.

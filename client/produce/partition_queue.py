@@ -38,7 +38,7 @@ class PendingBatch:
         """The number of records."""
         return parse_header(self.data).records_count
 
-    def tell(self, outcome: Outcome) -> None:
+    def complete(self, outcome: Outcome) -> None:
         """Report the outcome to the batch's callback, if there is one."""
         if self.report is not None:
             self.report(self.first, self.count, outcome)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 REAUTHENTICATED_MS_MIN: Final = 1_000
 """The minimum time between two re-authentications, as in Kafka."""
-_TOLD_BYTES_MAX: Final = 1 << 10
+_OTHER_REQUEST_BYTES_MAX: Final = 1 << 10
 """A longer request in place of a token is not decoded."""
 _ERROR_CODE_AT: Final = slice(8, 10)  # in a frame of ApiVersions
 _NONE: Final = b"\0\0"
@@ -100,7 +100,7 @@ class SaslAuthenticator:
         except IllegalStage as misplaced:
             return self._refuse(client, str(misplaced), None)
         except (DecodeError, _Misplaced) as misplaced:
-            self._tell_refused(client, str(misplaced))
+            self._report_refused(client, str(misplaced))
             raise CloseConnection(str(misplaced)) from None
 
     def refuse_frame(self, client: RequestConnection, reason: str) -> DeferredResponse:
@@ -119,7 +119,7 @@ class SaslAuthenticator:
         header, position = parse_request_header(frame)
         client.client_id = header.client_id
         if conversation.stage is SaslStage.TOKENS:
-            if len(frame) > _TOLD_BYTES_MAX and header.api_key != ApiKey.SASL_AUTHENTICATE:
+            if len(frame) > _OTHER_REQUEST_BYTES_MAX and header.api_key != ApiKey.SASL_AUTHENTICATE:
                 raise _Refused(f"a request of {len(frame)} bytes with API key {header.api_key} in place of a token")
             return self._token(_decoded(header, frame, position), header, client)
         if header.api_key == ApiKey.API_VERSIONS:
@@ -190,7 +190,7 @@ class SaslAuthenticator:
         self._expires_ms = None if lifetime_ms is None else self._door.clock.now_ms() + lifetime_ms
         self._is_open = True
         client.admit(self._dispatch if lifetime_ms is None else self.dispatch)
-        self._door.tell_let_in(client, conversation.mechanism, again=self._is_again)
+        self._door.report_accepted(client, conversation.mechanism, again=self._is_again)
         return lifetime_ms or 0
 
     def _lifetime_ms(self) -> int | None:
@@ -205,7 +205,7 @@ class SaslAuthenticator:
     def _refuse(self, client: RequestConnection, reason: str, answer: bytearray | None) -> DeferredResponse:
         """Answer after the delay, and close."""
         door = self._door
-        self._tell_refused(client, reason)
+        self._report_refused(client, reason)
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if door.failure_delay_ms > 0:
             timer = door.machine_clock.call_later(door.failure_delay_ms, partial(_end, future))
@@ -217,8 +217,8 @@ class SaslAuthenticator:
         future.add_done_callback(lambda _: client.finish())  # called while the connection still waits for the answer
         return DeferredResponse(future, lambda _: answer, may_be_given_up=True)
 
-    def _tell_refused(self, client: RequestConnection, reason: str) -> None:
-        self._door.tell_refused(client, self._conversation.mechanism, reason, again=self._is_again)
+    def _report_refused(self, client: RequestConnection, reason: str) -> None:
+        self._door.report_refused(client, self._conversation.mechanism, reason, again=self._is_again)
 
     # --- after authentication, where the session has a lifetime -------------------------------------------------------
 
@@ -234,7 +234,7 @@ class SaslAuthenticator:
     def _dispatch_in_time(self, frame: memoryview, client: RequestConnection) -> Answer:
         if self._expires_ms is not None and self._door.clock.now_ms() >= self._expires_ms:
             reason = "the session has expired: the client did not re-authenticate in time"
-            self._door.tell_expired(client, reason)
+            self._door.report_expired(client, reason)
             raise CloseConnection(reason)
         return self._dispatch(frame, client)
 

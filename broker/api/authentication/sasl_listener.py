@@ -67,7 +67,7 @@ class SaslListener:
     events: Events = field(default_factory=Events)
     outcomes: AuthenticationCounts = field(default_factory=AuthenticationCounts)
 
-    def tell_let_in(self, client: RequestConnection, mechanism: str, *, again: bool) -> None:
+    def report_accepted(self, client: RequestConnection, mechanism: str, *, again: bool) -> None:
         """Report that a client has authenticated, or re-authenticated (`again`)."""
         if again:
             self.outcomes.let_in_again += 1
@@ -78,9 +78,9 @@ class SaslListener:
         by = "delegation token" if client.session.is_by_token else None
         _log.info(line("re-authenticated" if again else "authenticated", **facts, by=by))
         if self.events.is_on:
-            self.events.tell(CONNECTION_AUTHENTICATED, {**facts, "is_again": again})
+            self.events.emit(CONNECTION_AUTHENTICATED, {**facts, "is_again": again})
 
-    def tell_refused(self, client: RequestConnection, mechanism: str, reason: str, *, again: bool) -> None:
+    def report_refused(self, client: RequestConnection, mechanism: str, reason: str, *, again: bool) -> None:
         """Report that authentication failed; the connection is closed next. mechanism: empty before one is chosen."""
         if again:
             self.outcomes.refused_again += 1
@@ -88,14 +88,14 @@ class SaslListener:
             self.outcomes.refused += 1
         facts = {"peer": client.peer, "listener": self.listener, "mechanism": mechanism or None, "reason": reason}
         _log.warning(line("re-authentication failed" if again else "authentication failed", **facts))
-        self._tell_refused(client, mechanism, reason, again)
+        self._report_refused(client, mechanism, reason, again)
 
-    def tell_expired(self, client: RequestConnection, reason: str) -> None:
+    def report_expired(self, client: RequestConnection, reason: str) -> None:
         """Report that a session has expired; its connection is closed next."""
         self.outcomes.expired += 1
-        self._tell_refused(client, client.session.mechanism or "", reason, again=True)
+        self._report_refused(client, client.session.mechanism or "", reason, again=True)
 
-    def _tell_refused(self, client: RequestConnection, mechanism: str, reason: str, again: bool) -> None:
+    def _report_refused(self, client: RequestConnection, mechanism: str, reason: str, again: bool) -> None:
         which: dict[str, Any] = {"host": client.client_host, "client_id": client.client_id, "listener": self.listener}
         which |= {"mechanism": mechanism or None, "reason": reason, "is_again": again}
-        self.events.tell_repeated(CONNECTION_NOT_AUTHENTICATED, which, peer=client.peer)
+        self.events.emit_repeated(CONNECTION_NOT_AUTHENTICATED, which, peer=client.peer)

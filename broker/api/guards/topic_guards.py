@@ -51,13 +51,13 @@ def metadata(request: Any, context: RequestContext, rights: Rights) -> Guarding:
 
 def _with_operations(request: Any, response: Any, context: RequestContext, rights: Rights) -> Steps[Any]:
     if request.include_topic_authorized_operations:
-        yield from _tell_operations(response.topics, rights)
+        yield from _fill_operations(response.topics, rights)
     if request.include_cluster_authorized_operations and context.api_version <= _CLUSTER_OPERATIONS_UNTIL:
         response.cluster_authorized_operations = cluster_operations(rights)
     return response
 
 
-def _tell_operations(topics: list[Any], rights: Rights) -> Steps[None]:
+def _fill_operations(topics: list[Any], rights: Rights) -> Steps[None]:
     for topic in topics:
         if topic.name is not None and topic.error_code != _FAILED:
             topic.topic_authorized_operations = rights.operations(_TOPIC, topic.name)

@@ -88,7 +88,7 @@ def _page(
         if limit == 0 and after < len(topic.partitions):
             page.next_cursor = Cursor(topic_name=name, partition_index=after)
     if rights is not None:
-        rights.tell_more(Operation.DESCRIBE, Resource.TOPIC)
+        rights.report_more(Operation.DESCRIBE, Resource.TOPIC)
     page.topics += hidden
     return page
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from barnabas.broker.api.produce_fetch.delayed_fetch import DelayedFetch
-from barnabas.broker.api.produce_fetch.fetch_refusals import tell_errors
+from barnabas.broker.api.produce_fetch.fetch_refusals import report_errors
 from barnabas.broker.partitions.fetch.fetch_sessions import SessionRefused
 from barnabas.broker.partitions.fetch.sliced_fetch import answer_in_turns
 from barnabas.broker.runtime.replies import answer_after
@@ -54,7 +54,7 @@ def handle(
     try:
         session = services.fetch_sessions.begin(request, context.api_version >= _TOPIC_IDS_SINCE)
     except SessionRefused as refused:
-        tell_errors(context, [(None, None, refused.code)])
+        report_errors(context, [(None, None, refused.code)])
         return FetchAnswer(refused.code, refused.session_id, [])
     if request.replica_id >= 0:
         code = _no_replica(context)

@@ -47,7 +47,7 @@ def _reply(request: InitProducerIdRequest, context: RequestContext) -> InitReply
     if request.transactional_id is None:
         producer_id = context.services.producer_ids.next()
         if context.services.events.is_on:
-            context.services.events.tell(PRODUCER_ID_GIVEN, {**_ALONE, "producer_id": producer_id})
+            context.services.events.emit(PRODUCER_ID_GIVEN, {**_ALONE, "producer_id": producer_id})
         return InitReply(ErrorCode.NONE, producer_id, 0)
     asked = InitRequest(
         request.transactional_id,

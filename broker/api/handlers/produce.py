@@ -374,7 +374,7 @@ def _note_refused(
 ) -> None:
     """Note a refused batch that the client may retry: no later batch of its producer may overtake it."""
     if context.services.events.is_on:
-        _tell_refused(where, records, code, context)
+        _report_refused(where, records, code, context)
     if records is None or acks == _NONE or not code.retriable or code is ErrorCode.CORRUPT_MESSAGE:
         return
     try:
@@ -384,12 +384,12 @@ def _note_refused(
     context.services.partitions.note_refused(*where, header, context.services.clock.now_ms())
 
 
-def _tell_refused(where: TopicPartition, records: Buffer | None, code: ErrorCode, context: RequestContext) -> None:
+def _report_refused(where: TopicPartition, records: Buffer | None, code: ErrorCode, context: RequestContext) -> None:
     producer_id, producer_epoch = -1, -1
     if records is not None and len(records) >= HEADER_SIZE:
         producer_id, producer_epoch = _unpack_producer(records, _PRODUCER_POSITION)
     facts = {"producer_id": producer_id, "producer_epoch": producer_epoch, "error": code.name}
-    context.services.events.tell(PRODUCE_REFUSED, {"topic": where[0], "partition": where[1], **facts})
+    context.services.events.emit(PRODUCE_REFUSED, {"topic": where[0], "partition": where[1], **facts})
 
 
 def _late_appends(acks: int, context: RequestContext, producer: _Producer | None) -> DeferredAppends:

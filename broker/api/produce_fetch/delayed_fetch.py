@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from barnabas.broker.api.produce_fetch.fetch_refusals import tell_errors
+from barnabas.broker.api.produce_fetch.fetch_refusals import report_errors
 from barnabas.broker.metadata.cluster.leader_epoch_check import NOT_CHECKED, check_leader_epoch
 from barnabas.broker.metadata.image.image import NO_LEADER
 from barnabas.broker.partitions.fetch.fetch_sessions import UNKNOWN_PARTITION, FetchContext
@@ -167,7 +167,7 @@ class DelayedFetch:
         is_due = is_due or self.must_answer or self.size >= self.min_bytes
         if not is_due and self.unknown_count != len(results):
             return None
-        self._tell(results)
+        self._report(results)
         return (yield from self._session.answered_in_steps(results, self.unknown_count if is_due else 0))
 
     def are_ready(self, woken: Collection[PartitionKey]) -> bool:
@@ -206,17 +206,17 @@ class DelayedFetch:
         return bool(self.size or self.must_answer or self.unknown_count) or len(self._waits_for) != len(self._wanted)
 
     def _answer(self, results: list[FetchedPartition], unknown_count: int) -> FetchAnswer:
-        self._tell(results)
+        self._report(results)
         return self._session.answered(results, unknown_count)
 
-    def _tell(self, results: list[FetchedPartition]) -> None:
+    def _report(self, results: list[FetchedPartition]) -> None:
         """Emit events of the partitions that are answered with an error."""
         if self.has_errors and self._rights is not None:
-            self._rights.tell_more(_READ, _TOPIC)
+            self._rights.report_more(_READ, _TOPIC)
         if self.has_errors and self._context.services.events.is_on:
             name = self._known_name
             wanted = zip(self._wanted, results, strict=True)
-            tell_errors(
+            report_errors(
                 self._context,
                 [(name(topic), asked, result.error_code) for (topic, asked), result in wanted if result.error_code],
             )

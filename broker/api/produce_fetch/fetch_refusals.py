@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from barnabas.protocol.hot.fetch import FetchPartition
 
 
-def tell_errors(context: RequestContext, failed: list[tuple[str | None, FetchPartition | None, int]]) -> None:
+def report_errors(context: RequestContext, failed: list[tuple[str | None, FetchPartition | None, int]]) -> None:
     """Emit an event for each partition with an error. The request is their cause, however long it has waited."""
     services = context.services
     events = services.events
@@ -31,7 +31,7 @@ def tell_errors(context: RequestContext, failed: list[tuple[str | None, FetchPar
             "fetch_offset": None if asked is None else asked.fetch_offset,
             "errors_count": len(failed),
         }
-        events.tell(FETCH_REFUSED, facts)
+        events.emit(FETCH_REFUSED, facts)
     events.cause = before
 
 

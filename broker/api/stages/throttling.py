@@ -115,12 +115,12 @@ class _Answers:
         throttle_ms = measured.throttle_ms
         if not throttle_ms:
             return answer
-        self._tell_throttled(measured, client)
+        self._report_throttled(measured, client)
         if answer is None:
             return self._muted(throttle_ms)
         if not isinstance(answer, bytearray):
             return answer  # in parts, which no checked answer is
-        self._tell(answer, throttle_ms)
+        self._set_throttle_time(answer, throttle_ms)
         ready: Future[None] = get_running_loop().create_future()
         ready.set_result(None)  # earlier answers leave first
         return DeferredResponse(ready, lambda _: self._sent(client, answer, throttle_ms), may_be_given_up=True)
@@ -133,10 +133,10 @@ class _Answers:
         over = self._in_force.muting.mute(throttle_ms)
         return DeferredResponse(over, lambda _: None, may_be_given_up=True, is_pause=True)
 
-    def _tell_throttled(self, measured: MeasuredRequest, client: RequestConnection) -> None:
+    def _report_throttled(self, measured: MeasuredRequest, client: RequestConnection) -> None:
         held = self._in_force.throttling_quota(measured)
         which = {"user": measured.client.user, "client_id": measured.client.client_id, "quota": held.quota}
-        self._events.tell_repeated(
+        self._events.emit_repeated(
             CLIENT_THROTTLED,
             which,
             entity=held.entity,
@@ -146,7 +146,7 @@ class _Answers:
             peer=client.peer,
         )
 
-    def _tell(self, answer: bytearray, throttle_ms: int) -> None:
+    def _set_throttle_time(self, answer: bytearray, throttle_ms: int) -> None:
         """Put the throttle time into the answer, if it has a field for that."""
         if _THROTTLE_TIME not in self._fields or _SIZE.unpack_from(answer)[0] != len(answer) - _SIZE.size:
             return  # of an older version, or a part of an answer that a fault cut

@@ -72,12 +72,12 @@ class Tracer:
                 {},
                 client.session.named_principal,
             )
-            tell = partial(self._tell, cause, None, began_s)
+            report = partial(self._report, cause, None, began_s)
             answer = entry(frame, position, correlation_id, client)
             if isinstance(answer, DeferredResponse):
-                answer.when_encoded(tell)
+                answer.when_encoded(report)
             else:
-                tell()
+                report()
             return answer
 
         return serve
@@ -99,12 +99,12 @@ class Tracer:
         try:
             result = handle(request, context)
         except Exception as error:
-            self._tell(cause, _code_of(error), began_s)
+            self._report(cause, _code_of(error), began_s)
             raise
         finally:
             events.cause = None
         if isinstance(result, Response):
-            self._tell(cause, _error_in(result), began_s)
+            self._report(cause, _error_in(result), began_s)
         else:
             result.add_done_callback(partial(self._later, cause, began_s))
         return result
@@ -112,7 +112,7 @@ class Tracer:
     def _later(self, cause: RequestCause, began_s: float, done: Future[Response]) -> None:
         if not done.cancelled():
             failure = failure_of(done)
-            self._tell(cause, _error_in(done.result()) if failure is None else _code_of(failure), began_s)
+            self._report(cause, _error_in(done.result()) if failure is None else _code_of(failure), began_s)
 
     def _cause(self, api: str, version: int, context: RequestContext, asked: dict[str, Any]) -> RequestCause:
         peer, principal = "?", None
@@ -122,14 +122,14 @@ class Tracer:
             api, version, context.client_id, peer, context.correlation_id, self._node_id, asked, principal
         )
 
-    def _tell(self, cause: RequestCause, error: str | None, began_s: float) -> None:
+    def _report(self, cause: RequestCause, error: str | None, began_s: float) -> None:
         events = self._events
         if not events.is_on or (is_quiet(cause.api, error) and not events.all_requests):
             return
         took_ms = (events.stopwatch() - began_s) * 1000
         before, events.cause = events.cause, cause
         facts = {"api": cause.api, "version": cause.version, "error": error, "took_ms": round(took_ms, 3)}
-        events.tell(REQUEST_ANSWERED, facts)
+        events.emit(REQUEST_ANSWERED, facts)
         events.cause = before
 
 

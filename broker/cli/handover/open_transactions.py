@@ -36,7 +36,7 @@ def examine(stopped: Stopped, release: str) -> list[CheckResult]:
                 _CHECK, f"{TRANSACTION_STATE_TOPIC} cannot be read: {failed}", "barnabas log verify shows the details"
             )
         ]
-    return [_tell(txn, release) for _, txn in sorted(found.items())]
+    return [_describe(txn, release) for _, txn in sorted(found.items())]
 
 
 def _read(files: PartitionFiles, found: dict[str, TransactionMetadata]) -> None:
@@ -61,7 +61,7 @@ def _replay(stored: object, found: dict[str, TransactionMetadata]) -> None:
         found.pop(transactional_id, None)
 
 
-def _tell(txn: TransactionMetadata, release: str) -> CheckResult:
+def _describe(txn: TransactionMetadata, release: str) -> CheckResult:
     who = f"{txn.transactional_id} (producer {txn.producer_id}, epoch {txn.producer_epoch})"
     if txn.state in _PREPARED:
         return note(_CHECK, f"{who}: its end is decided, and Apache Kafka writes its missing markers")

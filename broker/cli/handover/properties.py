@@ -22,7 +22,7 @@ _ONE_NODE = {
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
 }
-_SAID_OTHERWISE = frozenset(
+_SET_OTHERWISE = frozenset(
     {
         *("node.id", "broker.id", "process.roles", "log.dir", "log.dirs", "metadata.log.dir"),
         *("listeners", "advertised.listeners", "listener.security.protocol.map", "inter.broker.listener.name"),
@@ -89,7 +89,7 @@ def _lines(config: BrokerConfig, place: NodeDirectories, controller_port: int) -
 
 
 def _is_kept(name: str) -> bool:
-    return name not in _SAID_OTHERWISE and not name.startswith(_OWN_PREFIX)
+    return name not in _SET_OTHERWISE and not name.startswith(_OWN_PREFIX)
 
 
 def _address(listener: Listener) -> str:

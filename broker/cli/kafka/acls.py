@@ -16,7 +16,16 @@ from barnabas.broker.cli.acl.acl_words import (
     looked_for,
 )
 from barnabas.broker.cli.acl.acls import authorizer_named
-from barnabas.broker.cli.kafka.flags import ALONE, VALUE, CommandRefused, Options, cluster, read, said_by, says_version
+from barnabas.broker.cli.kafka.flags import (
+    ALONE,
+    VALUE,
+    CommandRefused,
+    Options,
+    cluster,
+    error_text,
+    read,
+    says_version,
+)
 from barnabas.broker.security.acl.acl import PatternType, Permission
 from barnabas.broker.security.session.operations import SUPPORTED, Operation, Resource
 from barnabas.client.admin.acls import AclBinding, AclBindingFilter, create_acls, delete_acls, describe_acls
@@ -51,7 +60,7 @@ def kafka_acls(arguments: Sequence[str]) -> int:
     except WishError as error:
         raise CommandRefused(str(error)) from error
     except (ArgumentTypeError, KafkaError) as error:
-        print(f"Error while executing ACL command: {said_by(error)}")
+        print(f"Error while executing ACL command: {error_text(error)}")
         return 1
     return 0
 

@@ -10,9 +10,9 @@ from barnabas.broker.cli.kafka.flags import (
     CommandRefused,
     Options,
     cluster,
+    error_text,
     need,
     read,
-    said_by,
     says_version,
 )
 from barnabas.client.admin.quorum import describe_quorum
@@ -82,7 +82,7 @@ def kafka_metadata_quorum(arguments: Sequence[str]) -> int:
         with cluster(options) as client:
             _print_status(client) if options.has("status") else _print_replication(client, options)
     except KafkaError as error:
-        raise CommandRefused(f"Error occurred: {said_by(error)}") from error
+        raise CommandRefused(f"Error occurred: {error_text(error)}") from error
     return 0
 
 

@@ -25,8 +25,8 @@ from barnabas.broker.cli.kafka.flags import (
     Options,
     check_together,
     cluster,
+    error_text,
     read,
-    said_by,
     says_version,
 )
 from barnabas.broker.cli.kafka.group_changes import consumer_groups
@@ -115,7 +115,7 @@ def kafka_configs(arguments: Sequence[str]) -> int:
             else:
                 _describe(client, entities, with_all=options.has("all"))
     except KafkaError as error:
-        raise CommandRefused(f"Error while executing config command\n{said_by(error)}") from error
+        raise CommandRefused(f"Error while executing config command\n{error_text(error)}") from error
     return 0
 
 

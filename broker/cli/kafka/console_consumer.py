@@ -13,9 +13,9 @@ from barnabas.broker.cli.kafka.flags import (
     Options,
     client_properties,
     cluster,
+    error_text,
     need,
     read,
-    said_by,
     says_version,
     whole_number,
 )
@@ -86,7 +86,7 @@ def kafka_console_consumer(arguments: Sequence[str]) -> int:
                 source = stack.enter_context(member)
             _print_records(client, source, options, formatter)
     except KafkaError as error:
-        raise CommandRefused(said_by(error)) from error
+        raise CommandRefused(error_text(error)) from error
     return 0
 
 

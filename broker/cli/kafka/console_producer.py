@@ -15,10 +15,10 @@ from barnabas.broker.cli.kafka.flags import (
     Options,
     client_properties,
     cluster,
+    error_text,
     need,
     pairs,
     read,
-    said_by,
     says_version,
 )
 from barnabas.broker.cli.records.produce import ACKS
@@ -140,7 +140,7 @@ def kafka_console_producer(arguments: Sequence[str]) -> int:
     try:
         return _produce(options, reader)
     except KafkaError as error:
-        raise CommandRefused(said_by(error)) from error
+        raise CommandRefused(error_text(error)) from error
 
 
 def _reader_properties(options: Options) -> dict[str, str]:

@@ -142,7 +142,7 @@ def check_together(options: Options, used: str, others: Iterable[str]) -> None:
             raise CommandRefused(f'Option "[{used}]" can\'t be used with option "[{other}]"')
 
 
-def said_by(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """Return the failure as Kafka's tool prints it: the broker's own message if there is one, else that of its code."""
     if isinstance(error, BrokerSays) and error.words:
         return error.words
@@ -181,7 +181,7 @@ def _ms(settings: Mapping[str, str], key: str, default: int) -> int:
 
 
 def _reach(client: Client, attempt_ms: int) -> None:
-    deadline, has_told = client.deadline(), False
+    deadline, has_printed = client.deadline(), False
     while True:
         try:
             client.connect(min(attempt_ms, max(1, deadline.left_ms)))
@@ -189,9 +189,9 @@ def _reach(client: Client, attempt_ms: int) -> None:
         except ConnectionFailed as error:
             if deadline.left_s <= _PAUSE_S:
                 raise
-            if not has_told:
+            if not has_printed:
                 print(f"WARN {error}: trying again for {deadline.left_s:.0f} s", file=sys.stderr)
-                has_told = True
+                has_printed = True
         client.clock.sleep(_PAUSE_S)
 
 

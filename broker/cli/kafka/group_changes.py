@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 
 from barnabas.broker.cli.group.group_offsets import time_ms
-from barnabas.broker.cli.kafka.flags import CommandRefused, Options, said_by, whole_number
+from barnabas.broker.cli.kafka.flags import CommandRefused, Options, error_text, whole_number
 from barnabas.client.admin import groups
 from barnabas.client.admin.topics import describe_topics
 from barnabas.client.client import Client
@@ -220,7 +220,7 @@ def delete_groups(client: Client, options: Options) -> None:
         except ConnectionFailed:
             raise
         except KafkaError as error:
-            failed[name] = said_by(error)
+            failed[name] = error_text(error)
     deleted = [name for name in dict.fromkeys(names) if name not in failed]
     if not failed:
         print(f"Deletion of requested consumer groups ('{', '.join(deleted)}') was successful.")
@@ -244,7 +244,7 @@ def delete_offsets(client: Client, options: Options) -> None:
         except ConnectionFailed:
             raise
         except KafkaError as error:
-            outcome[word, -1] = f"Error: {said_by(error)}"
+            outcome[word, -1] = f"Error: {error_text(error)}"
     for place in places:
         try:
             groups.delete_offsets(client, group, [place])
@@ -255,7 +255,7 @@ def delete_offsets(client: Client, options: Options) -> None:
             if error.code in _OF_THE_GROUP:
                 print(f"\nError: {_OF_THE_GROUP[error.code].format(group)}")
                 return
-            outcome[place] = f"Error: {said_by(error)}"
+            outcome[place] = f"Error: {error_text(error)}"
     failures = any(what != "Successful" for place, what in outcome.items() if place[1] >= 0)
     if failures:
         print("\nError: Encountered some partition-level error, see the follow-up details.")

@@ -14,9 +14,9 @@ from barnabas.broker.cli.kafka.flags import (
     Options,
     check_together,
     cluster,
+    error_text,
     need,
     read,
-    said_by,
     says_version,
 )
 from barnabas.broker.cli.kafka.group_changes import consumer_groups, delete_groups, delete_offsets, reset_offsets
@@ -70,7 +70,7 @@ def kafka_consumer_groups(arguments: Sequence[str]) -> int:
         print(f"\nError: Executing consumer group command failed due to {error}")
         return 1
     except KafkaError as error:
-        print(f"\nError: Executing consumer group command failed due to {said_by(error)}")
+        print(f"\nError: Executing consumer group command failed due to {error_text(error)}")
     return 0
 
 
@@ -160,18 +160,18 @@ def _describe(client: Client, options: Options) -> None:
     is_verbose = options.has("verbose")
     for info in infos:
         if options.has("members"):
-            _tell_state(info)
+            _print_if_inactive(info)
             _print_members(info, is_verbose)
         elif options.has("state"):
-            if _tell_state(info):
+            if _print_if_inactive(info):
                 _print_state(client, info, is_verbose)
         else:
             rows = _standings(client, info)
-            if _tell_state(info) and rows:
+            if _print_if_inactive(info) and rows:
                 _print_offsets(rows, is_verbose)
 
 
-def _tell_state(info: GroupInfo) -> bool:
+def _print_if_inactive(info: GroupInfo) -> bool:
     """Print a message if a group is dead, empty or rebalancing; return whether it can be described."""
     if info.state == groups.DEAD:
         print(f"\nError: Consumer group '{info.group_id}' does not exist.")
@@ -321,7 +321,7 @@ def kafka_groups(arguments: Sequence[str]) -> int:
                 wanted = [kind] if kind else [each for each in ("share", "streams") if options.has(each)]
                 found = groups.list_groups(client, (), wanted)
     except KafkaError as error:
-        raise CommandRefused(said_by(error)) from error
+        raise CommandRefused(error_text(error)) from error
     shown = [each for each in found if protocol is None or each.protocol_type == protocol]
     width = max([20, *(len(each.group_id) for each in shown)])
     print(f"{'GROUP':{width}} {'TYPE':20} {'PROTOCOL':20}")

@@ -15,9 +15,9 @@ from barnabas.broker.cli.kafka.flags import (
     Options,
     WrongOption,
     cluster,
+    error_text,
     need,
     read,
-    said_by,
     says_version,
     whole_number,
 )
@@ -63,7 +63,7 @@ def kafka_get_offsets(arguments: Sequence[str]) -> int:
             raise CommandRefused("--topic-partitions cannot be used with --topic or --partitions")
         return _print_offsets(options, _time(options.value("time") or "latest"), _fits(options))
     except (KafkaError, CommandRefused) as error:
-        raise CommandRefused(f"{_FAILED}{said_by(error)}") from error
+        raise CommandRefused(f"{_FAILED}{error_text(error)}") from error
 
 
 def _print_offsets(options: Options, which: int, fits: Fits) -> int:
@@ -78,7 +78,7 @@ def _print_offsets(options: Options, which: int, fits: Fits) -> int:
             found, failures = list_offsets(client, wanted), {}
     for place in sorted(places, key=_name):
         if place in failures:
-            why = f"due to error: {said_by(failures[place])}"
+            why = f"due to error: {error_text(failures[place])}"
             print(f"Skip getting offsets for topic-partition {_name(place)} {why}", file=sys.stderr)
         elif found[place].offset >= 0:
             print(f"{place[0]}:{place[1]}:{found[place].offset}")
@@ -153,7 +153,7 @@ def kafka_delete_records(arguments: Sequence[str]) -> int:
             except ConnectionFailed:
                 raise
             except KafkaError as error:
-                print(f"partition: {_name(place)}\terror: {said_by(error)}")
+                print(f"partition: {_name(place)}\terror: {error_text(error)}")
             else:
                 print(f"partition: {_name(place)}\tlow_watermark: {low}")
     return 0

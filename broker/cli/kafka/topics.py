@@ -14,9 +14,9 @@ from barnabas.broker.cli.kafka.flags import (
     WrongOption,
     check_together,
     cluster,
+    error_text,
     need,
     read,
-    said_by,
     says_version,
 )
 from barnabas.client.admin.configs import ConfigSource, ConfigValue, ResourceType, describe_configs
@@ -70,7 +70,7 @@ def kafka_topics(arguments: Sequence[str]) -> int:
         with cluster(options) as client:
             _DO[action](client, options)
     except (KafkaError, WrongOption, CommandRefused) as error:
-        print(f"Error while executing topic command : {said_by(error)}")
+        print(f"Error while executing topic command : {error_text(error)}")
         return 1
     return 0
 

@@ -93,7 +93,7 @@ def _serve(options: Options) -> int:
     try:
         ends_with_stdin = "--stop-with-stdin" in options
         if security is not None:
-            _tell_clients(security, bound)
+            _save_client_settings(security, bound)
         running = _run(
             config,
             bound,
@@ -141,7 +141,7 @@ def _secured(config: BrokerConfig, *, renames: bool) -> tuple[Security, Mapping[
     return security, settings_for(security, config, renames=renames)
 
 
-def _tell_clients(security: Security, bound: Sequence[Sequence[BoundAddress]]) -> None:
+def _save_client_settings(security: Security, bound: Sequence[Sequence[BoundAddress]]) -> None:
     from barnabas.broker.server.secure.secure_config import bootstrap_of, write_client_settings
 
     write_client_settings(security, bootstrap_of(itertools.chain.from_iterable(bound)))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 OPTION = "--command-config"
 _PROVIDERS = "config.providers"
 _BOOTSTRAP = "bootstrap.servers"
-_SAID_OTHERWISE = (_BOOTSTRAP, "client.id", "group.id", "request.timeout.ms")
+_SET_OTHERWISE = (_BOOTSTRAP, "client.id", "group.id", "request.timeout.ms")
 """Properties in files for Java's clients whose values a command takes from its options."""
 _WORDS = ("acks", "retries")
 """Properties of Java's clients that do not look like names of settings."""
@@ -69,7 +69,7 @@ def settings_in(path: str, *, also_known: Collection[str] = ()) -> ClientSetting
         raise UsageError(f"{OPTION}: {path}: {error}") from None
     for name in sorted(name for name in KEYS if is_misread_utf8(found.get(name, ""))):
         print(f"barnabas: {OPTION}: {path}: {name}: {MISREAD}", file=sys.stderr)
-    without_effect = sorted(found.keys() - {*KEYS, *_SAID_OTHERWISE, *also_known, _PROVIDERS})
+    without_effect = sorted(found.keys() - {*KEYS, *_SET_OTHERWISE, *also_known, _PROVIDERS})
     if without_effect:
         from barnabas.broker.config.unknown_keys import counted_lines, is_name
 

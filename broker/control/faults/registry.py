@@ -74,9 +74,9 @@ class FaultRegistry:
         else:
             self._seldom.line(armed.name, self._clock.now_ms(), "fault fired", fault=armed.name, does=does, **facts)
         if self._events.is_on:
-            self._events.tell(FAULT_FIRED, {"fault": armed.name, "does": does, "count": armed.chances.fired, **facts})
+            self._events.emit(FAULT_FIRED, {"fault": armed.name, "does": does, "count": armed.chances.fired, **facts})
         if armed.chances.is_over:
-            self._tell_listeners()
+            self._notify_listeners()
         self._changed()
 
     # --- for tests ---
@@ -101,7 +101,7 @@ class FaultRegistry:
             added.append(armed)
             texts = {key: json.dumps(fault.told[key]) for key in ("match", "do")}
             self._note("armed", armed.name, **texts, times=fault.told.get("times", 1))
-        self._tell_listeners()
+        self._notify_listeners()
         return added
 
     def every(self) -> list[Armed]:
@@ -165,7 +165,7 @@ class FaultRegistry:
         for each in armed:
             del self._armed[each.name]
             each.is_armed = False
-        self._tell_listeners()  # so that released requests match none of them
+        self._notify_listeners()  # so that released requests match none of them
         for each in armed:
             each.disarm()
             self._note("disarmed", each.name, matched=each.chances.matched, fired=each.chances.fired)
@@ -181,9 +181,9 @@ class FaultRegistry:
     def _note(self, change: str, name: str, **facts: Any) -> None:
         _log.info(line(f"fault {change}", fault=name, **facts))
         if self._events.is_on:
-            self._events.tell(FAULT_CHANGED, {"fault": name, "change": change})
+            self._events.emit(FAULT_CHANGED, {"fault": name, "change": change})
 
-    def _tell_listeners(self) -> None:
+    def _notify_listeners(self) -> None:
         for listener in self._listeners:
             listener()
 

@@ -109,7 +109,7 @@ class TimeControl:
         state = self.state
         _log.info(line(event, **facts, now=state.now, ahead_ms=state.ahead_ms))
         if self._events.is_on:
-            self._events.tell(CLOCK_CHANGED, {"state": state.state, "ahead_ms": state.ahead_ms})
+            self._events.emit(CLOCK_CHANGED, {"state": state.state, "ahead_ms": state.ahead_ms})
         return state
 
     def _given_up(self, unsettled: Unsettled) -> GaveUp:

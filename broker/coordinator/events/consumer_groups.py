@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from barnabas.broker.coordinator.events.members import rebalance_why, tell_gone, tell_joined
+from barnabas.broker.coordinator.events.members import rebalance_why, report_gone, report_joined
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerGroupMember, GroupState
 from barnabas.broker.coordinator.group.decisions.consumer.records import ConsumerRecord
@@ -64,15 +64,15 @@ def consumer_happened(
     where = {"group": group_id, "protocol": "consumer", "members_count": len(members)}
     for left in seen.gone:
         successor = None if group is None else group.instances.get(left.instance_id or "")
-        tell_gone(events, group_id, left.member_id, len(members), session_timeout_of(left), successor)
+        report_gone(events, group_id, left.member_id, len(members), session_timeout_of(left), successor)
     for member_id in seen.joined:
         if member_id in members:
-            tell_joined(events, group_id, member_id, members[member_id].client_id, len(members))
+            report_joined(events, group_id, member_id, members[member_id].client_id, len(members))
     if seen.epoch is not None:
         why = rebalance_why(events.cause, seen.joined, [each.member_id for each in seen.gone])
-        events.tell(kinds.REBALANCE_BEGUN, {**where, "generation": seen.epoch, "why": why})
+        events.emit(kinds.REBALANCE_BEGUN, {**where, "generation": seen.epoch, "why": why})
     if seen.target_epoch is not None:
-        events.tell(kinds.ASSIGNMENT_MADE, {**where, "generation": seen.target_epoch})
+        events.emit(kinds.ASSIGNMENT_MADE, {**where, "generation": seen.target_epoch})
     is_unsettled = seen.epoch is not None or not seen.was_settled
     if is_unsettled and group is not None and group.state in (GroupState.STABLE, GroupState.EMPTY):
-        events.tell(kinds.REBALANCE_COMPLETED, {**where, "generation": group.assignment_epoch})
+        events.emit(kinds.REBALANCE_COMPLETED, {**where, "generation": group.assignment_epoch})

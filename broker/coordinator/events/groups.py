@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from barnabas.broker.coordinator.events.consumer_groups import ConsumerSeen, consumer_happened, consumer_seen
-from barnabas.broker.coordinator.events.members import rebalance_why, tell_gone, tell_joined
+from barnabas.broker.coordinator.events.members import rebalance_why, report_gone, report_joined
 from barnabas.broker.coordinator.group.decisions.classic.model import Group, OffsetCommitted
 from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.broker.coordinator.group.decisions.group_machine import GroupMachine
@@ -24,14 +24,14 @@ _SETTLED = (ClassicGroupState.EMPTY, ClassicGroupState.STABLE, ClassicGroupState
 
 
 class GroupEvents:
-    """The events of one partition of `__consumer_offsets`. A `Teller`."""
+    """The events of one partition of `__consumer_offsets`. A `DecisionListener`."""
 
     def __init__(self, machine: GroupMachine, events: Events) -> None:
         self._machine = machine
         self._events = events
 
     def seen(self, entity_id: str, outcome: AnyOutcome) -> Group | ConsumerSeen | None:
-        """Implement `Teller.seen`."""
+        """Implement `DecisionListener.seen`."""
         if isinstance(outcome.volatile, Group):
             return self._machine.classic(entity_id)
         if not outcome.records or _are_offsets(outcome.records):
@@ -39,38 +39,38 @@ class GroupEvents:
         return consumer_seen(self._machine.durable.consumers.get(entity_id), outcome.records)
 
     def writing(self, entity_id: str, records: Sequence[AnyRecord]) -> None:
-        """Implement `Teller.writing`."""
+        """Implement `DecisionListener.writing`."""
         if not _are_offsets(records):
-            self._events.tell(kinds.GROUP_WRITING, {"group": entity_id, "records_count": len(records)})
+            self._events.emit(kinds.GROUP_WRITING, {"group": entity_id, "records_count": len(records)})
 
     def written(self, entity_id: str, records: Sequence[AnyRecord], partition: int, offset: int) -> None:
-        """Implement `Teller.written`."""
+        """Implement `DecisionListener.written`."""
         if not _are_offsets(records):
             facts = {"group": entity_id, "records_count": len(records), "partition": partition, "offset": offset}
-            self._events.tell(kinds.GROUP_WRITTEN, facts)
+            self._events.emit(kinds.GROUP_WRITTEN, facts)
 
     def happened(self, entity_id: str, seen: Group | ConsumerSeen | None, outcome: AnyOutcome) -> None:
-        """Implement `Teller.happened`."""
+        """Implement `DecisionListener.happened`."""
         if isinstance(outcome.volatile, Group):
             assert not isinstance(seen, ConsumerSeen), "a classic group was seen"
-            self._tell_classic(seen or Group(entity_id), outcome.volatile)
+            self._report_classic(seen or Group(entity_id), outcome.volatile)
         elif isinstance(seen, ConsumerSeen):
             config = self._machine.consumer.config_of(entity_id)
             group = self._machine.durable.consumers.get(entity_id)
             consumer_happened(self._events, entity_id, seen, group, config.session_timeout_of)
         offsets = [each for each in outcome.records if isinstance(each, OffsetCommitted)]
         if offsets:
-            self._tell_offsets(offsets, outcome.producer)
+            self._report_offsets(offsets, outcome.producer)
 
-    def _tell_classic(self, before: Group, after: Group) -> None:
+    def _report_classic(self, before: Group, after: Group) -> None:
         events, count = self._events, len(after.members)
         joined = [member for member_id, member in after.members.items() if member_id not in before.members]
         gone = [member for member_id, member in before.members.items() if member_id not in after.members]
         for left in gone:
             successor = after.instances.get(left.group_instance_id or "")
-            tell_gone(events, after.group_id, left.member_id, count, left.session_timeout_ms, successor)
+            report_gone(events, after.group_id, left.member_id, count, left.session_timeout_ms, successor)
         for member in joined:
-            tell_joined(events, after.group_id, member.member_id, member.client_id, count)
+            report_joined(events, after.group_id, member.member_id, member.client_id, count)
         where = {"group": after.group_id, "generation": after.generation_id, "members_count": count}
         has_formed = after.generation_id > before.generation_id
         if before.state is not ClassicGroupState.PREPARING_REBALANCE and (
@@ -80,16 +80,16 @@ class GroupEvents:
                 events.cause, joined=[each.member_id for each in joined], gone=[each.member_id for each in gone]
             )
             facts = {**where, "protocol": "classic", "generation": before.generation_id, "why": why}
-            events.tell(kinds.REBALANCE_BEGUN, facts)
+            events.emit(kinds.REBALANCE_BEGUN, facts)
         if has_formed and after.state in _FORMED:
             facts = {**where, "leader_id": after.leader_id, "assignor": after.protocol_name}
-            events.tell(kinds.GENERATION_FORMED, facts)
+            events.emit(kinds.GENERATION_FORMED, facts)
         if before.state is ClassicGroupState.COMPLETING_REBALANCE and after.state is ClassicGroupState.STABLE:
-            events.tell(kinds.ASSIGNMENT_MADE, {**where, "protocol": "classic"})
+            events.emit(kinds.ASSIGNMENT_MADE, {**where, "protocol": "classic"})
         if after.state in _SETTLED and before.state not in _SETTLED:
-            events.tell(kinds.REBALANCE_COMPLETED, {**where, "protocol": "classic"})
+            events.emit(kinds.REBALANCE_COMPLETED, {**where, "protocol": "classic"})
 
-    def _tell_offsets(self, records: Sequence[OffsetCommitted], producer: TransactionProducer | None) -> None:
+    def _report_offsets(self, records: Sequence[OffsetCommitted], producer: TransactionProducer | None) -> None:
         """Notify of offsets; they are of one group, unless the offsets of a deleted topic are deleted."""
         by_group: dict[str, list[OffsetCommitted]] = {}
         for record in records:
@@ -100,9 +100,9 @@ class GroupEvents:
             if committed:
                 producer_id, producer_epoch = producer or (None, None)
                 facts = {"producer_id": producer_id, "producer_epoch": producer_epoch}
-                self._events.tell(kinds.OFFSETS_COMMITTED, {"group": group_id, **_offsets(committed), **facts})
+                self._events.emit(kinds.OFFSETS_COMMITTED, {"group": group_id, **_offsets(committed), **facts})
             if deleted:
-                self._events.tell(kinds.OFFSETS_DELETED, {"group": group_id, **_offsets(deleted)})
+                self._events.emit(kinds.OFFSETS_DELETED, {"group": group_id, **_offsets(deleted)})
 
 
 def _are_offsets(records: Sequence[AnyRecord]) -> bool:

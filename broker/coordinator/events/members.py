@@ -18,13 +18,13 @@ _OVERDUE = {
 }
 
 
-def tell_joined(events: Events, group_id: str, member_id: str, client_id: str, members_count: int) -> None:
+def report_joined(events: Events, group_id: str, member_id: str, client_id: str, members_count: int) -> None:
     """Notify that a member joined."""
     facts = {"group": group_id, "member_id": member_id, "client_id": client_id, "members_count": members_count}
-    events.tell(kinds.MEMBER_JOINED, facts)
+    events.emit(kinds.MEMBER_JOINED, facts)
 
 
-def tell_gone(
+def report_gone(
     events: Events,
     group_id: str,
     member_id: str,
@@ -36,10 +36,10 @@ def tell_gone(
     cause = events.cause
     facts = {"group": group_id, "member_id": member_id, "members_count": members_count}
     if is_session_end(cause):
-        events.tell(kinds.SESSION_EXPIRED, {**facts, "session_timeout_ms": session_timeout_ms})
+        events.emit(kinds.SESSION_EXPIRED, {**facts, "session_timeout_ms": session_timeout_ms})
     else:
         why = _why_gone(cause, member_id) if successor is None else f"it rejoined as {successor}"
-        events.tell(kinds.MEMBER_LEFT, {**facts, "why": why})
+        events.emit(kinds.MEMBER_LEFT, {**facts, "why": why})
 
 
 def is_session_end(cause: Cause | None) -> bool:

@@ -34,37 +34,37 @@ _COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 
 
 class TransactionEvents:
-    """The events of one partition of `__transaction_state`. A `Teller`."""
+    """The events of one partition of `__transaction_state`. A `DecisionListener`."""
 
     def __init__(self, machine: TransactionMachine, events: Events) -> None:
         self._machine = machine
         self._events = events
 
     def seen(self, entity_id: str, outcome: TransactionOutcome) -> TransactionMetadata | None:
-        """Implement `Teller.seen`."""
+        """Implement `DecisionListener.seen`."""
         return self._machine.transaction(entity_id)
 
     def writing(self, entity_id: str, records: Sequence[TransactionStored]) -> None:
-        """Implement `Teller.writing`."""
+        """Implement `DecisionListener.writing`."""
         for record in records:
-            self._events.tell(kinds.TRANSACTION_WRITING, _stored(record))
+            self._events.emit(kinds.TRANSACTION_WRITING, _stored(record))
 
     def written(self, entity_id: str, records: Sequence[TransactionStored], partition: int, offset: int) -> None:
-        """Implement `Teller.written`."""
+        """Implement `DecisionListener.written`."""
         for position, record in enumerate(records):
             where = {"partition": partition, "offset": offset + position}
-            self._events.tell(kinds.TRANSACTION_WRITTEN, {**_stored(record), **where})
+            self._events.emit(kinds.TRANSACTION_WRITTEN, {**_stored(record), **where})
 
     def happened(self, entity_id: str, seen: TransactionMetadata | None, outcome: TransactionOutcome) -> None:
-        """Implement `Teller.happened`."""
-        self._tell_refusal(entity_id, seen, outcome)
+        """Implement `DecisionListener.happened`."""
+        self._report_refusal(entity_id, seen, outcome)
         for _, after in outcome.records:
             if after is not None:
-                self._tell_move(seen, after, outcome.reply)
+                self._report_move(seen, after, outcome.reply)
             elif seen is not None:
-                self._events.tell(kinds.TRANSACTIONAL_ID_EXPIRED, _whose(seen))
+                self._events.emit(kinds.TRANSACTIONAL_ID_EXPIRED, _whose(seen))
 
-    def _tell_refusal(self, entity_id: str, seen: TransactionMetadata | None, outcome: TransactionOutcome) -> None:
+    def _report_refusal(self, entity_id: str, seen: TransactionMetadata | None, outcome: TransactionOutcome) -> None:
         reply = outcome.reply
         error = reply.error if isinstance(reply, (InitReply, EndReply)) else reply
         if not isinstance(error, ErrorCode) or error is ErrorCode.NONE:
@@ -78,25 +78,25 @@ class TransactionEvents:
             "producer_id": producer_id,
             "producer_epoch": producer_epoch,
         }
-        self._events.tell(kinds.TRANSACTION_REFUSED, facts)
+        self._events.emit(kinds.TRANSACTION_REFUSED, facts)
 
-    def _tell_move(self, before: TransactionMetadata | None, after: TransactionMetadata, reply: Any) -> None:
+    def _report_move(self, before: TransactionMetadata | None, after: TransactionMetadata, reply: Any) -> None:
         if isinstance(reply, InitReply) and reply.error is ErrorCode.NONE:
-            self._tell_given(before, after, reply)
+            self._report_given(before, after, reply)
         elif before is not None and after.state is TransactionState.PREPARE_ABORT and not isinstance(reply, EndReply):
             if reply is None:
                 open_for_ms = after.last_update_timestamp_ms - before.start_timestamp_ms
                 facts = {**_whose(before), "timeout_ms": before.timeout_ms, "open_for_ms": open_for_ms}
-                self._events.tell(kinds.TRANSACTION_TIMED_OUT, facts)
+                self._events.emit(kinds.TRANSACTION_TIMED_OUT, facts)
             why = "its transaction was open for too long" if reply is None else "another producer begins"
-            self._tell_fenced(before, after, why)
+            self._report_fenced(before, after, why)
         if after.state is TransactionState.ONGOING:
-            self._tell_added(before, after)
+            self._report_added(before, after)
         elif after.state in _COMPLETE:
             is_commit = after.state is TransactionState.COMPLETE_COMMIT
-            self._events.tell(kinds.TRANSACTION_COMPLETED, {**_whose(after), "is_commit": is_commit})
+            self._events.emit(kinds.TRANSACTION_COMPLETED, {**_whose(after), "is_commit": is_commit})
 
-    def _tell_given(self, before: TransactionMetadata | None, after: TransactionMetadata, reply: InitReply) -> None:
+    def _report_given(self, before: TransactionMetadata | None, after: TransactionMetadata, reply: InitReply) -> None:
         previous_id, previous_epoch = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH) if before is None else before.holder
         facts = {
             "transactional_id": after.transactional_id,
@@ -106,12 +106,12 @@ class TransactionEvents:
             "previous_producer_epoch": previous_epoch,
             "timeout_ms": after.timeout_ms,
         }
-        self._events.tell(kinds.PRODUCER_ID_GIVEN, facts)
+        self._events.emit(kinds.PRODUCER_ID_GIVEN, facts)
         is_same_producer = after.last_producer_epoch != NO_PRODUCER_EPOCH  # it named its epoch (KIP-360)
         if before is not None and not is_same_producer:
-            self._tell_fenced(before, after, "another producer begins")
+            self._report_fenced(before, after, "another producer begins")
 
-    def _tell_fenced(self, before: TransactionMetadata, after: TransactionMetadata, why: str) -> None:
+    def _report_fenced(self, before: TransactionMetadata, after: TransactionMetadata, why: str) -> None:
         producer_id, producer_epoch = before.holder
         facts = {
             "transactional_id": before.transactional_id,
@@ -120,22 +120,22 @@ class TransactionEvents:
             "new_producer_epoch": after.holder[1],
             "why": why,
         }
-        self._events.tell(kinds.PRODUCER_FENCED, facts)
+        self._events.emit(kinds.PRODUCER_FENCED, facts)
 
-    def _tell_added(self, before: TransactionMetadata | None, after: TransactionMetadata) -> None:
+    def _report_added(self, before: TransactionMetadata | None, after: TransactionMetadata) -> None:
         is_new = before is None or before.state is not TransactionState.ONGOING
         if is_new:
-            self._events.tell(kinds.TRANSACTION_BEGUN, {**_whose(after), "timeout_ms": after.timeout_ms})
+            self._events.emit(kinds.TRANSACTION_BEGUN, {**_whose(after), "timeout_ms": after.timeout_ms})
         added = after.partitions if before is None or is_new else after.partitions - before.partitions
         groups = [partition for topic, partition in added if topic == CONSUMER_OFFSETS_TOPIC]
         cause = self._events.cause
         group = cause.asked.get("group") if isinstance(cause, RequestCause) else None
         for partition in groups:
-            self._events.tell(kinds.TRANSACTION_GROUP_ADDED, {**_whose(after), "group": group, "partition": partition})
+            self._events.emit(kinds.TRANSACTION_GROUP_ADDED, {**_whose(after), "group": group, "partition": partition})
         if len(added) > len(groups):
             others = [each for each in added if each[0] != CONSUMER_OFFSETS_TOPIC]
             facts = {"partitions": some_partitions(others), "partitions_count": len(others)}
-            self._events.tell(kinds.TRANSACTION_PARTITIONS_ADDED, {**_whose(after), **facts})
+            self._events.emit(kinds.TRANSACTION_PARTITIONS_ADDED, {**_whose(after), **facts})
 
 
 def _whose(txn: TransactionMetadata) -> dict[str, Any]:

@@ -39,7 +39,7 @@ from barnabas.broker.coordinator.group.group_partition import GroupPartition
 from barnabas.broker.coordinator.group.offset_cleanup import OffsetCleanup
 from barnabas.broker.coordinator.group.offset_expiration import OffsetExpiration
 from barnabas.broker.coordinator.runtime.coordinator_partitions import CoordinatorPartitions, OwnedTopic
-from barnabas.broker.coordinator.runtime.decision_listener import Telling
+from barnabas.broker.coordinator.runtime.decision_listener import ListenerFactory
 from barnabas.broker.coordinator.runtime.outcome import Effect, ResolveTopics, TransactionProducer
 from barnabas.broker.coordinator.runtime.shard import AppendPosition, Shard
 from barnabas.broker.runtime.clock import Clock
@@ -85,10 +85,10 @@ class GroupCoordinator:
         random_bytes: Callable[[int], bytes],
         topic_ids: Callable[[str], bytes | None],
         consumer: ConsumerContext,
-        telling: Telling | None = None,
+        listener_factory: ListenerFactory | None = None,
     ) -> None:
         """Create the coordinator. `topic_ids` returns the id of the topic that now has a name, or None."""
-        self._config, self._telling = config, telling
+        self._config, self._listener_factory = config, listener_factory
         self._clock = clock
         self._random_bytes = random_bytes
         self._topic = topic
@@ -113,7 +113,7 @@ class GroupCoordinator:
         upkeep: CooperativeScheduler,
         random_bytes: Callable[[int], bytes],
         racks: Racks | None = None,
-        telling: Telling | None = None,
+        listener_factory: ListenerFactory | None = None,
     ) -> GroupCoordinator:
         """Open the coordinator of a broker; the catalogue notifies it of deleted topics.
 
@@ -141,7 +141,7 @@ class GroupCoordinator:
                 ConsumerConfigs(config, GroupConfigs(catalogue, config)).of,
                 CatalogueTopics(catalogue, racks or all_in(config.text("broker.rack"))),
             ),
-            telling=telling,
+            listener_factory=listener_factory,
         )
         catalogue.subscribe(TopicDeletions(coordinator.on_topic_deleted))
         return coordinator
@@ -392,7 +392,7 @@ class GroupCoordinator:
             perform=partial(self._perform, index),
             is_deciding=self.consumer.is_deciding,
             fire=self.consumer.fire,
-            telling=self._telling,
+            listener_factory=self._listener_factory,
         )
         return machine, shard
 

@@ -25,8 +25,8 @@ class DecisionListener(Protocol):
         """Notify that the decision is carried out."""
 
 
-class Telling(NamedTuple):
-    """The events to notify, and the factory of the machine's teller: called once there is a listener."""
+class ListenerFactory(NamedTuple):
+    """The events to notify, and the factory of the machine's listener: called once there is a listener."""
 
     events: Events
-    teller: Callable[[Any, Events], DecisionListener]
+    create: Callable[[Any, Events], DecisionListener]

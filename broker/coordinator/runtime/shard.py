@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from barnabas.broker.coordinator.runtime.decision_listener import DecisionListener, Telling
+from barnabas.broker.coordinator.runtime.decision_listener import DecisionListener, ListenerFactory
 from barnabas.broker.coordinator.runtime.outcome import (
     CancelTimer,
     CancelTimers,
@@ -108,7 +108,7 @@ class Shard(Generic[R, V]):
         perform: Callable[[str, Effect], None] | None = None,
         is_deciding: Callable[[str], bool] | None = None,
         fire: Callable[[str, TimerKey], Reply[None]] | None = None,
-        telling: Telling | None = None,
+        listener_factory: ListenerFactory | None = None,
     ) -> None:
         """Create the shard. `write_timeout_ms` limits how long a reply waits for the disk; None: no limit.
 
@@ -130,8 +130,8 @@ class Shard(Generic[R, V]):
         self._perform = perform
         self._is_deciding = is_deciding
         self._fire = fire
-        self._telling = telling
-        self._teller: DecisionListener | None = None
+        self._listener_factory = listener_factory
+        self._listener: DecisionListener | None = None
         self._parked: dict[tuple[str, Waiter], Future[Any]] = {}
         self._timers: dict[tuple[str, str], dict[str, Timer]] = {}  # (entity, kind) -> member -> timer
         self._is_closed = False
@@ -154,11 +154,11 @@ class Shard(Generic[R, V]):
         """Carry out a decision; return its reply, or a future of it. Raises KafkaError if it cannot be written."""
         synced: Future[None] | None = None
         records, producer, volatile, reply, effects, _, prepared = outcome
-        teller = self._listened_to()
-        seen = None if teller is None else teller.seen(entity_id, outcome)
+        listener = self._listened_to()
+        seen = None if listener is None else listener.seen(entity_id, outcome)
         if records:
             try:
-                synced = self._append(entity_id, records, producer, teller, prepared)
+                synced = self._append(entity_id, records, producer, listener, prepared)
             except KafkaError as refusal:
                 code = as_coordinator_error(refusal.code)
                 if outcome.or_else is None:
@@ -170,8 +170,8 @@ class Shard(Generic[R, V]):
             synced = self._journal.unsynced(self.partition)
         if volatile is not None:
             self._machine.install(entity_id, volatile)
-        if teller is not None:
-            teller.happened(entity_id, seen, outcome)
+        if listener is not None:
+            listener.happened(entity_id, seen, outcome)
         if isinstance(reply, Park):
             reply = self._park(entity_id, reply.waiter)
         if not effects and synced is None:
@@ -204,20 +204,20 @@ class Shard(Generic[R, V]):
                 self._perform(entity_id, effect)
 
     def _listened_to(self) -> DecisionListener | None:
-        """Return the teller for the listeners; None if there are none."""
-        telling = self._telling
-        if telling is None or not telling.events.is_on:
+        """Return the listener of the decisions; None if no client listens to events."""
+        listener_factory = self._listener_factory
+        if listener_factory is None or not listener_factory.events.is_on:
             return None
-        if self._teller is None:
-            self._teller = telling.teller(self._machine, telling.events)
-        return self._teller
+        if self._listener is None:
+            self._listener = listener_factory.create(self._machine, listener_factory.events)
+        return self._listener
 
     def _append(
         self,
         entity_id: str,
         records: Sequence[R],
         producer: TransactionProducer | None,
-        teller: DecisionListener | None,
+        listener: DecisionListener | None,
         prepared: PreparedRecords | None,
     ) -> Future[None] | None:
         if self._is_closed:
@@ -226,8 +226,8 @@ class Shard(Generic[R, V]):
             encoded = list(map(self._machine.encode, records)) if prepared is None else prepared.encoded
         except EncodeError as unfit:  # a client's name is longer than a record can carry
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(unfit)) from unfit
-        if teller is not None:
-            teller.writing(entity_id, records)
+        if listener is not None:
+            listener.writing(entity_id, records)
         if prepared is not None and prepared.put_in_place is not None:
             appended = self._journal.append(self.partition, encoded, self._clock.now_ms())
             prepared.put_in_place()
@@ -239,8 +239,8 @@ class Shard(Generic[R, V]):
             appended = self._journal.append(self.partition, encoded, self._clock.now_ms(), producer)
             for position, record in enumerate(records):
                 self._machine.replay(record, appended.base_offset + position, producer.producer_id)
-        if teller is not None:
-            teller.written(entity_id, records, self.partition, appended.base_offset)
+        if listener is not None:
+            listener.written(entity_id, records, self.partition, appended.base_offset)
         return appended.synced
 
     # Parked requests
@@ -329,7 +329,7 @@ class Shard(Generic[R, V]):
         if self._is_deciding is not None and self._is_deciding(entity_id):
             self._set_timer(entity_id, timer, TIMER_BEHIND_MS, refusals)
             return
-        events = None if self._telling is None else self._telling.events
+        events = None if self._listener_factory is None else self._listener_factory.events
         if events is not None and events.is_on:
             events.cause = TimerCause(timer.kind, entity_id, timer.member_id)
         try:

@@ -23,7 +23,7 @@ from barnabas.broker.coordinator.runtime.coordinator_partitions import (
     CoordinatorPartitions,
     OwnedTopic,
 )
-from barnabas.broker.coordinator.runtime.decision_listener import Telling
+from barnabas.broker.coordinator.runtime.decision_listener import ListenerFactory
 from barnabas.broker.coordinator.runtime.outcome import Effect
 from barnabas.broker.coordinator.runtime.partition_for import check_transactional_id
 from barnabas.broker.coordinator.runtime.replies_after_sync import log_if_not_synced
@@ -94,7 +94,7 @@ class TransactionCoordinator:
         upkeep: CooperativeScheduler,
         fresh_producer_id: Callable[[], int],
         transaction_version: Callable[[], int],
-        telling: Telling | None = None,
+        listener_factory: ListenerFactory | None = None,
     ) -> None:
         """Create the coordinator. `transaction_version` is called at each decision; `fresh_producer_id` may raise."""
         self.config = config
@@ -104,7 +104,7 @@ class TransactionCoordinator:
         self._machine_clock = machine_clock
         self._fresh_producer_id = fresh_producer_id
         self._transaction_version = transaction_version
-        self._telling = telling
+        self._listener_factory = listener_factory
         self.upkeep = upkeep
         self._create_future = upkeep.loop.create_future
         self._partitions = CoordinatorPartitions(topic, machine_clock, upkeep, self._build, self._on_loaded)
@@ -130,13 +130,13 @@ class TransactionCoordinator:
         machine_clock: Clock,
         upkeep: CooperativeScheduler,
         fresh_producer_id: Callable[[], int],
-        telling: Telling | None = None,
+        listener_factory: ListenerFactory | None = None,
         marked: Partitions | None = None,
     ) -> TransactionCoordinator:
         """Open the coordinator of a node; `offsets` and `marked` (default: `partitions`) take the markers."""
         from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic, TopicDeletions
 
-        events = None if telling is None else telling.events
+        events = None if listener_factory is None else listener_factory.events
         coordinator = cls(
             topic=CoordinatorTopic(TRANSACTION_STATE_TOPIC, catalogue, partitions),
             markers=TransactionMarkerWriter(
@@ -148,7 +148,7 @@ class TransactionCoordinator:
             upkeep=upkeep,
             fresh_producer_id=fresh_producer_id,
             transaction_version=lambda: catalogue.feature_level(TRANSACTION_VERSION),
-            telling=telling,
+            listener_factory=listener_factory,
         )
         catalogue.subscribe(TopicDeletions(coordinator.on_topic_deleted))
         return coordinator
@@ -276,7 +276,7 @@ class TransactionCoordinator:
             self.clock,
             self._create_future,
             perform=partial(self._perform, index),
-            telling=self._telling,
+            listener_factory=self._listener_factory,
         )
         return machine, shard
 

@@ -169,7 +169,7 @@ class TransactionMarkerWriter:
         self._is_closed = True
         self._jobs.clear()
         self.under_way.every_one_ended()
-        self._tell_of_change()
+        self._notify_change()
 
     def _finish_one(
         self,
@@ -264,7 +264,7 @@ class TransactionMarkerWriter:
         code = refusal.code
         if self._events.is_on and where not in job.parked:
             why = {"error": code.name, "is_tried_again": code not in _GONE and code not in _FENCED}
-            self._tell(job, MARKER_REFUSED, {**job.facts(where), **why})
+            self._report(job, MARKER_REFUSED, {**job.facts(where), **why})
         facts = {"transactional_id": job.name, "topic": where[0], "partition": where[1], "reason": refusal}
         if code in _GONE:
             job.parked.pop(where, None)
@@ -357,18 +357,18 @@ class TransactionMarkerWriter:
         facts = job.facts(where)
         if where is None:
             facts.update(job.partitions())
-        held = self._tell(job, kind, facts)
+        held = self._report(job, kind, facts)
         if held is None or self._lets_go:
             return False
         self._park(job, Waits.HELD)
         held.add_done_callback(partial(self._release, job))
         return True
 
-    def _tell(self, job: MarkerJob, kind: EventKind, facts: Facts) -> Future[None] | None:
+    def _report(self, job: MarkerJob, kind: EventKind, facts: Facts) -> Future[None] | None:
         """Notify the listeners, with the cause of the decision as the cause, no matter how late."""
         before, self._events.cause = self._events.cause, job.cause
         try:
-            return self._events.tell(kind, facts)
+            return self._events.emit(kind, facts)
         finally:
             self._events.cause = before
 
@@ -382,17 +382,17 @@ class TransactionMarkerWriter:
         job.waits = waits
         if waits in STUCK:
             self.under_way.ended(job.key)
-        self._tell_of_change()
+        self._notify_change()
 
     def _forget(self, job: MarkerJob) -> None:
         self._jobs.pop(job.key, None)
         self.under_way.ended(job.key)
-        self._tell_of_change()
+        self._notify_change()
 
     def _unsettled(self) -> Iterator[JobKey]:
         return (key for key, job in self._jobs.items() if job.waits not in STUCK)
 
-    def _tell_of_change(self) -> None:
+    def _notify_change(self) -> None:
         if self._changed is not None and not self._changed.done():
             self._changed.set_result(None)
 

@@ -44,13 +44,13 @@ def access_of(
     allows_if_no_acl = config.boolean("allow.everyone.if.no.acl.found")
     users = super_users(config.text("super.users"))
     authorizer = Authorizer(
-        AclIndex(acls.all), users, AclAudit(partial(_tell, events)), allows_if_no_acl=allows_if_no_acl
+        AclIndex(acls.all), users, AclAudit(partial(_report, events)), allows_if_no_acl=allows_if_no_acl
     )
     acls.subscribe(authorizer)
     return AccessControl(acls, authorizer)
 
 
-def _tell(events: Events, denial: Denial) -> None:
+def _report(events: Events, denial: Denial) -> None:
     which = {
         "principal": str(denial.principal),
         "host": denial.host,
@@ -61,4 +61,4 @@ def _tell(events: Events, denial: Denial) -> None:
         **dict.fromkeys((*_NAMED_AS.values(), "name")),
         _NAMED_AS.get(denial.resource, "name"): denial.name,
     }
-    events.tell_repeated(ACCESS_DENIED, which, rule=str(denial.rule))
+    events.emit_repeated(ACCESS_DENIED, which, rule=str(denial.rule))

@@ -91,7 +91,7 @@ class Acls:
         self._changes += 1
         self._by_id.update((acl_id, acl) for acl, acl_id in new.items())
         self._there.update(new.keys())
-        yield from self._tell("ACLs created", added=list(new))
+        yield from self._report("ACLs created", added=list(new))
         return results
 
     def find(self, wanted: AclFilter) -> Steps[list[Acl]]:
@@ -133,7 +133,7 @@ class Acls:
         for acl in gone.values():
             if not self._there[acl]:
                 del self._there[acl]
-        yield from self._tell("ACLs deleted", removed=[acl for acl in gone.values() if acl not in self._there])
+        yield from self._report("ACLs deleted", removed=[acl for acl in gone.values() if acl not in self._there])
 
     def _count_changes(self) -> int:
         return self._changes
@@ -171,7 +171,7 @@ class Acls:
             if acl_id not in self._by_id:
                 return acl_id
 
-    def _tell(self, event: str, *, added: Sequence[Acl] = (), removed: Sequence[Acl] = ()) -> Steps[None]:
+    def _report(self, event: str, *, added: Sequence[Acl] = (), removed: Sequence[Acl] = ()) -> Steps[None]:
         """Report a change to the listeners, some entries at a time as Kafka does; report earlier changes first."""
         if not (added or removed):
             return

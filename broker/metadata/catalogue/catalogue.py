@@ -18,7 +18,7 @@ from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.resources.dynamic import usable
 from barnabas.broker.metadata.catalogue.config_alterations import Alteration, SettingsWish, settings_records
 from barnabas.broker.metadata.catalogue.listener import CatalogueListener, Placing
-from barnabas.broker.metadata.catalogue.topic_events import tell_creating
+from barnabas.broker.metadata.catalogue.topic_events import report_creating
 from barnabas.broker.metadata.image.broker_registration import fenced, registered_with
 from barnabas.broker.metadata.image.client_quotas import ClientQuotas
 from barnabas.broker.metadata.image.directory_choice import DirectoryChoice
@@ -225,7 +225,7 @@ class Catalogue:
                 records += needed
         if not validate_only:
             if self.events.is_on:
-                tell_creating(self.events, results)
+                report_creating(self.events, results)
             created = [result for result in results if isinstance(result, CreatedTopic)]
             self.commit(records, None if self._placing is None else self._placing.placing(created))
             for each in created:

@@ -13,11 +13,11 @@ from barnabas.broker.runtime.events.kinds import TOPIC_CREATED, TOPIC_CREATING, 
 from barnabas.protocol.errors import KafkaError
 
 
-def tell_creating(events: Events, results: Sequence[CreatedTopic | KafkaError]) -> None:
+def report_creating(events: Events, results: Sequence[CreatedTopic | KafkaError]) -> None:
     """Emit an event for the valid new topics before they are written."""
     names = [result.name for result in results if isinstance(result, CreatedTopic)]
     if names:
-        events.tell(TOPIC_CREATING, {"topics": some(names), "topics_count": len(names)})
+        events.emit(TOPIC_CREATING, {"topics": some(names), "topics_count": len(names)})
 
 
 class TopicEvents:
@@ -28,11 +28,11 @@ class TopicEvents:
 
     def on_topic_created(self, topic: TopicImage) -> None:
         """Emit the event of a topic that is in the catalogue now."""
-        self._tell(TOPIC_CREATED, topic)
+        self._report(TOPIC_CREATED, topic)
 
     def on_topic_deleted(self, topic: TopicImage) -> None:
         """Emit the event of a topic that was deleted."""
-        self._tell(TOPIC_DELETED, topic)
+        self._report(TOPIC_DELETED, topic)
 
     def on_partitions_added(self, topic: TopicImage, first_new: int) -> None:
         """Do nothing: there is no event for new partitions."""
@@ -40,6 +40,6 @@ class TopicEvents:
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
         """Do nothing: there is no event for changed settings."""
 
-    def _tell(self, kind: EventKind, topic: TopicImage) -> None:
+    def _report(self, kind: EventKind, topic: TopicImage) -> None:
         if self._events.is_on:
-            self._events.tell(kind, {"topic": topic.name, "partitions_count": len(topic.partitions)})
+            self._events.emit(kind, {"topic": topic.name, "partitions_count": len(topic.partitions)})

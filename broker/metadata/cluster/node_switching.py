@@ -109,7 +109,7 @@ class NodeSwitching:
         finally:
             nodes.leaving.discard(node)
         self._unfinished.discard(node)
-        nodes.tell(NODE_STOPPED, "node stopped", node=node)
+        nodes.emit(NODE_STOPPED, "node stopped", node=node)
         nodes.on_stopped(node)
 
     def _start(self, node: int) -> Steps[None]:
@@ -131,7 +131,7 @@ class NodeSwitching:
                 if was_stopped:
                     was_stopped = False
                     self._unfinished.add(node)
-                    nodes.tell(NODE_STARTED, "node started", node=node)
+                    nodes.emit(NODE_STARTED, "node started", node=node)
                 if not some.are_last:
                     yield
         except BaseException:

@@ -252,18 +252,18 @@ class ClusterTopology:
             self._placements.update(after)
             for key, now in wanted.items():
                 if now.leader != (was := before[key].leader):
-                    self.tell(LEADER_MOVED, "leader moved", topic=key[0], partition=key[1], was=was, now=now.leader)
+                    self.emit(LEADER_MOVED, "leader moved", topic=key[0], partition=key[1], was=was, now=now.leader)
             led_again = [key for key, was in before.items() if was.leader == NO_LEADER != wanted[key].leader]
             if led_again:
                 self._soon(lambda: self._join_isr(led_again))
         finally:
             self.on_moved(before)  # even if it failed: epochs that rose must be set in the open logs
 
-    def tell(self, kind: EventKind, text: str, **facts: Any) -> None:
+    def emit(self, kind: EventKind, text: str, **facts: Any) -> None:
         """Log what happened, and emit it as an event."""
         _log.info(line(text, **facts))
         if self.events.is_on:
-            self.events.tell(kind, facts)
+            self.events.emit(kind, facts)
 
     def may_be_unclean(self, topic: str) -> bool:
         """Return whether a replica that is out of sync may lead the topic's partitions."""

@@ -113,7 +113,7 @@ class Tokens:
             max_ms=max_ms,
         )
         self._write(token)
-        self._tell("created", token)
+        self._report("created", token)
         return token
 
     def renew(self, principal: Principal, hmac: bytes, period_ms: int) -> int:
@@ -121,7 +121,7 @@ class Tokens:
         token = self._of(principal, hmac, expired_first=True)
         expires_ms = min(token.max_ms, _later(self._now_ms(), _bounded(period_ms, self._lifetimes.renewed_ms)))
         self._write(token._replace(expires_ms=expires_ms))
-        self._tell("renewed", token)
+        self._report("renewed", token)
         return expires_ms
 
     def expire(self, principal: Principal, hmac: bytes, period_ms: int) -> int:
@@ -130,13 +130,13 @@ class Tokens:
         now_ms = self._now_ms()
         if period_ms < 0:
             self._remove([token])
-            self._tell("removed", token)
+            self._report("removed", token)
             return now_ms
         if token.is_expired(now_ms):
             raise KafkaError(ErrorCode.DELEGATION_TOKEN_EXPIRED)
         expires_ms = min(token.max_ms, _later(now_ms, period_ms))
         self._write(token._replace(expires_ms=expires_ms))
-        self._tell("expiry changed", token)
+        self._report("expiry changed", token)
         return expires_ms
 
     def remove_expired(self) -> bool:
@@ -146,7 +146,7 @@ class Tokens:
         some = expired[:REMOVED_AT_ONCE_MAX]
         self._remove(some)
         for token in some:
-            self._tell("expired", token)
+            self._report("expired", token)
         return len(some) < len(expired)
 
     # --- inside ---
@@ -201,7 +201,7 @@ class Tokens:
             if not self._of_owner[each.owner]:
                 del self._of_owner[each.owner]
 
-    def _tell(self, what: str, token: DelegationToken) -> None:
+    def _report(self, what: str, token: DelegationToken) -> None:
         _log.info(line(f"delegation token {what}", token=token.token_id, owner=token.owner, all=len(self._by_id)))
 
 

@@ -225,7 +225,7 @@ class LogCleaner:
             self.figures.add(outcome)
             self._put_off.forget(key)
             _log.info(line("log cleaned", **outcome._asdict()))
-            self._tell(outcome)
+            self._report(outcome)
         elif isinstance(outcome, Discarded):
             _log.info(line("cleaning discarded", topic=key[0], partition=key[1], reason=outcome))
         else:
@@ -236,11 +236,11 @@ class LogCleaner:
         if is_over and self._around.settings.is_enabled:
             self._around.upkeep.loop.call_soon(self._look)
 
-    def _tell(self, cleaned: Cleaned) -> None:
+    def _report(self, cleaned: Cleaned) -> None:
         if self._around.events.is_on:
             facts = {"topic": cleaned.topic, "partition": cleaned.partition, "records_kept": cleaned.records_after}
             sizes = {"bytes_before": cleaned.bytes_before, "bytes_after": cleaned.bytes_after}
-            self._around.events.tell(LOG_CLEANED, {**facts, **sizes})
+            self._around.events.emit(LOG_CLEANED, {**facts, **sizes})
 
     def _failed(self, key: PartitionKey, error: Exception) -> None:
         """Log the error, and mark the partition uncleanable unless the error is temporary."""

@@ -205,7 +205,7 @@ class DiskSpaceWatch:
         room.since_ms = room.tried_ms = now_ms = self._now_ms()
         room.wait_ms = free_space.wait_ms(None if room.left_ms is None else now_ms - room.left_ms, room.wait_ms)
         room.disk.full_reason = f"the data directory {room.directory.path} is full: producers cannot write to it"
-        self._tell(room)
+        self._report(room)
         _log.error(line("data directory is full, producers wait", path=room.directory.path, reason=reason))
         room.retained_ms = now_ms - RETENTION_MS
         self._make_room(room)
@@ -213,11 +213,11 @@ class DiskSpaceWatch:
     def _leave(self, room: _Room) -> None:
         room.left_ms = now_ms = self._now_ms()
         room.disk.full_reason = None
-        self._tell(room)
+        self._report(room)
         full_s = round((now_ms - room.since_ms) / 1000)
         _log.warning(line("data directory has room again", path=room.directory.path, full_s=full_s))
 
-    def _tell(self, room: _Room) -> None:
+    def _report(self, room: _Room) -> None:
         for log in self._open_logs():
             if log.directory.disk is room.disk:
                 log.room_changed()

@@ -48,17 +48,17 @@ class GroupFlush:
         run_in_thread: Callable[[Callable[[], Outcome]], Future[Outcome]],
         rounds: SyncRounds | None = None,
         events: Events | None = None,
-        tell_synced: Callable[[str, int], None] | None = None,
+        when_synced: Callable[[str, int], None] | None = None,
     ) -> None:
         """Start idle. run_in_thread: runs a function in the flush thread, one at a time. rounds: sync the plans there.
 
-        tell_synced: called when readers of a partition may see more.
+        when_synced: called when readers of a partition may see more.
         """
         self._loop = loop
         self._run_in_thread = run_in_thread
         self._rounds = rounds or SyncRounds()
         self._events = events or Events()
-        self._tell_synced = tell_synced
+        self._when_synced = when_synced
         self._waiting: dict[PartitionLog, list[tuple[int, Future[None]]]] = {}
         self._syncing: set[PartitionLog] = set()
         self._held: set[PartitionLog] = set()
@@ -124,7 +124,7 @@ class GroupFlush:
         self._syncing = {log for log, _ in plans}
         if self._events.is_on:
             partitions = some_partitions([(log.topic, log.partition) for log, _ in plans])
-            self._events.tell(FLUSH_BEGUN, {"partitions": partitions, "partitions_count": len(plans)})
+            self._events.emit(FLUSH_BEGUN, {"partitions": partitions, "partitions_count": len(plans)})
         self._run_in_thread(lambda: self._run(plans)).add_done_callback(self._end_round)
 
     def _run(self, plans: list[tuple[PartitionLog, FlushPlan]]) -> Outcome:
@@ -149,7 +149,7 @@ class GroupFlush:
         outcome = done.result()
         if self._events.is_on:
             failed_count = sum(error is not None for _, _, error in outcome)
-            self._events.tell(FLUSH_ENDED, {"partitions_count": len(outcome), "failed_count": failed_count})
+            self._events.emit(FLUSH_ENDED, {"partitions_count": len(outcome), "failed_count": failed_count})
         for log, plan, error in outcome:
             if error is None:
                 log.end_flush(plan)
@@ -165,8 +165,8 @@ class GroupFlush:
 
     def _answer(self, log: PartitionLog) -> None:
         """Resolve the futures whose offset is reached; the others wait for the next round."""
-        if self._tell_synced is not None:
-            self._tell_synced(log.topic, log.partition)
+        if self._when_synced is not None:
+            self._when_synced(log.topic, log.partition)
         left = []
         for offset, future in self._waiting.pop(log):
             if future.done():

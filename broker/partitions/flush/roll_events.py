@@ -12,9 +12,9 @@ class RollEvents:
     def __init__(self, events: Events) -> None:
         self._events = events
 
-    def tell(self, log: str, base_offset: int, is_over: bool) -> None:
+    def emit(self, log: str, base_offset: int, is_over: bool) -> None:
         """Emit the event. Has the signature of `Roller.when_rolls`."""
         if self._events.is_on:
             topic, _, partition = log.rpartition("-")
             facts = {"topic": topic, "partition": int(partition), "base_offset": base_offset}
-            self._events.tell(SEGMENT_ROLLED if is_over else SEGMENT_ROLLING, facts)
+            self._events.emit(SEGMENT_ROLLED if is_over else SEGMENT_ROLLING, facts)

@@ -146,7 +146,7 @@ class Recoveries:
         if key in self._callbacks:
             self._upkeep.give_up(self._openings.pop(key))
             self._in_background.discard(key)
-            self._tell(self._callbacks.pop(key))
+            self._notify(self._callbacks.pop(key))
 
     def close(self) -> None:
         """Abandon all recoveries because the broker stops: the next start recovers what is not open now."""
@@ -180,7 +180,7 @@ class Recoveries:
         self._in_background.discard(key)
         callbacks = self._callbacks.pop(key)
         self._end(key, outcome)
-        self._tell(callbacks)
+        self._notify(callbacks)
         return None
 
     def _recovered_beside(self, unopened: PartitionOpening) -> Work[PartitionLog | None]:
@@ -242,7 +242,7 @@ class Recoveries:
         else:
             job.failed(failure)
 
-    def _tell(self, callbacks: list[Callable[[], object]]) -> None:
+    def _notify(self, callbacks: list[Callable[[], object]]) -> None:
         for callback in callbacks:
             self._upkeep.loop.call_soon(callback)
 

@@ -5,9 +5,9 @@ Knows no part and no listener. A part checks `is_on` first, so that an event wit
 access, and its facts are not even put together:
 
     if events.is_on:
-        events.tell(TRANSACTION_PREPARED, {"transactional_id": name, ...})
+        events.emit(TRANSACTION_PREPARED, {"transactional_id": name, ...})
 
-Events that clients cause by repeating a request are reported by `tell_repeated`: seldom, with a count. They are stored
+Events that clients cause by repeating a request are reported by `emit_repeated`: seldom, with a count. They are stored
 for a while with or without a listener, and explanations read them (`lately`).
 
 A listener is called at once, in the call in which the event happens: it must neither raise nor do much. At a kind that
@@ -42,8 +42,8 @@ class Events:
 
     __slots__ = (
         "_listeners",
+        "_notified",
         "_repeated",
-        "_told",
         "all_requests",
         "cause",
         "is_on",
@@ -65,7 +65,7 @@ class Events:
         self.when_switched: list[Callable[[], None]] = []
         """Callbacks for a change of `is_on` or `all_requests`."""
         self._listeners: tuple[tuple[Listener, bool], ...] = ()
-        self._told: tuple[Listener, ...] = ()
+        self._notified: tuple[Listener, ...] = ()
         self._repeated: dict[str, Repeated] = {}
 
     def listen(self, listener: Listener, *, all_requests: bool = False) -> None:
@@ -93,10 +93,10 @@ class Events:
         number = self.requests_count
         return RequestCause(number, api, version, client_id, peer, correlation_id, node, asked, principal)
 
-    def tell(self, kind: EventKind, facts: Facts) -> Future[Any] | None:
+    def emit(self, kind: EventKind, facts: Facts) -> Future[Any] | None:
         """Report an event. Return a future to wait for before continuing if a listener pauses the step, else None."""
         held: list[Future[None]] | None = None
-        for listener in self._told:
+        for listener in self._notified:
             future = listener(kind, facts)
             if future is not None:
                 held = [future] if held is None else [*held, future]
@@ -105,7 +105,7 @@ class Events:
         assert kind.may_pause, f"{kind.name} cannot be held up"
         return held[0] if len(held) == 1 else gather(*held)
 
-    def tell_repeated(self, kind: EventKind, which: Mapping[str, Any], **latest: Any) -> None:
+    def emit_repeated(self, kind: EventKind, which: Mapping[str, Any], **latest: Any) -> None:
         """Report an event that may happen many times a second: seldom, with its `count` since it was last reported.
 
         which: the facts that identify the case; latest: the facts that differ from time to time.
@@ -118,19 +118,19 @@ class Events:
         now_s = self.stopwatch()
         case = repeated.happened(which, latest, now_s)
         if self.is_on:
-            count = repeated.count_to_tell(case, now_s)
+            count = repeated.count_to_report(case, now_s)
             if count:
-                self.tell(kind, {**case.facts, "count": count})
+                self.emit(kind, {**case.facts, "count": count})
 
     def lately(self, kind: EventKind) -> list[Case]:
-        """Return the latest cases of `tell_repeated`, also those that were not reported, the most recent first."""
+        """Return the latest cases of `emit_repeated`, also those that were not reported, the most recent first."""
         repeated = self._repeated.get(kind.name)
         return [] if repeated is None else repeated.cases()
 
     def _set(self, listeners: tuple[tuple[Listener, bool], ...]) -> None:
         before = self.is_on, self.all_requests
         self._listeners = listeners
-        self._told = tuple([each for each, _ in listeners])
+        self._notified = tuple([each for each, _ in listeners])
         self.is_on = bool(listeners)
         self.all_requests = any(all_requests for _, all_requests in listeners)
         if not self.is_on:

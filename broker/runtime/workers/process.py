@@ -37,7 +37,7 @@ _PROGRESS_EVERY_S = 0.05
 _SLEEP_S = 1.0  # at most, before it reports progress again
 _READ_BYTES = 1 << 16
 
-Tell = Callable[[JobProgress | JobDone | Failed], None]
+Report = Callable[[JobProgress | JobDone | Failed], None]
 
 
 class JobThrottle:
@@ -65,14 +65,14 @@ def main() -> None:
     stdin = os.fdopen(0, "rb", buffering=0, closefd=False)
     threading.Thread(target=listen, args=(stdin, assignments.put), daemon=True).start()
 
-    def tell(message: Ready | JobProgress | JobDone | Failed) -> None:
+    def report(message: Ready | JobProgress | JobDone | Failed) -> None:
         left = memoryview(encode(message))
         while left:
             left = left[os.write(results, left) :]
 
-    tell(Ready())
+    report(Ready())
     while True:
-        carry_out(assignments.get(), tell)
+        carry_out(assignments.get(), report)
 
 
 def give_way() -> None:
@@ -99,7 +99,7 @@ def listen(stdin: Stdin, put: Callable[[JobAssignment], None], end: Callable[[in
     end(0)
 
 
-def carry_out(assignment: JobAssignment, tell: Tell) -> None:
+def carry_out(assignment: JobAssignment, report: Report) -> None:
     """Do a job in its directory, and report its result."""
     job = assignment.job
     try:
@@ -108,38 +108,38 @@ def carry_out(assignment: JobAssignment, tell: Tell) -> None:
         except OSError as error:
             raise from_os_error(job.directory, "enter the directory", error) from error
         try:
-            result = go_through(job, files, assignment.bytes_per_s, tell)
+            result = go_through(job, files, assignment.bytes_per_s, report)
         finally:
             files.leave()
-        tell(JobDone(result))
+        report(JobDone(result))
     except Exception as error:  # raised in the broker, where the job was requested
-        tell(Failed.of(error))
+        report(Failed.of(error))
 
 
 def go_through(
     job: Job[Any],
     files: Files,
     bytes_per_s: int,
-    tell: Tell,
+    report: Report,
     now_s: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,  # noqa: TID251  # the pace of a process that waits for nothing else
 ) -> Any:
     """Do the steps of a job one after another; return its result."""
     pace = JobThrottle(bytes_per_s, now_s())
-    done_bytes, told_s = 0, now_s()
+    done_bytes, reported_s = 0, now_s()
     steps = job.steps(files)
     try:
         step = next(steps)
         while True:
             if isinstance(step, int):
                 done_bytes += step
-                if now_s() - told_s >= _PROGRESS_EVERY_S:
-                    tell(JobProgress(done_bytes))
-                    told_s = now_s()
+                if now_s() - reported_s >= _PROGRESS_EVERY_S:
+                    report(JobProgress(done_bytes))
+                    reported_s = now_s()
                 while pause_s := pace.sleep_s(done_bytes, now_s()):
                     sleep(min(pause_s, _SLEEP_S))
                     if pause_s > _SLEEP_S:
-                        tell(JobProgress(done_bytes))
+                        report(JobProgress(done_bytes))
                 step = next(steps)
                 continue
             try:
@@ -149,7 +149,7 @@ def go_through(
             else:
                 step = next(steps)
     except StopIteration as end:
-        tell(JobProgress(done_bytes))
+        report(JobProgress(done_bytes))
         return end.value
     finally:
         steps.close()

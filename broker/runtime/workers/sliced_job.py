@@ -18,9 +18,9 @@ JOB = WorkClass(under_way_max=1_000, steps_max=1, slice_ms=0.5, may_begin_again=
 
 
 def steps_in_slices(
-    job: Job[R], files: Files, bytes_per_s: int, tell: Callable[[int], None], loop: AbstractEventLoop
+    job: Job[R], files: Files, bytes_per_s: int, report: Callable[[int], None], loop: AbstractEventLoop
 ) -> Work[R]:
-    """Return the job as work for broker/runtime/scheduler.py. tell: called with the bytes done so far."""
+    """Return the job as work for broker/runtime/scheduler.py. report: called with the bytes done so far."""
     pace = JobThrottle(bytes_per_s, loop.time())
     done_bytes = 0
     steps = job.steps(files)
@@ -29,7 +29,7 @@ def steps_in_slices(
         while True:
             if isinstance(step, int):
                 done_bytes += step
-                tell(done_bytes)
+                report(done_bytes)
                 pause_s = pace.sleep_s(done_bytes, loop.time())
                 if pause_s:
                     later: Future[None] = loop.create_future()

@@ -70,7 +70,7 @@ class _Task:
         """Whether it is being done now."""
         return self.helper is not None or self.in_slices is not None
 
-    def tell(self, done_bytes: int) -> None:
+    def report(self, done_bytes: int) -> None:
         """Report that so many bytes are done."""
         if self.on_progress is not None:
             self.on_progress(done_bytes)
@@ -215,7 +215,7 @@ class Workers:
     def _heard(self, helper: Helper, message: JobProgress | JobDone | Failed) -> None:
         task = self._done_by[helper]
         if isinstance(message, JobProgress):
-            task.tell(message.done_bytes)
+            task.report(message.done_bytes)
             return
         del self._done_by[helper]
         task.helper = None
@@ -246,7 +246,7 @@ class Workers:
     def _begin_in_slices(self, task: _Task) -> bool:
         """Do the first slice. Return whether there is more."""
         job, bytes_per_s = task.assignment
-        begin = partial(steps_in_slices, job, self._files, bytes_per_s, task.tell, self._loop)
+        begin = partial(steps_in_slices, job, self._files, bytes_per_s, task.report, self._loop)
         task.begun += 1
         try:
             result = self._upkeep.in_slices(begin, JOB)

@@ -83,7 +83,7 @@ class AclAudit:
             ),
         )
 
-    def tell_more(
+    def report_more(
         self, principal: Principal, host: str, api_key: int, operation: Operation, resource: Resource, not_logged: int
     ) -> None:
         """Log how many more names of the same request were denied than were logged one by one."""

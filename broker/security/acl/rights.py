@@ -85,12 +85,12 @@ class Rights:
                 audit.when_denied(Denial(self._principal, self._host, self._client_id, self._api_key, *requested, rule))
         return rule.is_allowed
 
-    def tell_more(self, operation: Operation, resource: Resource) -> None:
+    def report_more(self, operation: Operation, resource: Resource) -> None:
         """Log how many denials were not logged one by one, if there are any."""
         not_logged, self._denials = self._denials - DENIALS_LOGGED_MAX, min(self._denials, DENIALS_LOGGED_MAX)
         if not_logged > 0:
             audit = self._authorizer.audit
-            audit.tell_more(self._principal, self._host, self._api_key, operation, resource, not_logged)
+            audit.report_more(self._principal, self._host, self._api_key, operation, resource, not_logged)
 
     def allowed(
         self, operation: Operation, resource: Resource, names: Iterable[str], *, quietly: bool = False
@@ -111,7 +111,7 @@ class Rights:
             if self.allows(operation, resource, name, quietly=quietly, count=count):
                 allowed.add(name)
             yield
-        self.tell_more(operation, resource)
+        self.report_more(operation, resource)
         return allowed
 
     def allows_some(self, operation: Operation, resource: Resource) -> bool:

@@ -89,7 +89,7 @@ def test_what_is_shown_is_bounded_and_looked_for_in_steps() -> None:
     assert finish(last(history, wanted)) == []
     for number in range(12_000):
         facts = {"transactional_id": "mine" if number % 1_000 == 0 else "other", "producer_id": number}
-        events.tell(kinds.TRANSACTION_COMPLETED, {**facts, "producer_epoch": 0, "is_commit": True})
+        events.emit(kinds.TRANSACTION_COMPLETED, {**facts, "producer_epoch": 0, "is_commit": True})
     assert [each.facts["producer_id"] for each in finish(last(history, wanted))] == [
         11_000,
         10_000,

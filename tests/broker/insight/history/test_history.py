@@ -38,7 +38,7 @@ class Clocked:
 
     def roll(self, count: int = 1, **facts: Any) -> None:
         for _ in range(count):
-            self.events.tell(SEGMENT_ROLLED, {**ROLLED, **facts})
+            self.events.emit(SEGMENT_ROLLED, {**ROLLED, **facts})
 
     def numbers(self, start: int = 1, limit: int = 1_000, **asked: Any) -> list[int | None]:
         return [told.number for told in self.history.past(TraceFilter(**asked), start, limit).events]
@@ -96,12 +96,12 @@ def test_a_page_has_as_many_as_are_asked_for_and_says_where_the_next_begins(cloc
 
 def test_filters(clocked: Clocked) -> None:
     who = {"transactional_id": "x", "producer_id": 4, "producer_epoch": 0}
-    clocked.events.tell(TRANSACTION_PARTITIONS_ADDED, {**who, "partitions": ["t-0", "a-b-1"], "partitions_count": 2})
-    clocked.events.tell(TRANSACTION_REFUSED, {**who, "error": "E", "why": "w", "state": None})
+    clocked.events.emit(TRANSACTION_PARTITIONS_ADDED, {**who, "partitions": ["t-0", "a-b-1"], "partitions_count": 2})
+    clocked.events.emit(TRANSACTION_REFUSED, {**who, "error": "E", "why": "w", "state": None})
     clocked.events.cause = RequestCause(1, "LeaveGroup", 5, "me", "p", 8, 1, {"group": "g"})
-    clocked.events.tell(MEMBER_LEFT, {"group": "g", "member_id": "m", "why": "it left", "members_count": 0})
+    clocked.events.emit(MEMBER_LEFT, {"group": "g", "member_id": "m", "why": "it left", "members_count": 0})
     commit = {"group": "h", "offsets": ["t-0:7"], "offsets_count": 1, "producer_id": None, "producer_epoch": None}
-    clocked.events.tell(OFFSETS_COMMITTED, commit)
+    clocked.events.emit(OFFSETS_COMMITTED, commit)
     clocked.roll()
     assert clocked.numbers(kinds=("transaction",)) == [1, 2]
     assert clocked.numbers(kinds=("transaction.refused", "group")) == [2, 3, 4]
@@ -150,8 +150,8 @@ async def test_requests_that_carry_data_are_told_to_who_asks_for_them_and_not_ke
     every = clocked.history.follow(TraceFilter(), all_requests=True)
     assert clocked.events.all_requests
     facts = {"version": 9, "error": None, "took_ms": 0.1}
-    clocked.events.tell(REQUEST_ANSWERED, {"api": "Produce", **facts})
-    clocked.events.tell(REQUEST_ANSWERED, {"api": "EndTxn", **facts})
+    clocked.events.emit(REQUEST_ANSWERED, {"api": "Produce", **facts})
+    clocked.events.emit(REQUEST_ANSWERED, {"api": "EndTxn", **facts})
     assert [told.number for told in every.take()[0]] == [None, 1]
     assert [told.number for told in plain.take()[0]] == clocked.numbers() == [1]
     every.close()

@@ -31,9 +31,9 @@ def test_whoever_listens_is_told_in_order_until_they_stop() -> None:
     events.listen(first)
     events.listen(second)
     assert events.is_on
-    assert events.tell(WHAT, {"number": 1}) is None
+    assert events.emit(WHAT, {"number": 1}) is None
     events.stop_listening(first)
-    events.tell(WHAT, {"number": 2})
+    events.emit(WHAT, {"number": 2})
     events.stop_listening(second)
     assert not events.is_on
     assert told == [("first", "a.b", 1), ("second", "a.b", 1), ("second", "a.b", 2)]
@@ -43,9 +43,9 @@ async def test_what_may_be_paused_waits_for_everybody_who_holds_it_up() -> None:
     held: list[Future[None]] = [asyncio.get_running_loop().create_future() for _ in range(2)]
     events = Events()
     events.listen(lambda kind, facts: held[0])
-    assert events.tell(PAUSED, {}) is held[0]
+    assert events.emit(PAUSED, {}) is held[0]
     events.listen(lambda kind, facts: held[1])
-    both = events.tell(PAUSED, {})
+    both = events.emit(PAUSED, {})
     assert both is not None
     held[0].set_result(None)
     assert not both.done()
@@ -58,4 +58,4 @@ async def test_what_cannot_be_held_up_is_not() -> None:
     held: Future[None] = asyncio.get_running_loop().create_future()
     events.listen(lambda kind, facts: held)
     with pytest.raises(AssertionError, match=r"a\.b cannot be held up"):
-        events.tell(WHAT, {})
+        events.emit(WHAT, {})

@@ -3,7 +3,7 @@
 from typing import Any
 
 from barnabas.broker.runtime.events import EventKind, Events
-from barnabas.broker.runtime.events.repeated import CASES_MAX, TEXT_MAX, TOLD_EVERY_S, TOLD_MAX
+from barnabas.broker.runtime.events.repeated import CASES_MAX, REPORT_INTERVAL_S, REPORTS_MAX, TEXT_MAX
 
 DENIED = EventKind("a.denied", "something", ("who", "peer", "count"))
 
@@ -19,7 +19,7 @@ class World:
 
     def happen(self, who: object, times: int = 1) -> None:
         for number in range(times):
-            self.events.tell_repeated(DENIED, {"who": who}, peer=number)
+            self.events.emit_repeated(DENIED, {"who": who}, peer=number)
 
 
 def test_it_is_told_at_once_and_then_after_a_while_with_its_count() -> None:
@@ -27,7 +27,7 @@ def test_it_is_told_at_once_and_then_after_a_while_with_its_count() -> None:
     world.listen()
     world.happen("alice", 1_000)
     assert world.told == [{"who": "alice", "peer": 0, "count": 1}]
-    world.now_s = TOLD_EVERY_S
+    world.now_s = REPORT_INTERVAL_S
     world.happen("alice")
     assert world.told[1:] == [{"who": "alice", "peer": 0, "count": 1_000}]
 
@@ -37,9 +37,9 @@ def test_many_cases_do_not_drown_the_others() -> None:
     world.listen()
     for number in range(10 * CASES_MAX):
         world.happen(f"user-{number}")
-    assert len(world.told) == TOLD_MAX
+    assert len(world.told) == REPORTS_MAX
     assert len(world.events.lately(DENIED)) == CASES_MAX
-    world.now_s = TOLD_EVERY_S
+    world.now_s = REPORT_INTERVAL_S
     world.happen("bob")
     assert world.told[-1]["who"] == "bob"
 
