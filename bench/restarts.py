@@ -32,7 +32,7 @@ from tests.support.processes.broker import BrokerProcess
 Figures = dict[str, float]
 RECORD_BYTES, BATCH_RECORDS = 1_000, 10
 FETCH_VERSION = 12
-ASKED_AT_ONCE = 200
+REQUESTED_AT_ONCE = 200
 """Partitions in a Fetch, so that no response is larger than a client would accept."""
 AIMS = {"first_fetch_ms": "<= 0.1", "others_worst_ms": "<= 20 ms"}
 _PATIENCE_S = 300.0
@@ -167,18 +167,18 @@ def _fetch_all(port: int, topic: str, partitions: Iterable[int]) -> None:
     deadline = time.monotonic() + _PATIENCE_S
     with Wire(port) as wire:
         while left:
-            asked, rest = left[:ASKED_AT_ONCE], left[ASKED_AT_ONCE:]
-            got = _fetched(wire, topic, asked)
-            left = rest + [each for each in asked if each not in got]
+            requested, rest = left[:REQUESTED_AT_ONCE], left[REQUESTED_AT_ONCE:]
+            got = _fetched(wire, topic, requested)
+            left = rest + [each for each in requested if each not in got]
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{len(left)} partitions of {topic} gave no record in {_PATIENCE_S:.0f} s")
 
 
 def _fetched(wire: Wire, topic: str, partitions: Iterable[int]) -> set[int]:
     """Return the partitions that returned records. An error has to be a retriable one."""
-    asked = [FetchPartition(partition=each, fetch_offset=0, partition_max_bytes=1) for each in partitions]
+    requested = [FetchPartition(partition=each, fetch_offset=0, partition_max_bytes=1) for each in partitions]
     request = FetchRequest(
-        max_wait_ms=5, min_bytes=1, max_bytes=64 << 20, topics=[FetchTopic(topic=topic, partitions=asked)]
+        max_wait_ms=5, min_bytes=1, max_bytes=64 << 20, topics=[FetchTopic(topic=topic, partitions=requested)]
     )
     got = set()
     for answer in wire.ask(request, FETCH_VERSION).responses[0].partitions:

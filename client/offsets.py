@@ -220,8 +220,8 @@ def _offset_fetch_request(
         topics.setdefault(topic, []).append(partition)
     if batched:
         listed = [OffsetFetchRequestTopics(name=name, partition_indexes=numbers) for name, numbers in topics.items()]
-        asked = OffsetFetchRequestGroup(group_id=group, topics=None if partitions is None else listed)
-        return OffsetFetchRequest(groups=[asked], require_stable=require_stable)
+        requested = OffsetFetchRequestGroup(group_id=group, topics=None if partitions is None else listed)
+        return OffsetFetchRequest(groups=[requested], require_stable=require_stable)
     single = [OffsetFetchRequestTopic(name=name, partition_indexes=numbers) for name, numbers in topics.items()]
     return OffsetFetchRequest(
         group_id=group, topics=None if partitions is None else single, require_stable=require_stable

@@ -25,7 +25,7 @@ def main() -> int:
     about = f"{hashlib.sha256(contents).hexdigest()} on {time.time() // 86_400:.0f}"
     packages = _remembered(about)
     if packages is None:
-        packages = [package for lock in locks for package in _asked(lock)]
+        packages = [package for lock in locks for package in _requested(lock)]
         REMEMBERED.parent.mkdir(exist_ok=True)
         REMEMBERED.write_text(json.dumps([about, packages]))
     weak = {f"{package['name']} {package['version']}": package["vulns"] for package in packages if package.get("vulns")}
@@ -48,7 +48,7 @@ def _remembered(about: str) -> list[dict[str, Any]] | None:
     return packages if remembered_about == about else None
 
 
-def _asked(lock: Path) -> list[dict[str, Any]]:
+def _requested(lock: Path) -> list[dict[str, Any]]:
     """Return the known vulnerabilities of a lock's packages; nothing when no service answers."""
     command = [sys.executable, "-m", "pip_audit", "--disable-pip", "--progress-spinner=off", "--timeout=5"]
     try:

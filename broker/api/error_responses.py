@@ -16,7 +16,7 @@ from barnabas.protocol.registry import ApiSpec
 from barnabas.storage.steps import Steps, finish
 
 # The name of a list in a response, and its possible names in the request.
-_ASKED_AS: dict[str, tuple[str, ...]] = {
+_REQUESTED_AS: dict[str, tuple[str, ...]] = {
     "responses": ("topics", "topic_data", "resources", "topic_names"),
     "results": ("topics", "resources", "groups_names", "dirs.topics", "creations", "upsertions", "deletions"),
     "filter_results": ("filters",),
@@ -66,7 +66,7 @@ def _fields(struct: type[Struct], version: int) -> dict[str, Field]:
     return {each.name: each for each in struct.__schema__.fields if each.in_version(version)}
 
 
-def _fill(answer: Struct, asked: Any, version: int, code: ErrorCode, message: str | None) -> Steps[bool]:
+def _fill(answer: Struct, request: Any, version: int, code: ErrorCode, message: str | None) -> Steps[bool]:
     """Put the code into `answer` or the lists within it; return whether it found a place."""
     fields = _fields(type(answer), version)
     code_fields = [name for name in _CODE_FIELDS if name in fields]
@@ -78,22 +78,28 @@ def _fill(answer: Struct, asked: Any, version: int, code: ErrorCode, message: st
     for field in fields.values():
         element = field.type.element
         if element is not None and element.struct is not None:
-            is_listed = yield from _fill_list(answer, field, element.struct, asked, version, code, message)
+            is_listed = yield from _fill_list(answer, field, element.struct, request, version, code, message)
             placed = is_listed or placed
     return placed
 
 
 def _fill_list(
-    answer: Struct, field: Field, struct: type[Struct], asked: Any, version: int, code: ErrorCode, message: str | None
+    answer: Struct,
+    field: Field,
+    struct: type[Struct],
+    request: Any,
+    version: int,
+    code: ErrorCode,
+    message: str | None,
 ) -> Steps[bool]:
-    is_asked = False
-    for name in (field.name, *_ASKED_AS.get(field.name, ())):
-        elements = _listed(asked, name)
+    is_requested = False
+    for name in (field.name, *_REQUESTED_AS.get(field.name, ())):
+        elements = _listed(request, name)
         if elements:
             break
-        is_asked = is_asked or hasattr(asked, name.partition(".")[0])
+        is_requested = is_requested or hasattr(request, name.partition(".")[0])
     else:
-        return is_asked  # the request listed nothing, so nothing has to be answered
+        return is_requested  # the request listed nothing, so nothing has to be answered
     answered = []
     placed = False
     for each in elements:
@@ -107,29 +113,29 @@ def _fill_list(
     return placed
 
 
-def _listed(asked: Any, path: str) -> list[Any] | None:
+def _listed(request: Any, path: str) -> list[Any] | None:
     """Return the list of this name; with a dot in it, the lists of the second name in its elements, as one."""
     outer, _, inner = path.partition(".")
-    elements: list[Any] | None = getattr(asked, outer, None)
+    elements: list[Any] | None = getattr(request, outer, None)
     return [each for element in elements or () for each in getattr(element, inner)] if inner else elements
 
 
-def _carry_over(answer: Struct, asked: Any) -> None:
+def _carry_over(answer: Struct, request: Any) -> None:
     """Copy the fields that identify the element: non-lists of the same name, and the identifying lists."""
     names = [each.name for each in answer.__schema__.fields]
     for field in answer.__schema__.fields:
         element = field.type.element
         if field.name in _IDENTIFYING and element is not None and element.struct is not None:
-            parts = [default_instance(element.struct) for _ in getattr(asked, field.name)]
-            for part, asked_part in zip(parts, getattr(asked, field.name), strict=True):
-                _carry_over(part, asked_part)
+            parts = [default_instance(element.struct) for _ in getattr(request, field.name)]
+            for part, requested_part in zip(parts, getattr(request, field.name), strict=True):
+                _carry_over(part, requested_part)
             setattr(answer, field.name, parts)
-    if not isinstance(asked, Struct):
+    if not isinstance(request, Struct):
         for name in _BARE_VALUE_FIELDS:
             if name in names:
-                setattr(answer, name, asked)
+                setattr(answer, name, request)
                 return
     for name in names:
-        value = getattr(asked, name, getattr(asked, _CARRIED_FROM.get(name, name), None))
+        value = getattr(request, name, getattr(request, _CARRIED_FROM.get(name, name), None))
         if value is not None and not isinstance(value, list):
             setattr(answer, name, value)

@@ -105,8 +105,8 @@ def describe_configs(
     wanted = None if keys is None else list(keys)
 
     def attempt(connection: BrokerConnection, deadline: Deadline) -> list[ConfigValue]:
-        asked = DescribeConfigsResource(resource_type=resource, resource_name=name, configuration_keys=wanted)
-        request = DescribeConfigsRequest(resources=[asked], include_synonyms=include_synonyms)
+        requested = DescribeConfigsResource(resource_type=resource, resource_name=name, configuration_keys=wanted)
+        request = DescribeConfigsRequest(resources=[requested], include_synonyms=include_synonyms)
         for result in connection.ask(request, deadline).results:
             raise_for(result.error_code, result.error_message, f"{resource.name.lower()} {name!r}")
             return sorted(map(_read_config, result.configs))

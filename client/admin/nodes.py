@@ -86,10 +86,10 @@ def reassign(client: Client, wishes: Mapping[TopicPartition, Sequence[int]]) -> 
 
 def elect_preferred(client: Client, places: Sequence[TopicPartition]) -> None:
     """Elect the first replica of each of these partitions, if it is not the leader. KafkaError for the first."""
-    asked = [TopicPartitions(topic=topic, partitions=[number]) for topic, number in places]
+    listed = [TopicPartitions(topic=topic, partitions=[number]) for topic, number in places]
 
     def attempt(connection: BrokerConnection, deadline: Deadline) -> None:
-        request = ElectLeadersRequest(election_type=_PREFERRED, topic_partitions=asked, timeout_ms=client.timeout_ms)
+        request = ElectLeadersRequest(election_type=_PREFERRED, topic_partitions=listed, timeout_ms=client.timeout_ms)
         answer = connection.ask(request, deadline)
         raise_for(answer.error_code, None, "election")
         for topic in answer.replica_election_results:

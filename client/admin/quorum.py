@@ -20,8 +20,8 @@ _METADATA_TOPIC = "__cluster_metadata"
 def describe_quorum(client: Client) -> tuple[DescribeQuorumResponsePartitionData, list[Node]]:
     """Return the state of the quorum's only partition, and the nodes of its voters. KafkaError."""
     partitions = [DescribeQuorumRequestPartitionData(partition_index=0)]
-    asked = DescribeQuorumRequestTopicData(topic_name=_METADATA_TOPIC, partitions=partitions)
-    answer: DescribeQuorumResponse = client.ask_any(DescribeQuorumRequest(topics=[asked]))
+    requested = DescribeQuorumRequestTopicData(topic_name=_METADATA_TOPIC, partitions=partitions)
+    answer: DescribeQuorumResponse = client.ask_any(DescribeQuorumRequest(topics=[requested]))
     raise_for(answer.error_code, answer.error_message, "metadata quorum")
     for topic in answer.topics:
         for partition in topic.partitions:

@@ -53,7 +53,7 @@ class BrokerConnection:
         self._protocol = ClientConnection(client_id)
         self._buffer = memoryview(bytearray(_RECEIVE_BYTES))
         self.socket = _connect(self.network, address, deadline)
-        self._asked: deque[ApiKey] = deque()
+        self._requested: deque[ApiKey] = deque()
         self._answers: deque[Any] = deque()
         self.is_open = True
         self.versions: dict[int, ApiVersionRange] = {}
@@ -87,7 +87,7 @@ class BrokerConnection:
     @property
     def in_flight(self) -> int:
         """The number of outstanding responses."""
-        return len(self._asked)
+        return len(self._requested)
 
     def send(
         self, request: Request, deadline: Deadline, *, highest_version: int | None = None, answered: bool = True
@@ -106,7 +106,7 @@ class BrokerConnection:
             raise ConnectionFailed(f"{self.address}: the connection is closed")
         while not self._answers:
             self._read(deadline)
-        self._asked.popleft()
+        self._requested.popleft()
         self._has_answered = True
         return self._answers.popleft()
 
@@ -118,12 +118,12 @@ class BrokerConnection:
     @property
     def is_answered(self) -> bool:
         """Whether `receive` has something to read now: a response, or the connection's end."""
-        return bool(self._asked) and wait_for_answer([self], 0)
+        return bool(self._requested) and wait_for_answer([self], 0)
 
     def close(self) -> None:
         """Close at once; outstanding requests get no response."""
         self.is_open = False
-        self._asked.clear()
+        self._requested.clear()
         self.socket.close()
 
     def _begin_session(self, log_in: LogIn, deadline: Deadline) -> None:
@@ -131,9 +131,9 @@ class BrokerConnection:
 
         def ask(request: Request) -> Any:
             self._put(request, choose_version(_api(request), self.versions), deadline)
-            while len(self._answers) < len(self._asked):
+            while len(self._answers) < len(self._requested):
                 self._read(deadline)
-            self._asked.pop()
+            self._requested.pop()
             return self._answers.pop()
 
         try:
@@ -162,12 +162,12 @@ class BrokerConnection:
             raise ConnectionFailed(f"{self.address}: the connection is closed")
         _, pieces = self._protocol.send(request, version, answered=answered)
         if answered:
-            self._asked.append(_api(request))
+            self._requested.append(_api(request))
         self._send(pieces, deadline)
 
     def _read(self, deadline: Deadline) -> None:
         """Wait for data and process it."""
-        api = self._asked[len(self._answers)].api_name
+        api = self._requested[len(self._answers)].api_name
         try:
             self.socket.settimeout(max(deadline.left_s, 0.001))
             received = self.socket.recv_into(self._buffer)

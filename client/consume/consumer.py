@@ -160,9 +160,9 @@ class Consumer:
             except KafkaError as error:
                 came.failures[where] = error
         for leader, places in self._leaders(wanted, came, deadline):
-            asked = {where: wanted[where] for where in places}
+            requested = {where: wanted[where] for where in places}
             patience = self._patience(places, came)
-            found, failures = ask_offsets(self._client, asked, self._isolation, patience)
+            found, failures = ask_offsets(self._client, requested, self._isolation, patience)
             self.positions.update({where: each.offset for where, each in found.items()})
             came.failures.update(failures)
             self._note_silence(leader, patience, came)

@@ -1,9 +1,9 @@
 """Metadata (key 3), versions 0 to 13, flexible from 9: brokers, topics, partitions and their leaders.
 
 In version 0 an empty list of topics means all of them; from version 1 on null does, and an empty list means none.
-Topics can be asked for by id from version 12 on (10 and 11 have the field, but the name must be there).
+Topics can be requested by id from version 12 on (10 and 11 have the field, but the name must be there).
 
-Versions: 1 rack, controller, internal topics; 2 cluster id; 4 auto-creation is asked for; 5 offline replicas;
+Versions: 1 rack, controller, internal topics; 2 cluster id; 4 auto-creation is requested; 5 offline replicas;
 7 leader epochs; 8 authorized operations (those of the cluster left again with 11); 13 an error for the whole answer.
 """
 
@@ -43,11 +43,11 @@ class MetadataResponsePartition(Struct):
 
 class MetadataResponseTopic(Struct):
     error_code: int = field(INT16)
-    name: str | None = field(STRING, nullable="12+")  # null: an unknown id was asked for
+    name: str | None = field(STRING, nullable="12+")  # null: an unknown id was requested
     topic_id: bytes = field(UUID, versions="10+", default=ZERO_UUID, ignorable=True)
     is_internal: bool = field(BOOL, versions="1+", default=False, ignorable=True)
     partitions: list[MetadataResponsePartition] = field(array(MetadataResponsePartition))
-    # a bit field; the default means: not asked for
+    # a bit field; the default means: not requested
     topic_authorized_operations: int = field(INT32, versions="8+", default=-0x8000_0000)
 
 
@@ -57,6 +57,6 @@ class MetadataResponse(Response, key=3, versions="0-13", flexible="9+"):
     cluster_id: str | None = field(STRING, versions="2+", nullable="2+", default=None, ignorable=True)
     controller_id: int = field(INT32, versions="1+", default=-1, ignorable=True)
     topics: list[MetadataResponseTopic] = field(array(MetadataResponseTopic))
-    # a bit field; the default means: not asked for
+    # a bit field; the default means: not requested
     cluster_authorized_operations: int = field(INT32, versions="8-10", default=-0x8000_0000)
     error_code: int = field(INT16, versions="13+", default=0, ignorable=True)

@@ -129,7 +129,7 @@ class DescribedGroup(Struct):
     topology_description: TopologyDescription | None = field(
         TopologyDescription, versions="1+", nullable="1+", default=None
     )
-    # 0 not asked for, 1 there is none, 2 it could not be had, 3 it is there
+    # 0 not requested, 1 there is none, 2 it could not be obtained, 3 it is there
     topology_description_status: int = field(INT8, versions="1+", default=0)
     assignor_name: str | None = field(STRING, versions="1+", nullable="1+", default=None, ignorable=True)
 

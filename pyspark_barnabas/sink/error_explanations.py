@@ -64,9 +64,9 @@ def _advice(code: ErrorCode, settings: SinkSettings, prefix: str) -> str:
         case ErrorCode.MESSAGE_TOO_LARGE | ErrorCode.RECORD_LIST_TOO_LARGE:
             return "Nothing of the batch is visible. Raise the topic's max.message.bytes, or write smaller rows"
         case ErrorCode.INVALID_TRANSACTION_TIMEOUT:
-            asked_ms = settings.transaction_timeout_ms
+            set_ms = settings.transaction_timeout_ms
             return (
-                f"kafka.transaction.timeout.ms is {'not set' if asked_ms is None else asked_ms}, and the broker's"
+                f"kafka.transaction.timeout.ms is {'not set' if set_ms is None else set_ms}, and the broker's"
                 " transaction.max.timeout.ms allows less than needed: lower the former or raise the latter"
             )
         case ErrorCode.UNSUPPORTED_VERSION:

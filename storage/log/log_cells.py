@@ -27,7 +27,7 @@ from barnabas.storage.steps import Steps
 PLAIN, COMMITTED, ABORTED, OPEN = "plain", "committed", "aborted", "open"
 COMMIT_MARKER, ABORT_MARKER, CONTROL = "commit marker", "abort marker", "control"
 _HEADERS_IN_A_STEP = 16
-_INDEXES_ASKED = 8
+_INDEXES_MAX = 8
 _CONTROL_BYTES_MAX = 1 << 12
 
 AbortedRanges = dict[int, list[tuple[int, int]]]
@@ -131,7 +131,7 @@ def _sampled(
     segments: Segments, producers: ProducerStateManager, first: int, end: int, cells_max: int, aborted: AbortedRanges
 ) -> Steps[list[Cell]]:
     cells: list[Cell] = []
-    left = _INDEXES_ASKED
+    left = _INDEXES_MAX
     for number in range(cells_max):
         low = first + (end - first) * number // cells_max
         high = first + (end - first) * (number + 1) // cells_max

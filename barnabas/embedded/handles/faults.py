@@ -148,9 +148,9 @@ class FaultsHandle:
         """
         return self._arm(plan, restart)
 
-    def _arm(self, asked: Mapping[str, Any], restart: bool) -> list[FaultHandle]:
+    def _arm(self, requested: Mapping[str, Any], restart: bool) -> list[FaultHandle]:
         """Arm faults as JSON, so that Python values are read like those in a file. Raises TypeError for others."""
-        plan = json.dumps(asked, default=json_of)
+        plan = json.dumps(requested, default=json_of)
         if restart and not _crashes(json.loads(plan)):
             raise BarnabasError("restart=True needs a fault that does crash: no other ends the broker")
         names = self._ask("faults_arm", plan)

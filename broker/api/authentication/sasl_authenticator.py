@@ -133,7 +133,7 @@ class SaslAuthenticator:
             raise _Misplaced(f"ApiVersions where {self._conversation.stage.value} is expected")
         answer = self._dispatch(frame, client)
         if not isinstance(answer, bytearray) or answer[_ERROR_CODE_AT] == _NONE:
-            self._conversation.versions_asked()
+            self._conversation.versions_requested()
         return answer
 
     def _handshake(self, request: Request, header: RequestHeader) -> Answer:

@@ -5,4 +5,4 @@ from barnabas.broker.security.session.operations import Resource, allowed_operat
 TOPIC_OPERATIONS = allowed_operations(Resource.TOPIC)
 CLUSTER_OPERATIONS = allowed_operations(Resource.CLUSTER)
 GROUP_OPERATIONS = allowed_operations(Resource.GROUP)
-NOT_ASKED = -0x8000_0000
+NOT_REQUESTED = -0x8000_0000

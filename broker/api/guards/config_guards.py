@@ -58,8 +58,8 @@ def _resources(
             named.append((each, (kind, name)))
         yield
     allowed = {}
-    for kind, asked in names.items():
-        allowed[kind] = yield from rights.each_allowed(operation, kind, asked)
+    for kind, requested in names.items():
+        allowed[kind] = yield from rights.each_allowed(operation, kind, requested)
     kept, hidden = [], []
     for each, key in named:
         if key is None or key[1] in allowed[key[0]]:

@@ -108,27 +108,27 @@ def with_version(context: RequestContext, version: int) -> RequestContext:
 
 def _offset_fetch_of_several(request: Any, context: RequestContext, rights: Rights) -> Guarding:
     """Check each group, and return the groups in the order of the request."""
-    ids = [asked.group_id for asked in request.groups]
+    ids = [requested.group_id for requested in request.groups]
     describable = yield from rights.each_allowed(Operation.DESCRIBE, _GROUP, ids)
     wanted: list[Any] = []
     plans: list[tuple[Any, list[Any] | None]] = []
-    for asked in request.groups:
+    for requested in request.groups:
         yield
-        if asked.group_id not in describable:
-            plans.append((asked, None))
+        if requested.group_id not in describable:
+            plans.append((requested, None))
             continue
         hidden: list[Any] = []
-        kept = asked
-        if asked.topics is not None:
-            kept_topics, hidden = yield from _describable(asked.topics, context, rights)
-            kept = with_fields(asked, topics=kept_topics)
+        kept = requested
+        if requested.topics is not None:
+            kept_topics, hidden = yield from _describable(requested.topics, context, rights)
+            kept = with_fields(requested, topics=kept_topics)
         wanted.append(kept)
-        plans.append((asked, hidden))
+        plans.append((requested, hidden))
     response = yield with_fields(request, groups=wanted)
     answers = iter(response.groups)
     groups = []
-    for asked, left_out in plans:
-        groups.append((yield from _answered(asked, left_out, answers, context, rights)))
+    for requested, left_out in plans:
+        groups.append((yield from _answered(requested, left_out, answers, context, rights)))
         yield
     return with_fields(response, groups=groups)
 
@@ -138,16 +138,16 @@ def _describable(topics: list[Any], context: RequestContext, rights: Rights) -> 
 
 
 def _answered(
-    asked: Any, hidden: list[Any] | None, answers: Iterator[Any], context: RequestContext, rights: Rights
+    requested: Any, hidden: list[Any] | None, answers: Iterator[Any], context: RequestContext, rights: Rights
 ) -> Steps[OffsetFetchResponseGroup]:
     if hidden is None:
         return OffsetFetchResponseGroup(
-            group_id=asked.group_id, topics=[], error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED
+            group_id=requested.group_id, topics=[], error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED
         )
     group: OffsetFetchResponseGroup = next(answers)
     if group.error_code:
         return group
-    if asked.topics is None:
+    if requested.topics is None:
         kept, _ = yield from _describable(group.topics, context, rights)
         return with_fields(group, topics=kept)
     hidden_topics = yield from _hidden_topics(hidden)

@@ -134,11 +134,11 @@ def _nested(guards: Sequence[Guard], request: Any, context: RequestContext, righ
 # --- lists of which a part passes ---
 
 
-def topic_name(asked: Any, context: RequestContext) -> str | None:
+def topic_name(requested: Any, context: RequestContext) -> str | None:
     """Return the topic of an element of a request; None for an id that does not exist, which is no secret."""
-    topic_id = getattr(asked, "topic_id", ZERO_UUID)
+    topic_id = getattr(requested, "topic_id", ZERO_UUID)
     if topic_id == ZERO_UUID:
-        name: str | None = asked.name or None
+        name: str | None = requested.name or None
         return name
     found = context.services.catalogue.topics_by_id.get(topic_id)
     return None if found is None else found.name
@@ -157,8 +157,8 @@ def divided(
     for each in elements:
         named.append((each, names(each)))
         yield
-    asked = (name for _, name in named if name is not None)
-    allowed = yield from rights.each_allowed(*access, asked, quietly=quietly)
+    requested = (name for _, name in named if name is not None)
+    allowed = yield from rights.each_allowed(*access, requested, quietly=quietly)
     kept: list[Any] = []
     others: list[Any] = []
     for each, name in named:

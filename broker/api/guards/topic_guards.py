@@ -28,15 +28,15 @@ def metadata(request: Any, context: RequestContext, rights: Rights) -> Guarding:
 
     A missing topic is created if Create is allowed on it, or on the cluster.
     """
-    asked = request.topics
-    if asked is None or (not asked and context.api_version == 0):
+    requested = request.topics
+    if requested is None or (not requested and context.api_version == 0):
         response = yield request
         names = [topic.name for topic in response.topics]
         describable = yield from rights.each_allowed(Operation.DESCRIBE, _TOPIC, names, quietly=True)
         response = with_fields(response, topics=[topic for topic in response.topics if topic.name in describable])
         return (yield from _with_operations(request, response, context, rights))
     access = Access(Operation.DESCRIBE, _TOPIC)
-    kept, others = yield from divided(asked, lambda topic: topic_name(topic, context), access, rights)
+    kept, others = yield from divided(requested, lambda topic: topic_name(topic, context), access, rights)
     if request.allow_auto_topic_creation and context.services.config.boolean("auto.create.topics.enable"):
         kept, not_created = yield from _may_create(kept, context, rights)
         others += not_created
@@ -64,29 +64,29 @@ def _fill_operations(topics: list[Any], rights: Rights) -> Steps[None]:
         yield
 
 
-def _may_create(asked: list[Any], context: RequestContext, rights: Rights) -> Steps[tuple[list[Any], list[Any]]]:
+def _may_create(requested: list[Any], context: RequestContext, rights: Rights) -> Steps[tuple[list[Any], list[Any]]]:
     """Return the topics that exist, or may be created, and the others."""
     there = context.services.catalogue.topics
-    missing = [each for each in asked if each.topic_id == ZERO_UUID and each.name and each.name not in there]
+    missing = [each for each in requested if each.topic_id == ZERO_UUID and each.name and each.name not in there]
     if not missing or rights.allows(Operation.CREATE, _CLUSTER, quietly=True):
-        return asked, []
+        return requested, []
     creatable = yield from rights.each_allowed(Operation.CREATE, _TOPIC, [each.name for each in missing])
     kept: list[Any] = []
     refused_ones: list[Any] = []
-    for each in asked:
+    for each in requested:
         is_missing = each.topic_id == ZERO_UUID and each.name and each.name not in there
         (refused_ones if is_missing and each.name not in creatable else kept).append(each)
         yield
     return kept, refused_ones
 
 
-def _hidden(asked: Any) -> MetadataResponseTopic:
+def _hidden(requested: Any) -> MetadataResponseTopic:
     """Return the entry of a hidden topic. An id is no secret; no name is returned with it."""
-    by_id = asked.topic_id != ZERO_UUID
+    by_id = requested.topic_id != ZERO_UUID
     return MetadataResponseTopic(
         error_code=_FAILED,
-        name=None if by_id else asked.name,
-        topic_id=asked.topic_id,
+        name=None if by_id else requested.name,
+        topic_id=requested.topic_id,
         is_internal=False,
         partitions=[],
     )

@@ -26,7 +26,7 @@ _CLIENT_TRANSACTION_VERSION = 0
 def handle(
     request: AddOffsetsToTxnRequest, context: RequestContext
 ) -> AddOffsetsToTxnResponse | Future[AddOffsetsToTxnResponse]:
-    asked = AddRequest(
+    requested = AddRequest(
         request.transactional_id,
         request.producer_id,
         request.producer_epoch,
@@ -34,7 +34,7 @@ def handle(
         _CLIENT_TRANSACTION_VERSION,
     )
     return reply_to(
-        lambda: add_for_client(context.services.transactions, asked),
+        lambda: add_for_client(context.services.transactions, requested),
         lambda code: _response(code, context),
         lambda refusal: _response(refusal.code, context),
     )

@@ -108,8 +108,8 @@ def _answer(txn: AddPartitionsToTxnTransaction, partitions: list[TopicPartition]
     try:
         if txn.verify_only:
             return transactions.verify_partitions(*producer, partitions)
-        asked = AddRequest(*producer, frozenset(partitions), EPOCH_BUMP_VERSION if is_batched else 0)
-        return add_for_client(transactions, asked)
+        requested = AddRequest(*producer, frozenset(partitions), EPOCH_BUMP_VERSION if is_batched else 0)
+        return add_for_client(transactions, requested)
     except KafkaError as refusal:
         return refusal.code
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Iterable, Mapping
 
-from barnabas.broker.api.guards.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
+from barnabas.broker.api.guards.authorized_operations import GROUP_OPERATIONS, NOT_REQUESTED
 from barnabas.broker.api.repeated_ids import each_described
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import NOTHING
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
@@ -48,7 +48,7 @@ def handle(
 def _all_described(
     request: ConsumerGroupDescribeRequest, context: RequestContext
 ) -> Steps[ConsumerGroupDescribeResponse]:
-    operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_ASKED
+    operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_REQUESTED
     codec = response_codec(ApiKey.CONSUMER_GROUP_DESCRIBE, context.api_version)
     groups = yield from each_described(
         request.group_ids,

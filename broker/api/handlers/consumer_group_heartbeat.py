@@ -36,10 +36,10 @@ def handle(
 def _heartbeat(request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> Reply[HeartbeatReply]:
     if not context.services.offers_consumer_groups:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
-    return context.services.groups.consumer.heartbeat(_asked(request, context))
+    return context.services.groups.consumer.heartbeat(_requested(request, context))
 
 
-def _asked(request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> HeartbeatRequest:
+def _requested(request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> HeartbeatRequest:
     names, owned = request.subscribed_topic_names, request.topic_partitions
     return HeartbeatRequest(
         request.group_id,

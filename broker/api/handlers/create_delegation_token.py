@@ -32,12 +32,12 @@ def handle(request: CreateDelegationTokenRequest, context: RequestContext) -> Cr
         check_asker(session_of(context.connection))
         if not _may_ask_for(owner, context):
             raise KafkaError(ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED)
-        asked = request.renewers[: RENEWERS_MAX + 1]  # more are refused
-        if any(each.principal_type != USER for each in asked):
+        requested = request.renewers[: RENEWERS_MAX + 1]  # more are refused
+        if any(each.principal_type != USER for each in requested):
             raise KafkaError(ErrorCode.INVALID_PRINCIPAL_TYPE)
         time_ms = 0
         tokens = existing(context.services.tokens)
-        renewers = [Principal(each.principal_type, each.principal_name) for each in asked]
+        renewers = [Principal(each.principal_type, each.principal_name) for each in requested]
         token = tokens.create(owner, requester, renewers, request.max_lifetime_ms)
     except KafkaError as refusal:
         return _response(owner, requester, context, refusal.code, time_ms)

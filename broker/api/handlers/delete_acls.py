@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from asyncio import Future
 
-from barnabas.broker.metadata.access.acl_filters import asked_filter, why_no_filter
+from barnabas.broker.metadata.access.acl_filters import requested_filter, why_no_filter
 from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.security.acl.acl import Acl
 from barnabas.broker.services import RequestContext
@@ -27,7 +27,7 @@ _DELETION = WorkClass(steps_max=5_000, slice_ms=5, may_begin_again=False)
 
 
 def handle(request: DeleteAclsRequest, context: RequestContext) -> DeleteAclsResponse | Future[DeleteAclsResponse]:
-    filters = [asked_filter(each) for each in request.filters]
+    filters = [requested_filter(each) for each in request.filters]
     access = context.services.access
     if access is None:
         refused = KafkaError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")

@@ -42,20 +42,20 @@ def _delete_all(request: DeleteRecordsRequest, context: RequestContext) -> Steps
     results = []
     for topic in request.topics:
         partitions = []
-        for asked in topic.partitions:
-            partitions.append(_delete(topic.name, asked, context))
+        for requested in topic.partitions:
+            partitions.append(_delete(topic.name, requested, context))
             yield
         results.append(DeleteRecordsTopicResult(name=topic.name, partitions=partitions))
     return DeleteRecordsResponse(topics=results)
 
 
-def _delete(topic: str, asked: DeleteRecordsPartition, context: RequestContext) -> DeleteRecordsPartitionResult:
-    partition = asked.partition_index
+def _delete(topic: str, requested: DeleteRecordsPartition, context: RequestContext) -> DeleteRecordsPartitionResult:
+    partition = requested.partition_index
     try:
         context.services.partitions.get(topic, partition)  # a missing partition is unknown, even if internal
         if context.services.catalogue.topics[topic].is_internal:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic} is an internal topic of the broker")
-        low_watermark = context.services.partitions.delete_records_before(topic, partition, asked.offset)
+        low_watermark = context.services.partitions.delete_records_before(topic, partition, requested.offset)
         context.services.disk_space.records_deleted(topic, partition)
     except REFUSALS as error:
         return DeleteRecordsPartitionResult(

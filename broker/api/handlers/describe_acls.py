@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from asyncio import Future
 
-from barnabas.broker.metadata.access.acl_filters import asked_filter
+from barnabas.broker.metadata.access.acl_filters import requested_filter
 from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -26,7 +26,7 @@ _LOOK_UP = WorkClass(steps_max=5_000, slice_ms=5)
 def handle(
     request: DescribeAclsRequest, context: RequestContext
 ) -> DescribeAclsResponse | Future[DescribeAclsResponse]:
-    wanted = asked_filter(request)
+    wanted = requested_filter(request)
     access = context.services.access
     if access is None:
         raise KafkaError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker")

@@ -5,7 +5,7 @@ broker, 2 a controller: there is no controller endpoint here, so that is MISMATC
 UNSUPPORTED_ENDPOINT_TYPE.
 """
 
-from barnabas.broker.api.guards.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
+from barnabas.broker.api.guards.authorized_operations import CLUSTER_OPERATIONS, NOT_REQUESTED
 from barnabas.broker.metadata.cluster.node_view import Node
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode
@@ -31,7 +31,7 @@ def handle(request: DescribeClusterRequest, context: RequestContext) -> Describe
         controller_id=cluster.controller_id,
         brokers=sorted(brokers, key=lambda broker: broker.broker_id),
         cluster_authorized_operations=(
-            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
+            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_REQUESTED
         ),
     )
 

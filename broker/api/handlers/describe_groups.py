@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from asyncio import Future
 
-from barnabas.broker.api.guards.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
+from barnabas.broker.api.guards.authorized_operations import GROUP_OPERATIONS, NOT_REQUESTED
 from barnabas.broker.api.repeated_ids import each_described
 from barnabas.broker.coordinator.group.decisions.classic.model import Group
 from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
@@ -42,7 +42,7 @@ def handle(
 
 
 def _all_described(request: DescribeGroupsRequest, context: RequestContext) -> Steps[DescribeGroupsResponse]:
-    operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_ASKED
+    operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_REQUESTED
     codec = response_codec(ApiKey.DESCRIBE_GROUPS, context.api_version)
     groups = yield from each_described(
         request.groups,

@@ -92,7 +92,7 @@ def _by_directory(
     return found
 
 
-def _wanted(asked: list[DescribableLogDirTopic] | None, context: RequestContext) -> Steps[dict[str, list[int]]]:
+def _wanted(requested: list[DescribableLogDirTopic] | None, context: RequestContext) -> Steps[dict[str, list[int]]]:
     """Return the partitions to describe, in order: the requested ones that have a replica here, each once."""
     cluster, topics = context.services.cluster, context.services.catalogue.topics
 
@@ -100,11 +100,11 @@ def _wanted(asked: list[DescribableLogDirTopic] | None, context: RequestContext)
         found = topics.get(name)
         return [] if found is None else list(cluster.hosted(found))
 
-    if asked is None:
+    if requested is None:
         there = list(topics)
         return dict(zip(there, (yield from mapped(hosted, there)), strict=True))
     wanted: dict[str, set[int]] = {}
-    for topic in asked:
+    for topic in requested:
         wanted.setdefault(topic.topic, set()).update(topic.partitions)
     existing = yield from mapped(hosted, wanted)
     return {

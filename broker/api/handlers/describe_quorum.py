@@ -76,10 +76,10 @@ def _describe(services: Services, has_directories: bool) -> DescribeQuorumRespon
     )
 
 
-def _all_unknown(asked: list[DescribeQuorumRequestTopicData]) -> Steps[DescribeQuorumResponse]:
+def _all_unknown(requested: list[DescribeQuorumRequestTopicData]) -> Steps[DescribeQuorumResponse]:
     topics: list[DescribeQuorumResponseTopicData] = []
     pauses = Pauses()
-    for topic in asked:
+    for topic in requested:
         partitions: list[DescribeQuorumResponsePartitionData] = []
         topics.append(DescribeQuorumResponseTopicData(topic_name=topic.topic_name, partitions=partitions))
         if pauses.is_due():
@@ -91,9 +91,9 @@ def _all_unknown(asked: list[DescribeQuorumRequestTopicData]) -> Steps[DescribeQ
     return DescribeQuorumResponse(error_code=ErrorCode.NONE, topics=topics)
 
 
-def _unknown(asked: DescribeQuorumRequestPartitionData) -> DescribeQuorumResponsePartitionData:
+def _unknown(requested: DescribeQuorumRequestPartitionData) -> DescribeQuorumResponsePartitionData:
     return DescribeQuorumResponsePartitionData(
-        partition_index=asked.partition_index,
+        partition_index=requested.partition_index,
         error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         error_message="This server does not host this topic-partition.",
         leader_id=0,

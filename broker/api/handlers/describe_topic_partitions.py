@@ -11,7 +11,7 @@ deleted before.
 from asyncio import Future
 from bisect import bisect_left
 
-from barnabas.broker.api.guards.authorized_operations import NOT_ASKED, TOPIC_OPERATIONS
+from barnabas.broker.api.guards.authorized_operations import NOT_REQUESTED, TOPIC_OPERATIONS
 from barnabas.broker.metadata.catalogue import TopicImage
 from barnabas.broker.metadata.cluster.node_view import NodeView
 from barnabas.broker.metadata.image.topic_changes import check_name
@@ -40,20 +40,20 @@ def handle(
 
 def _answer(request: DescribeTopicPartitionsRequest, context: RequestContext) -> Steps[DescribeTopicPartitionsResponse]:
     services = context.services
-    asked = [topic.name for topic in request.topics]
+    requested = [topic.name for topic in request.topics]
     cursor = request.cursor
-    if cursor is not None and (cursor.partition_index < 0 or (asked and cursor.topic_name not in asked)):
-        refusals = [_absent(name, ErrorCode.INVALID_REQUEST, NOT_ASKED) for name in asked]
+    if cursor is not None and (cursor.partition_index < 0 or (requested and cursor.topic_name not in requested)):
+        refusals = [_absent(name, ErrorCode.INVALID_REQUEST, NOT_REQUESTED) for name in requested]
         return DescribeTopicPartitionsResponse(topics=refusals)
-    names = sorted(set(asked) or services.catalogue.topics)
+    names = sorted(set(requested) or services.catalogue.topics)
     if cursor is not None:
         names = names[bisect_left(names, cursor.topic_name) :]
     limit = min(request.response_partition_limit, services.config.integer("max.request.partition.size.limit"))
-    return (yield from _page(names, cursor, max(limit, 1), context, are_asked_for=bool(asked)))
+    return (yield from _page(names, cursor, max(limit, 1), context, are_requested=bool(requested)))
 
 
 def _page(
-    names: list[str], cursor: Cursor | None, limit: int, context: RequestContext, *, are_asked_for: bool
+    names: list[str], cursor: Cursor | None, limit: int, context: RequestContext, *, are_requested: bool
 ) -> Steps[DescribeTopicPartitionsResponse]:
     """Return a page. Topics that may not be described do not count; if requested by name, their errors come last."""
     services, rights = context.services, context.rights
@@ -61,13 +61,13 @@ def _page(
     hidden: list[DescribeTopicPartitionsResponseTopic] = []
     for name in names:
         yield
-        if page.next_cursor is not None and (rights is None or not are_asked_for):
+        if page.next_cursor is not None and (rights is None or not are_requested):
             break
         if rights is not None and not rights.allows(
-            Operation.DESCRIBE, Resource.TOPIC, name, quietly=not are_asked_for
+            Operation.DESCRIBE, Resource.TOPIC, name, quietly=not are_requested
         ):
-            if are_asked_for:
-                hidden.append(_absent(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED, NOT_ASKED))
+            if are_requested:
+                hidden.append(_absent(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED, NOT_REQUESTED))
             continue
         if page.next_cursor is not None:
             continue
@@ -78,7 +78,7 @@ def _page(
         operations = TOPIC_OPERATIONS if rights is None else rights.operations(Resource.TOPIC, name)
         topic = services.catalogue.topics.get(name)
         if topic is None:
-            if are_asked_for:
+            if are_requested:
                 page.topics.append(_absent(name, _why_absent(name), operations))
             continue
         described = _describe(topic, first, limit, operations, services)

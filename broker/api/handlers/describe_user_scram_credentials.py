@@ -31,9 +31,9 @@ def _described(
     request: DescribeUserScramCredentialsRequest, context: RequestContext
 ) -> Steps[DescribeUserScramCredentialsResponse]:
     iterations = context.services.catalogue.users.iterations()
-    asked = Counter(each.name for each in request.users or ()) or Counter(iterations.keys())
+    requested = Counter(each.name for each in request.users or ()) or Counter(iterations.keys())
     response = DescribeUserScramCredentialsResponse(error_code=ErrorCode.NONE, error_message=None, results=[])
-    for user, times in asked.items():
+    for user, times in requested.items():
         yield
         result = DescribeUserScramCredentialsResult(
             user=user, error_code=ErrorCode.NONE, error_message=None, credential_infos=[]

@@ -78,18 +78,18 @@ def _each(
     results = []
     words, elections = Words(), _Elections(services, preferred)
     why_not = _NOT_NEEDED if services.cluster.shared is None else None
-    for asked in topics:
+    for requested in topics:
         partitions = []
-        for number in asked.partitions:
+        for number in requested.partitions:
             result = PartitionResult(partition_id=number, error_code=ErrorCode.NONE, error_message=None)
             partitions.append(result)
-            why = refusal or _unknown(asked.topic, number, services) or why_not
+            why = refusal or _unknown(requested.topic, number, services) or why_not
             if why is None:
-                elections.add(asked.topic, result, words)
+                elections.add(requested.topic, result, words)
             else:
                 _refuse(result, why, words)
             yield
-        results.append(ReplicaElectionResult(topic=asked.topic, partition_result=partitions))
+        results.append(ReplicaElectionResult(topic=requested.topic, partition_result=partitions))
     if why_not is None:
         elections.hold(words)
     return results

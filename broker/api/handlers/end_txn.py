@@ -22,7 +22,7 @@ _EPOCH_BUMP_SINCE = 5
 
 
 def handle(request: EndTxnRequest, context: RequestContext) -> EndTxnResponse | Future[EndTxnResponse]:
-    asked = EndRequest(
+    requested = EndRequest(
         request.transactional_id,
         request.producer_id,
         request.producer_epoch,
@@ -30,7 +30,7 @@ def handle(request: EndTxnRequest, context: RequestContext) -> EndTxnResponse | 
         client_transaction_version=EPOCH_BUMP_VERSION if context.api_version >= _EPOCH_BUMP_SINCE else 0,
     )
     return reply_to(
-        lambda: context.services.transactions.end_transaction(asked),
+        lambda: context.services.transactions.end_transaction(requested),
         lambda reply: _response(reply, context),
         lambda refusal: _response(EndReply(refusal.code), context),
     )

@@ -58,7 +58,7 @@ def handle(
         return FetchAnswer(refused.code, refused.session_id, [])
     if request.replica_id >= 0:
         code = _no_replica(context)
-        return session.answered([FetchedPartition(asked.partition, code) for _, asked in session.wanted])
+        return session.answered([FetchedPartition(requested.partition, code) for _, requested in session.wanted])
     fetch = DelayedFetch(request, session, context)
     if len(session.wanted) > _READ_AT_ONCE_MAX:
         return answer_in_turns(fetch, services.request_scheduler)

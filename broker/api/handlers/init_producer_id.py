@@ -49,7 +49,7 @@ def _reply(request: InitProducerIdRequest, context: RequestContext) -> InitReply
         if context.services.events.is_on:
             context.services.events.emit(PRODUCER_ID_GIVEN, {**_ALONE, "producer_id": producer_id})
         return InitReply(ErrorCode.NONE, producer_id, 0)
-    asked = InitRequest(
+    requested = InitRequest(
         request.transactional_id,
         request.transaction_timeout_ms,
         request.producer_id,
@@ -57,7 +57,7 @@ def _reply(request: InitProducerIdRequest, context: RequestContext) -> InitReply
         enable_2pc=request.enable2_pc,
         keep_prepared=request.keep_prepared_txn,
     )
-    return context.services.transactions.init_producer_id(asked)
+    return context.services.transactions.init_producer_id(requested)
 
 
 def _response(reply: InitReply, context: RequestContext) -> InitProducerIdResponse:

@@ -24,13 +24,13 @@ _SKIP_ASSIGNMENT_SINCE = 9
 def handle(request: JoinGroupRequest, context: RequestContext) -> JoinGroupResponse | Future[JoinGroupResponse]:
     member_id, version = request.member_id, context.api_version
     return reply_to(
-        lambda: context.services.groups.join(_asked(request, context)),
+        lambda: context.services.groups.join(_requested(request, context)),
         lambda reply: _response(reply, version),
         lambda refusal: _response(JoinReply(refusal.code, member_id), version),
     )
 
 
-def _asked(request: JoinGroupRequest, context: RequestContext) -> JoinRequest:
+def _requested(request: JoinGroupRequest, context: RequestContext) -> JoinRequest:
     version = context.api_version
     return JoinRequest(
         group_id=request.group_id,

@@ -37,10 +37,10 @@ def handle(
     request: ListConfigResourcesRequest, context: RequestContext
 ) -> ListConfigResourcesResponse | Future[ListConfigResourcesResponse]:
     known = _ALL if context.api_version >= _BY_TYPE_SINCE else (CLIENT_METRICS_RESOURCE,)
-    asked = set(request.resource_types) or set(known)
-    if not asked.issubset(known):
+    requested = set(request.resource_types) or set(known)
+    if not requested.issubset(known):
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, config_resources=[])
-    kinds = [kind for kind in _ALL if kind in asked]
+    kinds = [kind for kind in _ALL if kind in requested]
     return context.services.request_scheduler.in_slices(lambda: _list(kinds, context), _RESOURCES)
 
 

@@ -58,42 +58,42 @@ def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsR
 
 
 def _look_up_all(request: ListOffsetsRequest, context: RequestContext) -> Steps[ListOffsetsResponse]:
-    times_asked = Counter(
+    times_requested = Counter(
         (topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions
     )
     committed = request.isolation_level == READ_COMMITTED and request.replica_id == CONSUMER
     topics = []
     for topic in request.topics:
         partitions = []
-        for asked in topic.partitions:
+        for wanted in topic.partitions:
             yield
             try:
                 if request.isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
                     raise KafkaError(
                         ErrorCode.INVALID_REQUEST, f"there is no isolation level {request.isolation_level}"
                     )
-                if times_asked[topic.name, asked.partition_index] > 1:
+                if times_requested[topic.name, wanted.partition_index] > 1:
                     raise KafkaError(
-                        ErrorCode.INVALID_REQUEST, f"{topic.name}-{asked.partition_index} is requested twice"
+                        ErrorCode.INVALID_REQUEST, f"{topic.name}-{wanted.partition_index} is requested twice"
                     )
-                partitions.append((yield from _look_up(topic.name, asked, committed, context)))
+                partitions.append((yield from _look_up(topic.name, wanted, committed, context)))
             except REFUSALS as error:
                 partitions.append(
-                    ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=refusal_code(error))
+                    ListOffsetsPartitionResponse(partition_index=wanted.partition_index, error_code=refusal_code(error))
                 )
         topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
     return ListOffsetsResponse(topics=topics)
 
 
 def _look_up(
-    topic: str, asked: ListOffsetsPartition, committed: bool, context: RequestContext
+    topic: str, wanted: ListOffsetsPartition, committed: bool, context: RequestContext
 ) -> Steps[ListOffsetsPartitionResponse]:
     try:
-        found = yield from _find(topic, asked, committed, context)
+        found = yield from _find(topic, wanted, committed, context)
     except FileRemoved:  # retention removed it meanwhile, or the topic is deleted: the current log has the answer
-        found = yield from _find(topic, asked, committed, context)
+        found = yield from _find(topic, wanted, committed, context)
     return ListOffsetsPartitionResponse(
-        partition_index=asked.partition_index,
+        partition_index=wanted.partition_index,
         error_code=ErrorCode.NONE,
         timestamp=found.timestamp,
         offset=found.offset,
@@ -101,9 +101,11 @@ def _look_up(
     )
 
 
-def _find(topic: str, asked: ListOffsetsPartition, committed: bool, context: RequestContext) -> Steps[FoundOffset]:
-    if asked.timestamp < 0 and context.api_version < SINCE_VERSION.get(asked.timestamp, context.api_version + 1):
-        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"timestamp {asked.timestamp} in version {context.api_version}")
-    log = context.services.partitions.get(topic, asked.partition_index)
-    check_leader_epoch(log, asked.current_leader_epoch)
-    return (yield from log.find_offset(asked.timestamp, committed=committed))
+def _find(topic: str, wanted: ListOffsetsPartition, committed: bool, context: RequestContext) -> Steps[FoundOffset]:
+    if wanted.timestamp < 0 and context.api_version < SINCE_VERSION.get(wanted.timestamp, context.api_version + 1):
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_VERSION, f"timestamp {wanted.timestamp} in version {context.api_version}"
+        )
+    log = context.services.partitions.get(topic, wanted.partition_index)
+    check_leader_epoch(log, wanted.current_leader_epoch)
+    return (yield from log.find_offset(wanted.timestamp, committed=committed))

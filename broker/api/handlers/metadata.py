@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from barnabas.broker.api.current_request import keep_current_request
-from barnabas.broker.api.guards.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
+from barnabas.broker.api.guards.authorized_operations import CLUSTER_OPERATIONS, NOT_REQUESTED, TOPIC_OPERATIONS
 from barnabas.broker.metadata.catalogue import NewTopic, TopicImage
 from barnabas.broker.metadata.cluster.node_view import NodeView
 from barnabas.broker.metadata.image.image import INTERNAL_TOPICS, NO_LEADER, Partition
@@ -45,13 +45,13 @@ Refusals = dict[str, ErrorCode]
 
 def handle(request: MetadataRequest, context: RequestContext) -> MetadataResponse | Future[MetadataResponse]:
     services = context.services
-    asked = request.topics
-    if asked is not None and context.api_version < _BY_ID_SINCE and _asks_by_id(asked):
-        return _refuse(asked)
-    operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
-    if asked is None or (not asked and context.api_version == 0):
+    requested = request.topics
+    if requested is not None and context.api_version < _BY_ID_SINCE and _asks_by_id(requested):
+        return _refuse(requested)
+    operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_REQUESTED
+    if requested is None or (not requested and context.api_version == 0):
         return services.request_scheduler.in_slices(lambda: _describe_all(operations, request, context), _ALL_TOPICS)
-    distinct = list({(wanted.topic_id, wanted.name): wanted for wanted in asked}.values())
+    distinct = list({(wanted.topic_id, wanted.name): wanted for wanted in requested}.values())
     return reply_to(
         lambda: _created(_missing(distinct, services), request.allow_auto_topic_creation, context),
         lambda refusals: services.request_scheduler.in_slices(
@@ -72,7 +72,7 @@ def _describe_all(operations: int, request: MetadataRequest, context: RequestCon
 
 
 def _describe_these(
-    asked: Iterable[MetadataRequestTopic],
+    requested: Iterable[MetadataRequestTopic],
     refusals: Refusals,
     operations: int,
     request: MetadataRequest,
@@ -80,7 +80,7 @@ def _describe_these(
 ) -> Steps[MetadataResponse]:
     topics: list[MetadataResponseTopic] = []
     pauses = Pauses()
-    for wanted in asked:
+    for wanted in requested:
         topics.append(_find(wanted, refusals, operations, context))
         if pauses.is_due(1 + len(topics[-1].partitions)):
             yield
@@ -100,18 +100,18 @@ def _response(
         controller_id=cluster.controller_id,
         topics=topics,
         cluster_authorized_operations=(
-            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
+            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_REQUESTED
         ),
     )
 
 
-def _asks_by_id(asked: list[MetadataRequestTopic]) -> bool:
+def _asks_by_id(requested: list[MetadataRequestTopic]) -> bool:
     """Return whether a topic is requested by id: v10 and v11 have the field, but only v12 supports it."""
-    return any(wanted.name is None or wanted.topic_id != ZERO_UUID for wanted in asked)
+    return any(wanted.name is None or wanted.topic_id != ZERO_UUID for wanted in requested)
 
 
-def _refuse(asked: list[MetadataRequestTopic]) -> MetadataResponse:
-    refusals = [_absent(wanted.name or "", ErrorCode.INVALID_REQUEST, wanted.topic_id) for wanted in asked]
+def _refuse(requested: list[MetadataRequestTopic]) -> MetadataResponse:
+    refusals = [_absent(wanted.name or "", ErrorCode.INVALID_REQUEST, wanted.topic_id) for wanted in requested]
     return MetadataResponse(brokers=[], topics=refusals)
 
 
@@ -133,12 +133,12 @@ def _find(
     return _describe(topic, operations, context)
 
 
-def _missing(asked: Iterable[MetadataRequestTopic], services: Services) -> list[str]:
+def _missing(requested: Iterable[MetadataRequestTopic], services: Services) -> list[str]:
     """Return the requested names without a topic."""
     there = services.catalogue.topics
     return [
         wanted.name
-        for wanted in asked
+        for wanted in requested
         if wanted.topic_id == ZERO_UUID and wanted.name is not None and wanted.name not in there
     ]
 
@@ -251,7 +251,7 @@ def _describe_running(topic: str, number: int, partition: Partition, cluster: No
 
 
 def _absent(
-    name: str | None, code: ErrorCode, topic_id: bytes = ZERO_UUID, *, operations: int = NOT_ASKED
+    name: str | None, code: ErrorCode, topic_id: bytes = ZERO_UUID, *, operations: int = NOT_REQUESTED
 ) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         error_code=code,

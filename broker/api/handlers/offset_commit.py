@@ -93,13 +93,13 @@ def _validate(request: OffsetCommitRequest, context: RequestContext) -> Steps[Va
     expires_ms = NO_EXPIRY_MS
     if request.retention_time_ms != _NO_RETENTION_TIME:
         expires_ms = min(context.services.clock.now_ms() + request.retention_time_ms, _EXPIRES_MS_MAX)
-    for asked in request.topics:
-        topic = _topic(asked, context)
+    for requested in request.topics:
+        topic = _topic(requested, context)
         answers = [
             OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=ErrorCode.NONE)
-            for partition in asked.partitions
+            for partition in requested.partitions
         ]
-        for partition, answer in zip(asked.partitions, answers, strict=True):
+        for partition, answer in zip(requested.partitions, answers, strict=True):
             if pauses.is_due():
                 yield
             if topic is None:
@@ -109,15 +109,15 @@ def _validate(request: OffsetCommitRequest, context: RequestContext) -> Steps[Va
             else:
                 wanted.append(_wanted(topic, partition, expires_ms))
                 awaited.append(answer)
-        topics.append(OffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id, partitions=answers))
+        topics.append(OffsetCommitResponseTopic(name=requested.name, topic_id=requested.topic_id, partitions=answers))
     return OffsetCommitResponse(topics=topics), wanted, awaited
 
 
-def _topic(asked: OffsetCommitRequestTopic, context: RequestContext) -> TopicImage | None:
+def _topic(requested: OffsetCommitRequestTopic, context: RequestContext) -> TopicImage | None:
     catalogue = context.services.catalogue
     if context.api_version >= _TOPIC_IDS_SINCE:
-        return catalogue.topics_by_id.get(asked.topic_id)
-    return catalogue.topics.get(asked.name)
+        return catalogue.topics_by_id.get(requested.topic_id)
+    return catalogue.topics.get(requested.name)
 
 
 def _wanted(topic: TopicImage, partition: OffsetCommitRequestPartition, expires_ms: int) -> OffsetToCommit:

@@ -47,21 +47,21 @@ def _validate(request: OffsetDeleteRequest, context: RequestContext) -> Steps[Va
     awaited: list[OffsetDeleteResponsePartition] = []
     topics: list[OffsetDeleteResponseTopic] = []
     pauses = Pauses()
-    for asked in request.topics:
-        topic = context.services.catalogue.topics.get(asked.name)
+    for requested in request.topics:
+        topic = context.services.catalogue.topics.get(requested.name)
         answers = []
-        for partition in asked.partitions:
+        for partition in requested.partitions:
             index = partition.partition_index
             answer = OffsetDeleteResponsePartition(partition_index=index, error_code=ErrorCode.NONE)
             if topic is None or not 0 <= index < len(topic.partitions):
                 answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             else:
-                wanted.append((asked.name, index))
+                wanted.append((requested.name, index))
                 awaited.append(answer)
             answers.append(answer)
             if pauses.is_due():
                 yield
-        topics.append(OffsetDeleteResponseTopic(name=asked.name, partitions=answers))
+        topics.append(OffsetDeleteResponseTopic(name=requested.name, partitions=answers))
     return OffsetDeleteResponse(error_code=ErrorCode.NONE, topics=topics), wanted, awaited
 
 

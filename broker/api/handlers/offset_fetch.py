@@ -61,9 +61,9 @@ def _answer(
     groups: list[OffsetFetchResponseGroup] = []
     pauses = Pauses()
     unsynced: dict[Future[None], None] = {}
-    for asked in _asked(request, context.api_version):
-        unsynced.update(dict.fromkeys(context.services.groups.unsynced((asked.group_id,))))
-        groups.append((yield from _group(asked, request.require_stable, context)))
+    for requested in _requested(request, context.api_version):
+        unsynced.update(dict.fromkeys(context.services.groups.unsynced((requested.group_id,))))
+        groups.append((yield from _group(requested, request.require_stable, context)))
         if pauses.is_due(1 + sum(len(topic.partitions) for topic in groups[-1].topics)):
             yield
     if context.api_version >= _BATCHED_SINCE:
@@ -71,7 +71,7 @@ def _answer(
     return (yield from _flat(groups[0])), list(unsynced)
 
 
-def _asked(request: OffsetFetchRequest, version: int) -> list[OffsetFetchRequestGroup]:
+def _requested(request: OffsetFetchRequest, version: int) -> list[OffsetFetchRequestGroup]:
     """Return the requested groups, in the form of the newest version."""
     if version >= _BATCHED_SINCE:
         return request.groups
@@ -85,43 +85,43 @@ def _asked(request: OffsetFetchRequest, version: int) -> list[OffsetFetchRequest
 
 
 def _group(
-    asked: OffsetFetchRequestGroup, require_stable: bool, context: RequestContext
+    requested: OffsetFetchRequestGroup, require_stable: bool, context: RequestContext
 ) -> Steps[OffsetFetchResponseGroup]:
     """Return the offsets of the group at one moment, however long it takes to build the answer."""
     try:
-        found = context.services.groups.fetch_offsets(asked.group_id, asked.member_id, asked.member_epoch)
+        found = context.services.groups.fetch_offsets(requested.group_id, requested.member_id, requested.member_epoch)
     except KafkaError as error:
-        return _failed(asked, error.code, context.api_version)
+        return _failed(requested, error.code, context.api_version)
     if not require_stable:
         found = found._replace(unstable=())
-    if asked.topics is None or sum(1 + len(topic.partition_indexes) for topic in asked.topics) > AT_ONCE:
+    if requested.topics is None or sum(1 + len(topic.partition_indexes) for topic in requested.topics) > AT_ONCE:
         # There are pauses, in which the group may commit.
         copied = {topic: dict(committed) for topic, committed in found.offsets.items()}
         found = GroupOffsets(copied, frozenset(found.unstable))
     pauses = Pauses()
-    if asked.topics is None:
+    if requested.topics is None:
         telling = _everything(found, pauses, context)
     else:
-        telling = (_topic(topic, found, pauses, context) for topic in asked.topics)
+        telling = (_topic(topic, found, pauses, context) for topic in requested.topics)
     topics: list[OffsetFetchResponseTopics] = []
     for steps in telling:
         topics.append((yield from steps))
         if pauses.is_due():
             yield
-    return OffsetFetchResponseGroup(group_id=asked.group_id, topics=topics)
+    return OffsetFetchResponseGroup(group_id=requested.group_id, topics=topics)
 
 
 def _topic(
-    asked: OffsetFetchRequestTopics, found: GroupOffsets, pauses: Pauses, context: RequestContext
+    requested: OffsetFetchRequestTopics, found: GroupOffsets, pauses: Pauses, context: RequestContext
 ) -> Steps[OffsetFetchResponseTopics]:
-    topic_id, name, is_unknown = asked.topic_id, asked.name, False
+    topic_id, name, is_unknown = requested.topic_id, requested.name, False
     if context.api_version >= _TOPIC_IDS_SINCE:
         topic = context.services.catalogue.topics_by_id.get(topic_id)
         is_unknown = topic is None
         name = "" if topic is None else topic.name
     committed = found.offsets.get(name, {})
     partitions: list[OffsetFetchResponsePartitions] = []
-    for index in asked.partition_indexes:
+    for index in requested.partition_indexes:
         if is_unknown:
             partitions.append(_partition(index, _NOTHING, ErrorCode.UNKNOWN_TOPIC_ID))
         else:
@@ -129,7 +129,7 @@ def _topic(
             partitions.append(_stable(index, offset, (name, index) in found.unstable))
         if pauses.is_due():
             yield
-    return OffsetFetchResponseTopics(name=asked.name, topic_id=topic_id, partitions=partitions)
+    return OffsetFetchResponseTopics(name=requested.name, topic_id=topic_id, partitions=partitions)
 
 
 def _everything(
@@ -179,7 +179,7 @@ def _partition(index: int, committed: CommittedOffset, code: ErrorCode) -> Offse
     )
 
 
-def _failed(asked: OffsetFetchRequestGroup, code: ErrorCode, version: int) -> OffsetFetchResponseGroup:
+def _failed(requested: OffsetFetchRequestGroup, code: ErrorCode, version: int) -> OffsetFetchResponseGroup:
     """Return one group's error; v1 has a field for it only in the partitions."""
     topics = []
     if version < _GROUP_ERROR_SINCE:
@@ -187,9 +187,9 @@ def _failed(asked: OffsetFetchRequestGroup, code: ErrorCode, version: int) -> Of
             OffsetFetchResponseTopics(
                 name=topic.name, partitions=[_partition(index, _NOTHING, code) for index in topic.partition_indexes]
             )
-            for topic in asked.topics or ()
+            for topic in requested.topics or ()
         ]
-    return OffsetFetchResponseGroup(group_id=asked.group_id, topics=topics, error_code=code)
+    return OffsetFetchResponseGroup(group_id=requested.group_id, topics=topics, error_code=code)
 
 
 def _flat(group: OffsetFetchResponseGroup) -> Steps[OffsetFetchResponse]:

@@ -37,20 +37,20 @@ def _look_up_all(request: OffsetForLeaderEpochRequest, context: RequestContext) 
     results = []
     for topic in request.topics:
         partitions = []
-        for asked in topic.partitions:
-            partitions.append(_end_of_epoch(topic.topic, asked, context))
+        for requested in topic.partitions:
+            partitions.append(_end_of_epoch(topic.topic, requested, context))
             yield
         results.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=partitions))
     return OffsetForLeaderEpochResponse(topics=results)
 
 
-def _end_of_epoch(topic: str, asked: OffsetForLeaderPartition, context: RequestContext) -> EpochEndOffset:
+def _end_of_epoch(topic: str, requested: OffsetForLeaderPartition, context: RequestContext) -> EpochEndOffset:
     try:
-        log = context.services.partitions.get(topic, asked.partition)
-        check_leader_epoch(log, asked.current_leader_epoch)
-        epoch, end_offset = log.end_offset_for_epoch(asked.leader_epoch)
+        log = context.services.partitions.get(topic, requested.partition)
+        check_leader_epoch(log, requested.current_leader_epoch)
+        epoch, end_offset = log.end_offset_for_epoch(requested.leader_epoch)
     except REFUSALS as error:
-        return EpochEndOffset(error_code=refusal_code(error), partition=asked.partition)
+        return EpochEndOffset(error_code=refusal_code(error), partition=requested.partition)
     return EpochEndOffset(
-        error_code=ErrorCode.NONE, partition=asked.partition, leader_epoch=epoch, end_offset=end_offset
+        error_code=ErrorCode.NONE, partition=requested.partition, leader_epoch=epoch, end_offset=end_offset
     )

@@ -22,7 +22,7 @@ def handle(request: SyncGroupRequest, context: RequestContext) -> SyncGroupRespo
     names_protocol = request.protocol_type is not None and request.protocol_name is not None
     if context.api_version >= _PROTOCOL_REQUIRED_SINCE and not names_protocol:
         return _response(SyncReply(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
-    asked = SyncRequest(
+    requested = SyncRequest(
         group_id=request.group_id,
         generation_id=request.generation_id,
         member_id=request.member_id,
@@ -31,7 +31,7 @@ def handle(request: SyncGroupRequest, context: RequestContext) -> SyncGroupRespo
         protocol_name=request.protocol_name,
         assignments=tuple((given.member_id, given.assignment) for given in request.assignments),
     )
-    return reply_to(lambda: context.services.groups.sync(asked), _response)
+    return reply_to(lambda: context.services.groups.sync(requested), _response)
 
 
 def _response(reply: SyncReply) -> SyncGroupResponse:

@@ -54,7 +54,7 @@ _STALE_MEMBER_EPOCH_SINCE = 6
 _TOPIC_IDS_SINCE = 6
 
 
-class _Asked(NamedTuple):
+class _Commit(NamedTuple):
     """One request in progress."""
 
     request: TxnOffsetCommitRequest
@@ -74,36 +74,36 @@ def handle(request: TxnOffsetCommitRequest, context: RequestContext) -> Reply[Tx
 
 def _validated(
     as_current_request: Callable[[Callable[[], Reply[TxnOffsetCommitResponse]]], Reply[TxnOffsetCommitResponse]],
-    asked: _Asked,
+    given: _Commit,
 ) -> Reply[TxnOffsetCommitResponse]:
-    return as_current_request(partial(_admit_and_commit, asked))
+    return as_current_request(partial(_admit_and_commit, given))
 
 
-def _admit_and_commit(asked: _Asked) -> Reply[TxnOffsetCommitResponse]:
-    request, context = asked.request, asked.context
-    if len(asked.wanted) >= AT_ONCE:
-        asked = _without_deleted(asked)
-    if not asked.wanted:
-        return asked.response
+def _admit_and_commit(given: _Commit) -> Reply[TxnOffsetCommitResponse]:
+    request, context = given.request, given.context
+    if len(given.wanted) >= AT_ONCE:
+        given = _without_deleted(given)
+    if not given.wanted:
+        return given.response
     try:
         where = CONSUMER_OFFSETS_TOPIC, context.services.groups.offsets_partition(request.group_id)
-        verdicts = _admission(asked, where)
+        verdicts = _admission(given, where)
     except StillRecovering:
-        return _refused(asked, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        return _refused(given, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     except KafkaError as error:
-        return _refused(asked, as_coordinator_error(error.code))  # e.g. another node leads it: NOT_COORDINATOR
+        return _refused(given, as_coordinator_error(error.code))  # e.g. another node leads it: NOT_COORDINATOR
     if isinstance(verdicts, Future):
 
         def commit(admitted: Verdicts) -> Reply[TxnOffsetCommitResponse]:
-            return _commit_if_it_holds(asked, where, admitted[where])
+            return _commit_if_it_holds(given, where, admitted[where])
 
         return reply_to(lambda: verdicts, commit)
-    return _commit(asked, verdicts[where])
+    return _commit(given, verdicts[where])
 
 
-def _admission(asked: _Asked, where: TopicPartition) -> Reply[Verdicts]:
+def _admission(given: _Commit, where: TopicPartition) -> Reply[Verdicts]:
     """Return the transaction coordinator's answer, without a call if the transaction is open already."""
-    request, context = asked.request, asked.context
+    request, context = given.request, given.context
     services = context.services
     adds = context.api_version >= OFFSET_COMMIT_ADDS_SINCE
     is_verified = adds or services.config.boolean("transaction.partition.verification.enable")
@@ -120,32 +120,32 @@ def _admission(asked: _Asked, where: TopicPartition) -> Reply[Verdicts]:
     )
 
 
-def _commit_if_it_holds(asked: _Asked, where: TopicPartition, code: ErrorCode) -> Reply[TxnOffsetCommitResponse]:
+def _commit_if_it_holds(given: _Commit, where: TopicPartition, code: ErrorCode) -> Reply[TxnOffsetCommitResponse]:
     """Commit after the coordinator's answer, only if it is still valid then."""
     if code is ErrorCode.NONE:
-        request = asked.request
+        request = given.request
         producer = request.producer_id, request.producer_epoch
-        transactions = asked.context.services.transactions_of(request.transactional_id)
+        transactions = given.context.services.transactions_of(request.transactional_id)
         code = confirm(transactions, request.transactional_id, *producer, [where])[where]
-    return _commit(_without_deleted(asked), code)
+    return _commit(_without_deleted(given), code)
 
 
-def _without_deleted(asked: _Asked) -> _Asked:
+def _without_deleted(given: _Commit) -> _Commit:
     """Remove the offsets of topics that were deleted while the request waited, because they would never be deleted."""
-    there = asked.context.services.catalogue.topics_by_id
+    there = given.context.services.catalogue.topics_by_id
     kept = []
-    for offset, answer in zip(asked.wanted, asked.awaited, strict=True):
+    for offset, answer in zip(given.wanted, given.awaited, strict=True):
         if offset.topic_id in there:
             kept.append((offset, answer))
         else:
-            answer.error_code = _unknown_topic(asked.context)
-    return asked._replace(wanted=[offset for offset, _ in kept], awaited=[answer for _, answer in kept])
+            answer.error_code = _unknown_topic(given.context)
+    return given._replace(wanted=[offset for offset, _ in kept], awaited=[answer for _, answer in kept])
 
 
-def _commit(asked: _Asked, verdict: ErrorCode) -> Reply[TxnOffsetCommitResponse]:
-    request, context, response, wanted, awaited = asked
+def _commit(given: _Commit, verdict: ErrorCode) -> Reply[TxnOffsetCommitResponse]:
+    request, context, response, wanted, awaited = given
     if verdict is not ErrorCode.NONE:
-        return _refused(asked, txn_offset_commit_error(verdict, context.api_version))
+        return _refused(given, txn_offset_commit_error(verdict, context.api_version))
     commit = CommitRequest(
         request.group_id,
         request.generation_id_or_member_epoch,
@@ -160,20 +160,20 @@ def _commit(asked: _Asked, verdict: ErrorCode) -> Reply[TxnOffsetCommitResponse]
     return reply_to(
         lambda: context.services.groups.commit_offsets_in_transaction(commit, producer, missing_group=missing_group),
         lambda codes: _filled(response, awaited, codes),
-        lambda refusal: _refused(asked, refusal.code),
+        lambda refusal: _refused(given, refusal.code),
     )
 
 
-def _validate(request: TxnOffsetCommitRequest, context: RequestContext) -> Steps[_Asked]:
+def _validate(request: TxnOffsetCommitRequest, context: RequestContext) -> Steps[_Commit]:
     """Return the response as far as it is known, and the offsets to commit."""
     wanted: list[OffsetToCommit] = []
     awaited: list[TxnOffsetCommitResponsePartition] = []
     topics: list[TxnOffsetCommitResponseTopic] = []
     pauses = Pauses()
-    for asked in request.topics:
-        topic = _topic(asked, context)
+    for given in request.topics:
+        topic = _topic(given, context)
         answers = []
-        for partition in asked.partitions:
+        for partition in given.partitions:
             index = partition.partition_index
             answer = TxnOffsetCommitResponsePartition(partition_index=index, error_code=ErrorCode.NONE)
             answers.append(answer)
@@ -194,15 +194,15 @@ def _validate(request: TxnOffsetCommitRequest, context: RequestContext) -> Steps
                     partition.committed_metadata or "",
                 )
             )
-        topics.append(TxnOffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id, partitions=answers))
-    return _Asked(request, context, TxnOffsetCommitResponse(topics=topics), wanted, awaited)
+        topics.append(TxnOffsetCommitResponseTopic(name=given.name, topic_id=given.topic_id, partitions=answers))
+    return _Commit(request, context, TxnOffsetCommitResponse(topics=topics), wanted, awaited)
 
 
-def _topic(asked: TxnOffsetCommitRequestTopic, context: RequestContext) -> TopicImage | None:
+def _topic(given: TxnOffsetCommitRequestTopic, context: RequestContext) -> TopicImage | None:
     catalogue = context.services.catalogue
     if context.api_version >= _TOPIC_IDS_SINCE:
-        return catalogue.topics_by_id.get(asked.topic_id)
-    return catalogue.topics.get(asked.name)
+        return catalogue.topics_by_id.get(given.topic_id)
+    return catalogue.topics.get(given.name)
 
 
 def _unknown_topic(context: RequestContext) -> ErrorCode:
@@ -212,11 +212,11 @@ def _unknown_topic(context: RequestContext) -> ErrorCode:
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _refused(asked: _Asked, code: ErrorCode) -> TxnOffsetCommitResponse:
+def _refused(given: _Commit, code: ErrorCode) -> TxnOffsetCommitResponse:
     """Return the same code for all open answers; the oldest clients do not know COORDINATOR_LOAD_IN_PROGRESS."""
-    if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and asked.context.api_version < _LOAD_IN_PROGRESS_SINCE:
+    if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and given.context.api_version < _LOAD_IN_PROGRESS_SINCE:
         code = ErrorCode.COORDINATOR_NOT_AVAILABLE
-    return _filled(asked.response, asked.awaited, (code,) * len(asked.awaited))
+    return _filled(given.response, given.awaited, (code,) * len(given.awaited))
 
 
 def _filled(

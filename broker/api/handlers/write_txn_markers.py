@@ -43,7 +43,7 @@ _NO_COORDINATOR = {
 Waiting = list[tuple[WritableTxnMarkerPartitionResult, Future[None]]]
 
 
-class _Asked(NamedTuple):
+class _Requested(NamedTuple):
     """One marker for one partition, and its answer."""
 
     end: EndTxnMarker
@@ -76,8 +76,8 @@ def _write_all(
     request: WriteTxnMarkersRequest, response: WriteTxnMarkersResponse, waiting: Waiting, context: RequestContext
 ) -> Steps[None]:
     """Write all markers. Pauses after each partition that is opened, which takes long, and after some that are open."""
-    asked = _asked(request, response, context)
-    while some := list(islice(asked, _TOGETHER)):
+    requested = _requested(request, response, context)
+    while some := list(islice(requested, _TOGETHER)):
         unled = set(context.services.partitions.lead([(each.topic, each.result.partition_index) for each in some]))
         for each in some:
             _write(each, waiting, context)
@@ -86,9 +86,9 @@ def _write_all(
         yield
 
 
-def _asked(
+def _requested(
     request: WriteTxnMarkersRequest, response: WriteTxnMarkersResponse, context: RequestContext
-) -> Iterator[_Asked]:
+) -> Iterator[_Requested]:
     """Yield each marker and partition, as it is put into the response."""
     now_ms = context.services.clock.now_ms()
     for marker in request.markers:
@@ -103,7 +103,7 @@ def _asked(
             for partition in topic.partition_indexes:
                 result = WritableTxnMarkerPartitionResult(partition_index=partition, error_code=ErrorCode.NONE)
                 results.append(result)
-                yield _Asked(end, marker.transaction_version, topic.name, result)
+                yield _Requested(end, marker.transaction_version, topic.name, result)
 
 
 def _end(marker: WritableTxnMarker, now_ms: int) -> EndTxnMarker:
@@ -112,8 +112,8 @@ def _end(marker: WritableTxnMarker, now_ms: int) -> EndTxnMarker:
     )
 
 
-def _write(asked: _Asked, waiting: Waiting, context: RequestContext) -> None:
-    end, transaction_version, topic, result = asked
+def _write(requested: _Requested, waiting: Waiting, context: RequestContext) -> None:
+    end, transaction_version, topic, result = requested
     try:
         if end.producer_id < 0 or end.producer_epoch < 0:
             raise KafkaError(ErrorCode.INVALID_REQUEST)

@@ -126,8 +126,8 @@ class DelayedFetch:
         self._results = results
         name = self._name
         self._waits_for = {
-            (topic if type(topic) is str else name(topic), asked[0]): position
-            for position, (topic, asked) in enumerate(self._wanted)
+            (topic if type(topic) is str else name(topic), entry[0]): position
+            for position, (topic, entry) in enumerate(self._wanted)
             if not self.unknown_count or results[position].error_code not in UNKNOWN_PARTITION
         }
         return self._waits_for
@@ -136,14 +136,14 @@ class DelayedFetch:
         """Read the available data, in the order of the request."""
         self._begin()
         read = self._read_partition
-        return [read(topic, asked) for topic, asked in self._wanted]
+        return [read(topic, entry) for topic, entry in self._wanted]
 
     def park(self) -> DelayedOperation[Woken] | None:
         """Wait for changes of any partition from now on, read or not; return None if the request does not wait."""
         if self._max_wait_ms <= 0:
             return None
         name = self._known_name
-        keys = self._waits_for = {(name(topic), asked[0]): place for place, (topic, asked) in enumerate(self._wanted)}
+        keys = self._waits_for = {(name(topic), entry[0]): place for place, (topic, entry) in enumerate(self._wanted)}
         is_ready, timeout_ms = self._is_ready_once_read, self._max_wait_ms
         return self._waiters.park(keys, timeout_ms=timeout_ms, is_ready=is_ready, finish=lambda woken: woken)
 
@@ -183,11 +183,11 @@ class DelayedFetch:
 
         It gets a slice in each turn of the loop, whatever else runs: it never waits for other work to end.
         """
-        for topic, asked in self._wanted:
+        for topic, entry in self._wanted:
             yield
             with suppress(KafkaError):  # the read runs into the same error
                 name = topic if type(topic) is str else self._name(topic)
-                self._partitions.get_to_read(name, asked.partition, self._any_replica, False)
+                self._partitions.get_to_read(name, entry.partition, self._any_replica, False)
 
     def _finish(self, woken: Woken) -> FetchAnswer:
         """Return the answer after the wait; only the `woken` partitions are read again, if these are known."""
@@ -218,7 +218,7 @@ class DelayedFetch:
             wanted = zip(self._wanted, results, strict=True)
             report_errors(
                 self._context,
-                [(name(topic), asked, result.error_code) for (topic, asked), result in wanted if result.error_code],
+                [(name(topic), entry, result.error_code) for (topic, entry), result in wanted if result.error_code],
             )
 
     def _known_name(self, topic: Topic) -> str:
@@ -246,16 +246,16 @@ class DelayedFetch:
         Only that partition is checked: the others have what they had when they were read, or last woken.
         """
         position = self._waits_for[woken]
-        asked = self._wanted[position][1]
+        entry = self._wanted[position][1]
         try:
             log = self._partitions.get_to_read(*woken, self._any_replica, False)
         except StillRecovering:
             return False
-        check_leader_epoch(log, asked.current_leader_epoch)
-        if asked.fetch_offset < log.log_start_offset:
+        check_leader_epoch(log, entry.current_leader_epoch)
+        if entry.fetch_offset < log.log_start_offset:
             return True
         had = self._had.get(position)
-        has = min(log.readable_bytes(asked.fetch_offset, self._committed), asked.partition_max_bytes)
+        has = min(log.readable_bytes(entry.fetch_offset, self._committed), entry.partition_max_bytes)
         self._came += has - (len(self._results[position].records) if had is None else had)
         self._had[position] = has
         return self.size + self._came >= self.min_bytes
@@ -268,12 +268,12 @@ class DelayedFetch:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
         return found.name
 
-    def _read_partition(self, topic: Topic, asked: FetchPartition) -> FetchedPartition:
-        partition, leader_epoch, offset, last_epoch, _, limit = asked
+    def _read_partition(self, topic: Topic, entry: FetchPartition) -> FetchedPartition:
+        partition, leader_epoch, offset, last_epoch, _, limit = entry
         try:
             name = topic if type(topic) is str else self._name(topic)
             if self._rights is not None and not self._rights.allows(_READ, _TOPIC, name):
-                return self._failed(asked, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+                return self._failed(entry, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             log = self._partitions.get_to_read(name, partition, self._any_replica, True)
             if leader_epoch != NOT_CHECKED:
                 check_leader_epoch(log, leader_epoch)
@@ -284,7 +284,7 @@ class DelayedFetch:
                     offsets = log.high_watermark, log.last_stable_offset, log.log_start_offset
                     return FetchedPartition(partition, 0, *offsets, preferred_read_replica=replica)
             if last_epoch != _NO_EPOCH:
-                diverging = _diverging_epoch(log, asked)
+                diverging = _diverging_epoch(log, entry)
                 if diverging is not None:
                     self.must_answer = True
                     return FetchedPartition(
@@ -302,17 +302,17 @@ class DelayedFetch:
             )
         except OpensLater as later:
             self.opens_later = True
-            return FetchedPartition(asked.partition, later.code)
+            return FetchedPartition(entry.partition, later.code)
         except StillRecovering as recovering:  # like a partition without data: the client must not retry at once
             self.has_errors = True
-            return FetchedPartition(asked.partition, recovering.code)
+            return FetchedPartition(entry.partition, recovering.code)
         except KafkaError as error:
-            return self._failed(asked, error.code)
+            return self._failed(entry, error.code)
         except (CorruptFile, DecodeError):
-            return self._failed(asked, ErrorCode.CORRUPT_MESSAGE)
+            return self._failed(entry, ErrorCode.CORRUPT_MESSAGE)
         except StorageError:
             is_known = self._api_version >= _STORAGE_ERROR_SINCE
-            return self._failed(asked, ErrorCode.KAFKA_STORAGE_ERROR if is_known else ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            return self._failed(entry, ErrorCode.KAFKA_STORAGE_ERROR if is_known else ErrorCode.NOT_LEADER_OR_FOLLOWER)
         records: Sized = b""
         if data is not None:
             records = data
@@ -327,20 +327,20 @@ class DelayedFetch:
             return NO_LEADER
         return self._cluster.read_replica(log.topic, log.partition, self._rack)
 
-    def _failed(self, asked: FetchPartition, code: ErrorCode) -> FetchedPartition:
+    def _failed(self, entry: FetchPartition, code: ErrorCode) -> FetchedPartition:
         self.has_errors = True
         if code in UNKNOWN_PARTITION:
             self.unknown_count += 1
         else:
             self.must_answer = True
-        return FetchedPartition(asked.partition, code)
+        return FetchedPartition(entry.partition, code)
 
 
-def _diverging_epoch(log: PartitionLog, asked: FetchPartition) -> tuple[int, int] | None:
+def _diverging_epoch(log: PartitionLog, entry: FetchPartition) -> tuple[int, int] | None:
     """Return where the reader's log and this one diverge, or None. Raise KafkaError if its epoch is unknown."""
-    epoch, end_offset = log.end_offset_for_epoch(asked.last_fetched_epoch)
+    epoch, end_offset = log.end_offset_for_epoch(entry.last_fetched_epoch)
     if epoch == _NO_EPOCH or end_offset == -1:
-        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"leader epoch {asked.last_fetched_epoch} is unknown")
-    if epoch < asked.last_fetched_epoch or end_offset < asked.fetch_offset:
+        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"leader epoch {entry.last_fetched_epoch} is unknown")
+    if epoch < entry.last_fetched_epoch or end_offset < entry.fetch_offset:
         return epoch, end_offset
     return None

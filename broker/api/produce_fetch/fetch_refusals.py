@@ -23,12 +23,12 @@ def report_errors(context: RequestContext, failed: list[tuple[str | None, FetchP
     if not events.is_on:
         return
     before, events.cause = events.cause, _cause(context)
-    for topic, asked, code in islice(failed, SOME):
+    for topic, requested, code in islice(failed, SOME):
         facts = {
             "topic": topic,
-            "partition": None if asked is None else asked.partition,
+            "partition": None if requested is None else requested.partition,
             "error": ErrorCode(code).name,
-            "fetch_offset": None if asked is None else asked.fetch_offset,
+            "fetch_offset": None if requested is None else requested.fetch_offset,
             "errors_count": len(failed),
         }
         events.emit(FETCH_REFUSED, facts)

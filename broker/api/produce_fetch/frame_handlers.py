@@ -91,11 +91,11 @@ def produce_entry(services: Services, handle: HandleProduce, version: int, meter
                 return encode(version, correlation_id, *with_current_leaders(produced, services, client))
             return encode(version, correlation_id, produced)
         # The decoded request refers to the frame, which is gone when the answer comes.
-        asked: list[tuple[Topic, list[produce.ProducePartition]]] = [
+        requested: list[tuple[Topic, list[produce.ProducePartition]]] = [
             (topic, [(index, None) for index, _ in parts]) for topic, parts in request[3]
         ]
         respond = partial(_produced_late, request[1], context, meter, client if names_leaders else None)
-        failed = partial(_produce_failed_late, asked, context, respond)
+        failed = partial(_produce_failed_late, requested, context, respond)
         return answer_to(produced, respond, failed, may_be_given_up=False)  # some of it may be in the log
 
     return serve
@@ -170,12 +170,12 @@ def _produce_many_failed(
 
 
 def _produce_failed_late(
-    asked: list[tuple[Topic, list[produce.ProducePartition]]],
+    requested: list[tuple[Topic, list[produce.ProducePartition]]],
     context: RequestContext,
     respond: Callable[[Produced], Answer],
     failure: BaseException,
 ) -> Answer:
-    return respond(_produce_failed(asked, code_and_message(failure, "Produce", context)[0]))
+    return respond(_produce_failed(requested, code_and_message(failure, "Produce", context)[0]))
 
 
 def _produced_late(

@@ -218,10 +218,10 @@ class ShortProduce:
 
     def _cause(self, transactional_id: str, correlation_id: int, client: RequestConnection) -> RequestCause:
         """Return the request as the cause of events."""
-        node_id, asked = self._services.node.node_id, {"transactional_id": transactional_id}
+        node_id, requested = self._services.node.node_id, {"transactional_id": transactional_id}
         principal = client.session.named_principal
         return self._events.request_cause(
-            "Produce", self._version, client.client_id, client.peer, correlation_id, node_id, asked, principal
+            "Produce", self._version, client.client_id, client.peer, correlation_id, node_id, requested, principal
         )
 
     def _learn(self, frame: memoryview, position: int, behind_id: int, end: int) -> _Target | None:

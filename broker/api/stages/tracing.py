@@ -83,9 +83,9 @@ class Tracer:
         return serve
 
     def _caused(self, api: str, handle: MessageHandler, request: Any, context: RequestContext) -> Any:
-        asked = {} if request[0] is None else {"transactional_id": request[0]}
+        requested = {} if request[0] is None else {"transactional_id": request[0]}
         events = self._events
-        events.cause = self._cause(api, context.api_version, context, asked)
+        events.cause = self._cause(api, context.api_version, context, requested)
         try:
             return handle(request, context)
         finally:
@@ -94,7 +94,7 @@ class Tracer:
     def _served(self, api: str, version: int, handle: MessageHandler, request: Struct, context: RequestContext) -> Any:
         events = self._events
         began_s = events.stopwatch()
-        cause = self._cause(api, version, context, _asked(request))
+        cause = self._cause(api, version, context, _requested(request))
         events.cause = cause
         try:
             result = handle(request, context)
@@ -114,12 +114,12 @@ class Tracer:
             failure = failure_of(done)
             self._report(cause, _error_in(done.result()) if failure is None else _code_of(failure), began_s)
 
-    def _cause(self, api: str, version: int, context: RequestContext, asked: dict[str, Any]) -> RequestCause:
+    def _cause(self, api: str, version: int, context: RequestContext, requested: dict[str, Any]) -> RequestCause:
         peer, principal = "?", None
         if context.connection is not None:
             peer, principal = context.connection.peer, context.connection.session.named_principal
         return self._events.request_cause(
-            api, version, context.client_id, peer, context.correlation_id, self._node_id, asked, principal
+            api, version, context.client_id, peer, context.correlation_id, self._node_id, requested, principal
         )
 
     def _report(self, cause: RequestCause, error: str | None, began_s: float) -> None:
@@ -136,7 +136,7 @@ class Tracer:
 _fields: dict[type[Struct], tuple[tuple[str, str], ...]] = {}
 
 
-def _asked(request: Struct) -> dict[str, Any]:
+def _requested(request: Struct) -> dict[str, Any]:
     """Return the values of the request under their common names; empty values are left out."""
     fields = _fields.get(type(request))
     if fields is None:

@@ -76,7 +76,7 @@ def _secured(host: str, port: int, security: SecuritySettings, timeout_s: float 
     from barnabas.client.security.tls import context_of, shake_hands
     from barnabas.protocol.errors import KafkaError
 
-    assert security.tls is not None, "asked before"
+    assert security.tls is not None, "checked by the caller"
     context = context_of(security.tls)
 
     class Secured(HTTPConnection):

@@ -59,7 +59,7 @@ def _named_by(struct: type[Struct], versions: range) -> Iterator[str]:
             yield from _named_by(inner, versions)
 
 
-def asked_by(api: ApiKey, request: Request, name_of_id: NameOfId) -> RequestNames:
+def names_in(api: ApiKey, request: Request, name_of_id: NameOfId) -> RequestNames:
     """Return the names in this request."""
     partitions: dict[str, set[int] | None] = {}
     groups: list[str] = []

@@ -53,8 +53,8 @@ def rebalance_why(cause: Cause | None, joined: Sequence[str], gone: Sequence[str
         return f"member {joined[0]} joined"
     if gone:
         return f"the session of member {gone[0]} ended" if is_session_end(cause) else f"member {gone[0]} left"
-    if isinstance(cause, RequestCause) and cause.asked.get("member_id"):
-        return f"member {cause.asked['member_id']} requested it with {cause.api}"
+    if isinstance(cause, RequestCause) and cause.request_fields.get("member_id"):
+        return f"member {cause.request_fields['member_id']} requested it with {cause.api}"
     if isinstance(cause, TimerCause):
         return "members did not respond in time"
     return "its subscription or its settings have changed"
@@ -64,5 +64,5 @@ def _why_gone(cause: Cause | None, member_id: str) -> str:
     if isinstance(cause, TimerCause):
         return _OVERDUE.get(cause.timer, "its time expired")
     if isinstance(cause, RequestCause):
-        return "it left" if cause.asked.get("member_id") == member_id else f"it was removed by {cause.api}"
+        return "it left" if cause.request_fields.get("member_id") == member_id else f"it was removed by {cause.api}"
     return "it was removed"

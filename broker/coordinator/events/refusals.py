@@ -9,8 +9,8 @@ from barnabas.protocol.errors import ErrorCode
 
 def why_refused(error: ErrorCode, txn: TransactionMetadata | None, cause: Cause | None) -> str:
     """Return the reason. txn: its state at that time. cause: the request, if it is known."""
-    asked = cause.asked if isinstance(cause, RequestCause) else {}
-    given_id, given_epoch = asked.get("producer_id"), asked.get("producer_epoch")
+    requested = cause.request_fields if isinstance(cause, RequestCause) else {}
+    given_id, given_epoch = requested.get("producer_id"), requested.get("producer_epoch")
     if txn is None:
         return "the broker does not know this transactional id"
     holder_id, holder_epoch = txn.holder

@@ -129,7 +129,7 @@ class TransactionEvents:
         added = after.partitions if before is None or is_new else after.partitions - before.partitions
         groups = [partition for topic, partition in added if topic == CONSUMER_OFFSETS_TOPIC]
         cause = self._events.cause
-        group = cause.asked.get("group") if isinstance(cause, RequestCause) else None
+        group = cause.request_fields.get("group") if isinstance(cause, RequestCause) else None
         for partition in groups:
             self._events.emit(kinds.TRANSACTION_GROUP_ADDED, {**_whose(after), "group": group, "partition": partition})
         if len(added) > len(groups):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 UNMARKED_MAX = 100
 """Maximum number of partitions without a marker that are reported one by one."""
-ASKED_MAX = 20
+EXAMINED_MAX = 20
 """Maximum number of transactions per query whose history is examined."""
 
 
@@ -47,7 +47,7 @@ class Holders:
             if txn is not None:
                 facts = facts._replace(transactional_id=txn.transactional_id, state=txn.state.value)
             return facts._replace(where=place, start_offset=start_offset)
-        known = self._known if len(self._found) <= ASKED_MAX else self._known._replace(ring=NO_RING)
+        known = self._known if len(self._found) <= EXAMINED_MAX else self._known._replace(ring=NO_RING)
         return open_facts(known, txn)._replace(where=place, start_offset=start_offset)
 
 

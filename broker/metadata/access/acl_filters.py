@@ -12,7 +12,7 @@ UNKNOWN: Final = 0
 """In requests: the number by which Kafka's clients represent an element that they do not know."""
 
 
-class AskedFilter(Protocol):
+class RequestedFilter(Protocol):
     """A filter of DescribeAcls or DeleteAcls."""
 
     resource_type_filter: int
@@ -24,7 +24,7 @@ class AskedFilter(Protocol):
     permission_type: int
 
 
-def asked_filter(requested: AskedFilter) -> AclFilter:
+def requested_filter(requested: RequestedFilter) -> AclFilter:
     """Return the filter of a request. Raise NoSuchRequest if it has an element that its own client does not know."""
     kinds = (
         requested.resource_type_filter,

@@ -9,11 +9,21 @@ from typing import Any
 class RequestCause:
     """A request, while it is served. number: counts requests from when the first listener was added.
 
-    asked: fields of the request itself, with the names that requests have in common: transactional_id, group,
+    request_fields: fields of the request itself, with the names that requests have in common: transactional_id, group,
     producer_id, producer_epoch, member_id. principal: of the client, if it has authenticated.
     """
 
-    __slots__ = ("api", "asked", "client_id", "correlation_id", "node", "number", "peer", "principal", "version")
+    __slots__ = (
+        "api",
+        "client_id",
+        "correlation_id",
+        "node",
+        "number",
+        "peer",
+        "principal",
+        "request_fields",
+        "version",
+    )
 
     def __init__(
         self,
@@ -24,7 +34,7 @@ class RequestCause:
         peer: str,
         correlation_id: int,
         node: int,
-        asked: dict[str, Any],
+        request_fields: dict[str, Any],
         principal: str | None = None,
     ) -> None:
         self.number = number
@@ -34,7 +44,7 @@ class RequestCause:
         self.peer = peer
         self.correlation_id = correlation_id
         self.node = node
-        self.asked = asked
+        self.request_fields = request_fields
         self.principal = principal
 
     def facts(self) -> dict[str, Any]:
@@ -48,7 +58,7 @@ class RequestCause:
             "peer": self.peer,
             "correlation_id": self.correlation_id,
             "node": self.node,
-            **self.asked,
+            **self.request_fields,
         }
 
 

@@ -85,13 +85,13 @@ class Events:
         peer: str,
         correlation_id: int,
         node: int,
-        asked: dict[str, Any],
+        requested: dict[str, Any],
         principal: str | None = None,
     ) -> RequestCause:
         """Return a cause of events for a request that is about to be served."""
         self.requests_count += 1
         number = self.requests_count
-        return RequestCause(number, api, version, client_id, peer, correlation_id, node, asked, principal)
+        return RequestCause(number, api, version, client_id, peer, correlation_id, node, requested, principal)
 
     def emit(self, kind: EventKind, facts: Facts) -> Future[Any] | None:
         """Report an event. Return a future to wait for before continuing if a listener pauses the step, else None."""

@@ -25,7 +25,7 @@ async def fetch(url: str, context: ssl.SSLContext | None, time_max_s: float = TI
     """Return the body of the server's response. context: for https. Raises LoadFailed."""
     try:
         async with asyncio.timeout(time_max_s):
-            return await _asked(url, context)
+            return await _requested(url, context)
     except TimeoutError:
         raise LoadFailed(f"there was no complete response within {time_max_s:g} s") from None
     except ssl.SSLCertVerificationError as error:
@@ -36,7 +36,7 @@ async def fetch(url: str, context: ssl.SSLContext | None, time_max_s: float = TI
         raise LoadFailed("the response is not HTTP, or its header is too large") from error
 
 
-async def _asked(url: str, context: ssl.SSLContext | None) -> bytes:
+async def _requested(url: str, context: ssl.SSLContext | None) -> bytes:
     parts = urlsplit(url)
     assert parts.hostname is not None, "settings are checked"
     reader, writer = await asyncio.open_connection(

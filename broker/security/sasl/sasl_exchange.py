@@ -20,7 +20,7 @@ class SaslStage(Enum):
     """The next message to be received."""
 
     BEGUN = "ApiVersions or SaslHandshake"
-    VERSIONS_ASKED = "SaslHandshake"
+    VERSIONS_REQUESTED = "SaslHandshake"
     TOKENS = "SaslAuthenticate"
     BARE_TOKENS = "a bare token"
     COMPLETE = "any request"
@@ -67,14 +67,14 @@ class SaslExchange:
         """Whether a delegation token was used."""
         return self._exchange is not None and self._exchange.is_by_token
 
-    def versions_asked(self) -> None:
+    def versions_requested(self) -> None:
         """Accept ApiVersions: once, before all else. Raises IllegalStage."""
         self._expect(SaslStage.BEGUN)
-        self.stage = SaslStage.VERSIONS_ASKED
+        self.stage = SaslStage.VERSIONS_REQUESTED
 
     def choose(self, mechanism: str, *, tokens_are_bare: bool) -> None:
         """Accept a handshake. Raises UnsupportedMechanism, which ends the exchange, or IllegalStage."""
-        self._expect(SaslStage.BEGUN, SaslStage.VERSIONS_ASKED)
+        self._expect(SaslStage.BEGUN, SaslStage.VERSIONS_REQUESTED)
         begin = self._mechanisms.get(mechanism)
         if begin is None:
             self.stage = SaslStage.FAILED

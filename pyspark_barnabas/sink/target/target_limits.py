@@ -53,9 +53,9 @@ def refused_creation(topic: str, there: Collection[str]) -> str:
     )
 
 
-def creation_warning(topic: str, there: Collection[str], partitions: int, *, is_asked: bool) -> str:
-    """Return the warning that a topic was created. is_asked: with newTopicPartitions partitions."""
-    by = "newTopicPartitions" if is_asked else "the broker's num.partitions; newTopicPartitions sets another number"
+def creation_warning(topic: str, there: Collection[str], partitions: int, *, is_requested: bool) -> str:
+    """Return the warning that a topic was created. is_requested: with newTopicPartitions partitions."""
+    by = "newTopicPartitions" if is_requested else "the broker's num.partitions; newTopicPartitions sets another number"
     return (
         f"{missing(topic, there)}, and has been created with {partitions} partition{'s' * (partitions != 1)} ({by})."
         " If the name is wrong, delete the topic; with createTopics=false no topic is created"

@@ -29,26 +29,26 @@ _UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,)
 class TargetTopics:
     """The topics of one task, or of Spark's planner. KafkaError or SinkFailed for one that does not exist.
 
-    just_asked: topics that the client is requesting at this moment, with another request. The metadata is valid for
+    just_requested: topics that the client is requesting at this moment, with another request. The metadata is valid for
     some seconds only: a topic may be deleted before the first row comes.
     """
 
-    def __init__(self, client: Client, settings: SinkSettings, just_asked: Collection[str] = ()) -> None:
+    def __init__(self, client: Client, settings: SinkSettings, just_requested: Collection[str] = ()) -> None:
         self._client = client
         self._settings = settings
-        self._just_asked = just_asked
+        self._just_requested = just_requested
         self._is_fresh_until = client.deadline(_FRESH_MS)
         self._counts: dict[str, int] = {}
 
     def partitions_of(self, topic: str) -> int:
         """Return how many partitions the topic has; requested once, and the same for the whole task."""
         if topic not in self._counts:
-            found = self._asked_before(topic) or self.find(topic)
+            found = self._requested_before(topic) or self.find(topic)
             self._counts[topic] = len(found.partitions)
         return self._counts[topic]
 
-    def _asked_before(self, topic: str) -> TopicInfo | None:
-        if topic in self._just_asked and not self._is_fresh_until.is_over:
+    def _requested_before(self, topic: str) -> TopicInfo | None:
+        if topic in self._just_requested and not self._is_fresh_until.is_over:
             with suppress(KafkaError):  # `find` asks again, and explains the error
                 return self._client.cluster.topic(topic)
         return None
@@ -90,7 +90,7 @@ class TargetTopics:
             made = self._await(topic, _CREATION_MS)
         if topic not in there:
             warning = target_limits.creation_warning(
-                topic, there, len(made.partitions), is_asked=partitions is not None
+                topic, there, len(made.partitions), is_requested=partitions is not None
             )
             own_log().warning("%s", warning)
         return made

@@ -47,12 +47,12 @@ def with_timeout(
     at_most_ms: enough for this transaction, so that no longer one is requested.
     Raise SinkFailed, with both numbers, if the option's own value is refused.
     """
-    asked_ms = settings.transaction_timeout_ms
-    if asked_ms is not None:
+    requested_ms = settings.transaction_timeout_ms
+    if requested_ms is not None:
         try:
-            return begin(asked_ms if at_most_ms is None else min(asked_ms, at_most_ms))
+            return begin(requested_ms if at_most_ms is None else min(requested_ms, at_most_ms))
         except KafkaError as error:
-            _refuse(client, asked_ms, error)
+            _refuse(client, requested_ms, error)
             raise
     key = os.getpid(), settings.connection.bootstrap_servers
     timeout_ms = at_most_ms if at_most_ms is not None else _allowed.get(key)
@@ -71,10 +71,10 @@ def with_timeout(
             return begun
 
 
-def _refuse(client: Client, asked_ms: int, error: KafkaError) -> None:
+def _refuse(client: Client, requested_ms: int, error: KafkaError) -> None:
     """Raise SinkFailed with both numbers if `error` is about the timeout."""
     if error.code is ErrorCode.INVALID_TRANSACTION_TIMEOUT:
         limit_ms = broker_max_timeout_ms(client)
-        refusals = refuse(QuerySettings("-", transaction_timeout_ms=asked_ms, broker_max_timeout_ms=limit_ms))
+        refusals = refuse(QuerySettings("-", transaction_timeout_ms=requested_ms, broker_max_timeout_ms=limit_ms))
         if refusals:
             raise SinkFailed(refusals[0]) from error

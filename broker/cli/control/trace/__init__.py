@@ -31,11 +31,13 @@ _FILTERS = {
 def run(arguments: Sequence[str]) -> int:
     """Run the command and return its exit status."""
     options = parser().parse_args(arguments)
-    asked = {name.replace("-", "_"): value for name in _FILTERS if (value := getattr(options, name.replace("-", "_")))}
+    filters = {
+        name.replace("-", "_"): value for name in _FILTERS if (value := getattr(options, name.replace("-", "_")))
+    }
     if options.perfetto is not None:
-        _write_perfetto(options, asked)
+        _write_perfetto(options, filters)
         return 0
-    for event in _followed(options, asked) if options.follow else _last(options, asked):
+    for event in _followed(options, filters) if options.follow else _last(options, filters):
         print(json.dumps(event) if options.json else line_of(event), flush=options.follow)
     return 0
 
@@ -61,15 +63,15 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _last(options: argparse.Namespace, asked: Mapping[str, str]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = ask(options, _path({**asked, "limit": str(max(options.limit, 0))}))["events"]
+def _last(options: argparse.Namespace, filters: Mapping[str, str]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = ask(options, _path({**filters, "limit": str(max(options.limit, 0))}))["events"]
     return found
 
 
-def _followed(options: argparse.Namespace, asked: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _followed(options: argparse.Namespace, filters: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Yield the last events, and then new ones, until the broker ends the stream."""
-    wanted = {**asked, "requests": "all"} if options.all_requests else asked
-    start = ask(options, _path({**asked, "limit": str(max(options.limit, 0))}))
+    wanted = {**filters, "requests": "all"} if options.all_requests else filters
+    start = ask(options, _path({**filters, "limit": str(max(options.limit, 0))}))
     yield from start["events"]
     path, headers = _path({**wanted, "from": str(start["next"])}), {"Accept": "text/event-stream"}
     with answered(options, path, headers=headers) as answer:
@@ -77,11 +79,11 @@ def _followed(options: argparse.Namespace, asked: Mapping[str, str]) -> Iterator
         yield from events_in(answer)
 
 
-def _write_perfetto(options: argparse.Namespace, asked: Mapping[str, str]) -> None:
+def _write_perfetto(options: argparse.Namespace, filters: Mapping[str, str]) -> None:
     events: list[dict[str, Any]] = []
     start, end = 1, None
     while end is None or start < end:
-        page = ask(options, _path({**asked, "from": str(start), "limit": str(_PAGE)}))
+        page = ask(options, _path({**filters, "from": str(start), "limit": str(_PAGE)}))
         events += page["events"]
         if page["next"] == start:
             break

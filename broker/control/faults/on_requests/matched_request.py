@@ -22,7 +22,7 @@ class MatchedRequest(NamedTuple):
     position: int
     correlation_id: int
     client: RequestConnection
-    asked: RequestNames | None = None
+    names: RequestNames | None = None
     """The names in it, if they were decoded already."""
 
     def facts(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.control.faults.held_requests import BlockedRequest
 from barnabas.broker.control.faults.matching import NOTHING, RequestNames
-from barnabas.broker.control.faults.naming import asked_by
+from barnabas.broker.control.faults.naming import names_in
 from barnabas.broker.control.faults.on_requests.frames import decoded_request
 from barnabas.broker.control.faults.on_requests.matched_request import MatchedRequest
 from barnabas.protocol.errors import DecodeError
@@ -22,13 +22,13 @@ def names_in_request(services: Services, api: ApiKey, version: int, frame: memor
         request = decoded_request(api, version, frame, position)
     except DecodeError:
         return NOTHING
-    names = asked_by(api, request, lambda topic_id: _topic_name(services, topic_id))
+    names = names_in(api, request, lambda topic_id: _topic_name(services, topic_id))
     return _in_session(services, names, request) if api is ApiKey.FETCH else names
 
 
 def about_request(matched: MatchedRequest, frame: memoryview, now_ms: int) -> BlockedRequest:
     """Describe this request as one that is held up."""
-    names = matched.asked
+    names = matched.names
     if names is None:
         names = names_in_request(matched.services, matched.api, matched.version, frame, matched.position)
     client = matched.client

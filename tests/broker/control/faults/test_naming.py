@@ -4,7 +4,7 @@ import pytest
 
 from barnabas.broker.api.api_table import API_TABLE, TELEMETRY_TABLE, ApiRow
 from barnabas.broker.control.faults.matching import RequestNames
-from barnabas.broker.control.faults.naming import asked_by, named_by
+from barnabas.broker.control.faults.naming import named_by, names_in
 from barnabas.protocol.codec.schema import FieldType, Request, Struct, default_instance
 from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from barnabas.protocol.registry import ApiKey, request_codec, spec
@@ -80,7 +80,7 @@ def test_what_an_api_names_is_found_in_its_requests(row: ApiRow) -> None:
     for version in versions:
         codec = request_codec(row.key, version)
         request: Request = codec.decode(memoryview(codec.encode(filled(spec(row.key).request, version))), 0)[0]
-        asked = asked_by(row.key, request, lambda _: "x")
+        asked = names_in(row.key, request, lambda _: "x")
         found = {"topic": bool(asked.partitions), "partition": {2} in asked.partitions.values()}
         found |= {"group": bool(asked.groups), "transactional_id": bool(asked.transactional_ids)}
         expected = named_by(row.key, range(version, version + 1))
@@ -101,10 +101,10 @@ def test_one_request_in_full() -> None:
             AddPartitionsToTxnTopic(name="b", partitions=[1]),
         ],
     )
-    asked = asked_by(ApiKey.ADD_PARTITIONS_TO_TXN, request, lambda _: "")
+    asked = names_in(ApiKey.ADD_PARTITIONS_TO_TXN, request, lambda _: "")
     assert asked == RequestNames(partitions={"a": {0, 2}, "b": {1}}, groups=[], transactional_ids=["tx"])
 
 
 def test_a_topic_whose_id_is_unknown_has_no_name_to_match() -> None:
     request = filled(spec(ApiKey.PRODUCE).request, 13)
-    assert asked_by(ApiKey.PRODUCE, request, lambda _: "").partitions == {}  # type: ignore[arg-type]  # it is a request
+    assert names_in(ApiKey.PRODUCE, request, lambda _: "").partitions == {}  # type: ignore[arg-type]  # it is a request

@@ -51,8 +51,9 @@ async def a_transaction_is_committed(story: Story) -> None:
     prepared = told.only("transaction.prepared")
     assert prepared.facts["is_commit"]
     assert prepared.facts["partitions_count"] == 4
-    assert isinstance(prepared.cause, RequestCause)
-    assert (prepared.cause.api, prepared.cause.client_id, prepared.cause.asked["committed"]) == ("EndTxn", "test", True)
+    cause = prepared.cause
+    assert isinstance(cause, RequestCause)
+    assert (cause.api, cause.client_id, cause.request_fields["committed"]) == ("EndTxn", "test", True)
     markers = [event.facts for event in told.of("transaction.marker_written")]
     assert sorted(each["position"] for each in markers) == [1, 2, 3, 4]
     assert {(each["topic"], each["partition"]) for each in markers} >= {("t", 0), ("t", 2), ("u", 0)}
@@ -92,7 +93,7 @@ async def a_producer_is_fenced_by_another_one(story: Story) -> None:
     late = told.only("producer.refused")
     assert (late.facts["topic"], late.facts["producer_epoch"]) == ("t", first.producer_epoch)
     assert isinstance(late.cause, RequestCause)
-    assert late.cause.asked == {"transactional_id": "x"}
+    assert late.cause.request_fields == {"transactional_id": "x"}
     await story.init(None)
     assert told.of("producer.id_given")[-1].facts["transactional_id"] is None
 
@@ -304,7 +305,7 @@ async def test_the_cause_of_a_transaction_is_the_produce_that_began_it(monkeypat
         for event in told:
             assert isinstance(event.cause, RequestCause)
             assert (event.cause.api, event.cause.version, event.cause.client_id) == ("Produce", 12, "test")
-            assert event.cause.asked == {"transactional_id": "x"}
+            assert event.cause.request_fields == {"transactional_id": "x"}
         assert story.world.broker.events.cause is None
         await story.client.ask(end_txn("x", (producer.producer_id, producer.producer_epoch + bumps)), 5)
     assert len(story.told.of("transaction.completed")) == 2

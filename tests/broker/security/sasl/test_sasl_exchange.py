@@ -18,7 +18,7 @@ def test_a_handshake_and_a_token_prove_who_it_is(
     conversation: SaslExchange, asks_versions: bool, tokens_are_bare: bool
 ) -> None:
     if asks_versions:
-        conversation.versions_asked()
+        conversation.versions_requested()
     conversation.choose("PLAIN", tokens_are_bare=tokens_are_bare)
     assert conversation.stage is (SaslStage.BARE_TOKENS if tokens_are_bare else SaslStage.TOKENS)
     assert conversation.user is None
@@ -50,9 +50,9 @@ def test_a_token_before_the_handshake_ends_it(conversation: SaslExchange) -> Non
 
 
 def test_versions_are_asked_once(conversation: SaslExchange) -> None:
-    conversation.versions_asked()
+    conversation.versions_requested()
     with pytest.raises(IllegalStage, match="SaslHandshake is awaited"):
-        conversation.versions_asked()
+        conversation.versions_requested()
 
 
 def test_what_is_complete_takes_no_more_tokens(conversation: SaslExchange) -> None:

@@ -43,6 +43,6 @@ def test_a_missing_topic_is_told_with_the_name_that_may_be_meant() -> None:
         "topic 'ordres' does not exist (did you mean orders?), but createTopics is false"
     )
     assert "did you mean" not in refused_creation("ordres", ["payments"])
-    told = creation_warning("ordres", ["orders"], 1, is_asked=False)
+    told = creation_warning("ordres", ["orders"], 1, is_requested=False)
     assert "has been created with 1 partition (the broker's num.partitions" in told
     assert "with createTopics=false no topic" in told
