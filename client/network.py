@@ -43,7 +43,7 @@ class SystemNetwork:
 
     def connect(self, address: tuple[str, int], timeout_s: float) -> socket.socket:
         opened = socket.create_connection(address, timeout=timeout_s)
-        with suppress(OSError):  # only slower; the peer may be gone: the next send tells
+        with suppress(OSError):  # only slower; the peer may be gone: the next send fails then
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return opened
 

@@ -22,8 +22,8 @@ Stages of messages: a decoded request in, its response out, now or later (`MESSA
 Then the handler of the API is called.
 
 Theory of operation: the handlers of one version of an API are folded at its first request, from the inside out, and
-stored. Whoever switches a stage on or off calls `rebuild`, which drops all of them. A module that only a stage needs is
-imported when that stage is on.
+stored. Code that switches a stage on or off calls `rebuild`, which drops all of them. A module that only a stage needs
+is imported when that stage is on.
 """
 
 from __future__ import annotations

@@ -105,8 +105,8 @@ class ConsumerMembership:
     @property
     def member(self) -> ConsumerGroupMetadata:
         """The member, with the member epoch as the generation of a classic member."""
-        said = self._settings
-        return ConsumerGroupMetadata(said.group_id, self._epoch, said.member_id, said.instance_id)
+        settings = self._settings
+        return ConsumerGroupMetadata(settings.group_id, self._epoch, settings.member_id, settings.instance_id)
 
     @property
     def to_reconcile(self) -> Assignment | None:
@@ -148,21 +148,21 @@ class ConsumerMembership:
 
     def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int | None]:
         """Return the committed offsets."""
-        said = self._settings
+        settings = self._settings
         return stable_offsets(
-            self._client, said.group_id, partitions, member_id=said.member_id, member_epoch=self._epoch
+            self._client, settings.group_id, partitions, member_id=settings.member_id, member_epoch=self._epoch
         )
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Commit these offsets."""
-        said = self._settings
+        settings = self._settings
         commit_offsets(
             self._client,
-            said.group_id,
+            settings.group_id,
             offsets,
             generation_id=self._epoch,
-            member_id=said.member_id,
-            instance_id=said.instance_id,
+            member_id=settings.member_id,
+            instance_id=settings.instance_id,
         )
 
     def lose(self, error: KafkaError) -> None:
@@ -244,12 +244,12 @@ class ConsumerMembership:
 
     def _ask(self) -> ConsumerGroupHeartbeatResponse:
         deadline = self._client.deadline()
-        said = self._settings
+        settings = self._settings
         owned = frozenset(self._owned)
 
         def attempt() -> ConsumerGroupHeartbeatResponse:
-            coordinator = self._client.coordinator(GROUP, said.group_id, deadline)
-            if said.regex is not None and coordinator.version(ApiKey.CONSUMER_GROUP_HEARTBEAT) < _REGEX_SINCE:
+            coordinator = self._client.coordinator(GROUP, settings.group_id, deadline)
+            if settings.regex is not None and coordinator.version(ApiKey.CONSUMER_GROUP_HEARTBEAT) < _REGEX_SINCE:
                 raise UnsupportedByBroker("the broker is too old to subscribe by a regular expression")
             request = self._heartbeats.request(self._epoch, owned)
             self._heartbeats.was_not_answered()
@@ -259,7 +259,7 @@ class ConsumerMembership:
             return response
 
         def forget(error: KafkaError) -> None:
-            self._client.forget_coordinator(GROUP, said.group_id)
+            self._client.forget_coordinator(GROUP, settings.group_id)
 
         return self._client.with_retries(attempt, deadline, forget)
 

@@ -47,17 +47,20 @@ class Heartbeats:
 
     def request(self, epoch: int, owned: frozenset[TopicIdPartition]) -> ConsumerGroupHeartbeatRequest:
         """Return the next request of a member in this epoch that reads these partitions."""
-        said = self._settings
+        settings = self._settings
         request = ConsumerGroupHeartbeatRequest(
-            group_id=said.group_id, member_id=said.member_id, member_epoch=epoch, instance_id=said.instance_id
+            group_id=settings.group_id,
+            member_id=settings.member_id,
+            member_epoch=epoch,
+            instance_id=settings.instance_id,
         )
         if epoch < JOIN_EPOCH:
             return request
         if epoch == JOIN_EPOCH or self._knows is None:
-            request.rebalance_timeout_ms = said.rebalance_timeout_ms
-            request.subscribed_topic_names = [*said.topics]
-            request.subscribed_topic_regex = said.regex
-            request.server_assignor = said.remote_assignor
+            request.rebalance_timeout_ms = settings.rebalance_timeout_ms
+            request.subscribed_topic_names = [*settings.topics]
+            request.subscribed_topic_regex = settings.regex
+            request.server_assignor = settings.remote_assignor
         if epoch == JOIN_EPOCH or owned != self._knows:
             request.topic_partitions = _grouped(owned)
         return request

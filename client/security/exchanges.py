@@ -133,8 +133,8 @@ class BearerSaslClient:
 
 def _status_of(token: bytes) -> str:
     try:
-        said = json.loads(token)
-        return f"the token is refused: {said['status']}"
+        failure = json.loads(token)
+        return f"the token is refused: {failure['status']}"
     except (ValueError, KeyError, TypeError):
         return "the token is refused"
 

@@ -78,8 +78,8 @@ def security_of(properties: Mapping[str, str]) -> SecuritySettings:
 def _sasl(given: Mapping[str, str]) -> SaslSettings:
     mechanism = given.get("sasl.mechanism", "")
     if mechanism not in MECHANISMS:
-        said = f"is {mechanism!r}" if mechanism else "is not set, and its default, GSSAPI, is not supported here"
-        raise SettingsError(f"sasl.mechanism {said}: set it to one of {', '.join(MECHANISMS)}")
+        problem = f"is {mechanism!r}" if mechanism else "is not set, and its default, GSSAPI, is not supported here"
+        raise SettingsError(f"sasl.mechanism {problem}: set it to one of {', '.join(MECHANISMS)}")
     login, extensions = login_of(mechanism, given)
     return SaslSettings(mechanism, login, extensions)
 

@@ -135,8 +135,8 @@ def failure_of(error: ssl.SSLError, where: str) -> AuthenticationFailed:
     alert = _ALERT.match(reason)
     if alert is None:
         return AuthenticationFailed(f"TLS with {where} failed: {_words(reason)}")
-    said = _words(reason[alert.end() :])
-    return AuthenticationFailed(f"{where} ended TLS ({said}){_HINTS.get(said, '')}")
+    reason_text = _words(reason[alert.end() :])
+    return AuthenticationFailed(f"{where} ended TLS ({reason_text}){_HINTS.get(reason_text, '')}")
 
 
 def failure_later(error: ssl.SSLError, where: str) -> Exception:
@@ -147,8 +147,8 @@ def failure_later(error: ssl.SSLError, where: str) -> Exception:
 
 
 def _objection(error: ssl.SSLCertVerificationError) -> str:
-    said = error.verify_message.rstrip(".")
-    sentence = said[:1].lower() + said[1:]
+    reason_text = error.verify_message.rstrip(".")
+    sentence = reason_text[:1].lower() + reason_text[1:]
     if "self-signed" in sentence or "issuer" in sentence or "signature" in sentence:
         return f"{sentence} (ssl.truststore.* sets the trusted authorities)"
     return sentence

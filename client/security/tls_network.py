@@ -44,7 +44,7 @@ class TlsSocket:
         try:
             self._socket.sendall(data)
         except (ConnectionError, ssl.SSLEOFError) as error:
-            self._raise_what_was_said()
+            self._raise_alert()
             raise self._lost(error) from None
         except ssl.SSLError as error:
             raise failure_later(error, self._where) from None
@@ -68,7 +68,7 @@ class TlsSocket:
         self._has_received = self._has_received or received > 0
         return received
 
-    def _raise_what_was_said(self) -> None:
+    def _raise_alert(self) -> None:
         """Raise a pending alert: in TLS 1.3 a broker may refuse a certificate and close while the client sends."""
         self.look_ahead()
         if isinstance(self._failure, AuthenticationFailed):

@@ -122,8 +122,8 @@ def _of_endpoint(login: EndpointLogin, clock: ClientClock) -> Token:
     )
     try:
         with _opener().open(request, timeout=_TIMEOUT_S) as answer:
-            said = json.loads(answer.read(_ANSWER_BYTES_MAX))
-        return said["access_token"], clock.now_ms() + float(said.get("expires_in", 300)) * 1000
+            answered = json.loads(answer.read(_ANSWER_BYTES_MAX))
+        return answered["access_token"], clock.now_ms() + float(answered.get("expires_in", 300)) * 1000
     except HTTPError as error:
         error.close()
         raise TokenFailed(f"{login.url} returned no token: HTTP {error.code} {error.reason}") from None

@@ -3,7 +3,7 @@
 The response header is always version 0, so that a client can read it before it knows anything. A version the broker
 does not know is answered in version 0 with UNSUPPORTED_VERSION and the range of this API.
 
-Versions: 3 the client names itself, features come as tagged fields; 4 features whose lowest level is 0 may be told;
+Versions: 3 the client names itself, features come as tagged fields; 4 features whose lowest level is 0 may be sent;
 5 the client says which node of which cluster it means to speak to (KIP-1242).
 """
 
@@ -13,7 +13,7 @@ from barnabas.protocol.codec.schema import BOOL, INT16, INT32, INT64, STRING, Re
 class ApiVersionsRequest(Request, key=18, versions="0-5", flexible="3+"):
     client_software_name: str = field(STRING, versions="3+", default="", ignorable=True)
     client_software_version: str = field(STRING, versions="3+", default="", ignorable=True)
-    # null and -1: not told, else both
+    # null and -1: not reported, else both
     cluster_id: str | None = field(STRING, versions="5+", nullable="5+", default=None, ignorable=True)
     node_id: int = field(INT32, versions="5+", default=-1, ignorable=True)
 

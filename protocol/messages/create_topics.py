@@ -1,6 +1,6 @@
 """CreateTopics (key 19), versions 2 to 7, flexible from 5: create topics.
 
-Versions: 4 partitions and replication factor may be -1, the broker's defaults; 5 the answer tells the configs;
+Versions: 4 partitions and replication factor may be -1, the broker's defaults; 5 the answer contains the configs;
 6 a quota may refuse; 7 topic ids.
 """
 
@@ -58,11 +58,11 @@ class CreatableTopicResult(Struct):
     topic_id: bytes = field(UUID, versions="7+", default=ZERO_UUID, ignorable=True)
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, nullable="0+")
-    # why the configs are not told
+    # why the configs are not returned
     topic_config_error_code: int = field(INT16, versions="5+", default=0, tag=0, ignorable=True)
-    num_partitions: int = field(INT32, versions="5+", default=-1, ignorable=True)  # -1: not told
-    replication_factor: int = field(INT16, versions="5+", default=-1, ignorable=True)  # -1: not told
-    # null: not told
+    num_partitions: int = field(INT32, versions="5+", default=-1, ignorable=True)  # -1: not returned
+    replication_factor: int = field(INT16, versions="5+", default=-1, ignorable=True)  # -1: not returned
+    # null: not returned
     configs: list[CreatableTopicConfigs] | None = field(
         array(CreatableTopicConfigs), versions="5+", nullable="5+", default=[], ignorable=True
     )

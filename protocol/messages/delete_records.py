@@ -1,6 +1,6 @@
 """DeleteRecords (key 21), versions 0 to 2, flexible from 2: drop the records before an offset.
 
-Offset -1 means the high watermark. The answer tells the new start of the log.
+Offset -1 means the high watermark. The answer contains the new start of the log.
 """
 
 from barnabas.protocol.codec.schema import INT16, INT32, INT64, STRING, Request, Response, Struct, array, field

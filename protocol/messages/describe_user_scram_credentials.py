@@ -1,6 +1,6 @@
 """DescribeUserScramCredentials (key 50), version 0, flexible: which SCRAM credentials users have.
 
-Null users ask for all of them. Salts and keys are never told.
+Null users ask for all of them. Salts and keys are never returned.
 """
 
 from barnabas.protocol.codec.schema import INT8, INT16, INT32, STRING, Request, Response, Struct, array, field

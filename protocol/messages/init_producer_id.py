@@ -1,5 +1,5 @@
-"""InitProducerId (key 22), versions 0 to 6, flexible from 2: get a producer id and epoch, fencing whoever had the
-transactional id before.
+"""InitProducerId (key 22), versions 0 to 6, flexible from 2: get a producer id and epoch, fencing the producer that
+had the transactional id before.
 
 Without a transactional id: a fresh id, epoch 0. With one: its id, and an epoch no earlier producer has.
 

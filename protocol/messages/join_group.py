@@ -4,7 +4,7 @@ From version 4 on a member that comes without an id is sent back with one (MEMBE
 answer waits for the rebalance; the leader's carries all members and what each offered for the chosen protocol.
 
 Versions: 1 a rebalance timeout of its own; 5 static members; 7 the protocol type in the answer; 8 the reason for
-joining; 9 the leader may be told to leave the assignment as it is.
+joining; 9 the leader may be instructed not to change the assignment.
 """
 
 from barnabas.protocol.codec.schema import BOOL, BYTES, INT16, INT32, STRING, Request, Response, Struct, array, field

@@ -13,7 +13,7 @@ from barnabas.protocol.primitives import ZERO_UUID
 class OffsetCommitRequestPartition(Struct):
     partition_index: int = field(INT32)
     committed_offset: int = field(INT64)
-    # of the last record consumed; -1: not told
+    # of the last record consumed; -1: unknown
     committed_leader_epoch: int = field(INT32, versions="6+", default=-1, ignorable=True)
     committed_metadata: str | None = field(STRING, nullable="0+")  # the client's own note
 

@@ -1,5 +1,5 @@
 """StreamsGroupTopologyDescriptionUpdate (key 93), version 0, flexible: a member of a group of the streams protocol
-describes the topology it runs, for whoever asks StreamsGroupDescribe (KIP-1331).
+describes the topology it runs, for the answers to StreamsGroupDescribe (KIP-1331).
 """
 
 from barnabas.protocol.codec.schema import INT8, INT16, INT32, STRING, Request, Response, Struct, array, field

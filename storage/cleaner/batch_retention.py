@@ -88,6 +88,6 @@ def sets_horizon(header: BatchHeader, has_tombstone: bool, is_useless_marker: bo
     return (has_tombstone or is_useless_marker) and not header.has_delete_horizon
 
 
-def outcome(kept: int, records_count: int, gets_horizon: bool, kind: BatchRetention) -> BatchOutcome:
-    """Return the result for a batch of which `kept` records are retained."""
-    return _OUTCOMES[kept > 0, kept == records_count and not gets_horizon, kind == BatchRetention.RETAIN_EMPTY]
+def outcome(retained: int, records_count: int, gets_horizon: bool, kind: BatchRetention) -> BatchOutcome:
+    """Return the result for a batch of which `retained` records are retained."""
+    return _OUTCOMES[retained > 0, retained == records_count and not gets_horizon, kind == BatchRetention.RETAIN_EMPTY]

@@ -65,7 +65,7 @@ class RecordFilter:
         tally = self._tally
         tally.messages_read += header.records_count
         held: list[tuple[int, int, bytes]] = []
-        kept = held_bytes = 0
+        retained = held_bytes = 0
         self._has_tombstone, self._max_timestamp = False, -1
         if not discards:
             pauses = False
@@ -77,15 +77,15 @@ class RecordFilter:
                 pauses = True
                 buffer, rows = piece
                 for offset, timestamp, _, _, tail, end in self._retained(rows, header):
-                    kept += 1
+                    retained += 1
                     if held_bytes <= HELD_BYTES:
                         held.append((offset, timestamp, buffer[tail:end]))
                         held_bytes += end - tail + _HELD_RECORD_BYTES
             tally.invalid_messages += self._invalid
             self._invalid = 0
-        tally.messages_written += kept
+        tally.messages_written += retained
         gets_horizon = sets_horizon(header, self._has_tombstone, is_useless_marker)
-        result = outcome(kept, header.records_count, gets_horizon, kind)
+        result = outcome(retained, header.records_count, gets_horizon, kind)
         if result == BatchOutcome.DROPPED:
             return None
         if result == BatchOutcome.EMPTIED:

@@ -104,7 +104,7 @@ def write_meta_properties(root: Directory, meta: MetaProperties) -> MetaProperti
 
 
 def take_inventory(root: Directory) -> Inventory:
-    """List all directories by the kind that their names tell; NotADataDirectory for an unknown name."""
+    """List all directories by the kind that their names show; NotADataDirectory for an unknown name."""
     inventory = Inventory(set(), [], [], [])
     for entry in root.entries():
         if not entry.is_directory or entry.name == _EXEMPT:

@@ -127,7 +127,7 @@ class LeaderEpochCache:
 
 def _assigned(entries: list[EpochEntry], epoch: int, start_offset: int) -> list[EpochEntry]:
     """Return the entries with `epoch` from `start_offset` on, without those that contradict it."""
-    kept = len(entries)
-    while kept and (entries[kept - 1].epoch >= epoch or entries[kept - 1].start_offset >= start_offset):
-        kept -= 1
-    return [*entries[:kept], EpochEntry(epoch, start_offset)]
+    retained = len(entries)
+    while retained and (entries[retained - 1].epoch >= epoch or entries[retained - 1].start_offset >= start_offset):
+        retained -= 1
+    return [*entries[:retained], EpochEntry(epoch, start_offset)]

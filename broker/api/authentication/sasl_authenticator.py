@@ -150,11 +150,11 @@ class SaslAuthenticator:
     def _token(self, request: Request, header: RequestHeader, client: RequestConnection) -> Answer:
         if not isinstance(request, SaslAuthenticateRequest):
             api = spec(ApiKey(header.api_key))
-            said = f"Unexpected Kafka request of type {ApiKey(header.api_key).name} during SASL authentication."
-            answer = error_response(api, header.api_version, request, ErrorCode.ILLEGAL_SASL_STATE, said)
+            message = f"Unexpected Kafka request of type {ApiKey(header.api_key).name} during SASL authentication."
+            answer = error_response(api, header.api_version, request, ErrorCode.ILLEGAL_SASL_STATE, message)
             if answer is None:  # a request for no elements gets an empty answer
                 answer = default_instance(api.response)
-            raise _Refused(said, _encoded(header, answer))
+            raise _Refused(message, _encoded(header, answer))
         self._check_mechanism()
         response = SaslAuthenticateResponse(error_code=ErrorCode.NONE, error_message=None, auth_bytes=b"")
         try:

@@ -60,17 +60,17 @@ def _resources(
     allowed = {}
     for kind, requested in names.items():
         allowed[kind] = yield from rights.each_allowed(operation, kind, requested)
-    kept, hidden = [], []
+    permitted, hidden = [], []
     for each, key in named:
         if key is None or key[1] in allowed[key[0]]:
-            kept.append(each)
+            permitted.append(each)
         else:
             answer = yield from refused(with_fields(request, resources=[each]), refusal(key[0]), context)
             hidden += getattr(answer, answered)
         yield
     if not hidden:
         return (yield request)
-    response = yield with_fields(request, resources=kept)
+    response = yield with_fields(request, resources=permitted)
     return with_fields(response, **{answered: [*getattr(response, answered), *hidden]})
 
 

@@ -44,7 +44,7 @@ def find_coordinator(request: Any, context: RequestContext, rights: Rights) -> G
             error_code=why.code, error_message=why.message, node_id=_NO_NODE, host="", port=_NO_NODE
         )
     keys = request.coordinator_keys
-    kept, others = yield from divided(keys, lambda key: _resource_of(key, access), access, rights)
+    permitted, others = yield from divided(keys, lambda key: _resource_of(key, access), access, rights)
     hidden = []
     for key in others:
         hidden.append(
@@ -58,9 +58,9 @@ def find_coordinator(request: Any, context: RequestContext, rights: Rights) -> G
             )
         )
         yield
-    if not kept:
+    if not permitted:
         return FindCoordinatorResponse(coordinators=hidden)
-    response = yield with_fields(request, coordinator_keys=kept)
+    response = yield with_fields(request, coordinator_keys=permitted)
     return with_fields(response, coordinators=[*response.coordinators, *hidden])
 
 
@@ -78,21 +78,21 @@ def offset_fetch(request: Any, context: RequestContext, rights: Rights) -> Guard
         response = yield request
         shown, _ = yield from divided(response.topics, lambda topic: topic.name, _DESCRIBE_TOPIC, rights)
         return with_fields(response, topics=shown)
-    kept, others = yield from divided(request.topics, lambda topic: topic.name, _DESCRIBE_TOPIC, rights)
+    permitted, others = yield from divided(request.topics, lambda topic: topic.name, _DESCRIBE_TOPIC, rights)
     if not others:
         return (yield request)
     answer = yield from refused(with_fields(request, topics=others), refusal(_TOPIC), with_version(context, 1))
-    response = yield with_fields(request, topics=kept)
+    response = yield with_fields(request, topics=permitted)
     return _followed(answer.topics, response)
 
 
 def offset_delete(request: Any, context: RequestContext, rights: Rights) -> Guarding:
     """Check Read on the topics. If none is allowed, the group is still checked: it may not exist."""
-    kept, others = yield from divided(request.topics, lambda topic: topic.name, _READ_TOPIC, rights)
+    permitted, others = yield from divided(request.topics, lambda topic: topic.name, _READ_TOPIC, rights)
     if not others:
         return (yield request)
     answer = yield from refused(with_fields(request, topics=others), refusal(_TOPIC), context, in_part=True)
-    response = yield with_fields(request, topics=kept)
+    response = yield with_fields(request, topics=permitted)
     return _followed(answer.topics, response)
 
 
@@ -118,11 +118,11 @@ def _offset_fetch_of_several(request: Any, context: RequestContext, rights: Righ
             plans.append((requested, None))
             continue
         hidden: list[Any] = []
-        kept = requested
+        permitted = requested
         if requested.topics is not None:
             kept_topics, hidden = yield from _describable(requested.topics, context, rights)
-            kept = with_fields(requested, topics=kept_topics)
-        wanted.append(kept)
+            permitted = with_fields(requested, topics=kept_topics)
+        wanted.append(permitted)
         plans.append((requested, hidden))
     response = yield with_fields(request, groups=wanted)
     answers = iter(response.groups)
@@ -148,8 +148,8 @@ def _answered(
     if group.error_code:
         return group
     if requested.topics is None:
-        kept, _ = yield from _describable(group.topics, context, rights)
-        return with_fields(group, topics=kept)
+        permitted, _ = yield from _describable(group.topics, context, rights)
+        return with_fields(group, topics=permitted)
     hidden_topics = yield from _hidden_topics(hidden)
     return with_fields(group, topics=[*group.topics, *hidden_topics])
 
@@ -213,8 +213,8 @@ def consumer_group_describe(request: Any, context: RequestContext, rights: Right
 
 def _described(request: Any, context: RequestContext, rights: Rights, field: str) -> Guarding:
     access = Access(Operation.DESCRIBE, _GROUP)
-    kept, others = yield from divided(getattr(request, field), str, access, rights)
-    return (yield from some(request, context, field, "groups", kept, others, refusal(_GROUP)))
+    permitted, others = yield from divided(getattr(request, field), str, access, rights)
+    return (yield from some(request, context, field, "groups", permitted, others, refusal(_GROUP)))
 
 
 def _topics_of(group: Any) -> set[str]:

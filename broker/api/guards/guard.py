@@ -159,12 +159,12 @@ def divided(
         yield
     requested = (name for _, name in named if name is not None)
     allowed = yield from rights.each_allowed(*access, requested, quietly=quietly)
-    kept: list[Any] = []
+    permitted: list[Any] = []
     others: list[Any] = []
     for each, name in named:
-        (kept if name is None or name in allowed else others).append(each)
+        (permitted if name is None or name in allowed else others).append(each)
         yield
-    return kept, others
+    return permitted, others
 
 
 def topics(operation: Operation, field: str = "topics", answered: str = "topics", name: str = "name") -> Guard:
@@ -192,8 +192,10 @@ def _each(
         return topic_name(element, context) if name == "name" else str(getattr(element, name))
 
     elements = getattr(request, field)
-    kept, others = yield from divided(elements if name is not None else dict.fromkeys(elements), named, access, rights)
-    return (yield from some(request, context, field, answered, kept, others, refusal(access.resource)))
+    permitted, others = yield from divided(
+        elements if name is not None else dict.fromkeys(elements), named, access, rights
+    )
+    return (yield from some(request, context, field, answered, permitted, others, refusal(access.resource)))
 
 
 def some(
@@ -201,7 +203,7 @@ def some(
     context: RequestContext,
     field: str,
     answered: str,
-    kept: list[Any],
+    permitted: list[Any],
     others: list[Any],
     why: KafkaError,
 ) -> Guarding:
@@ -209,7 +211,7 @@ def some(
     if not others:
         return (yield request)
     answer = yield from refused(with_fields(request, **{field: others}), why, context, in_part=True)
-    if not kept:
+    if not permitted:
         return answer
-    response = yield with_fields(request, **{field: kept})
+    response = yield with_fields(request, **{field: permitted})
     return with_fields(response, **{answered: [*getattr(response, answered), *getattr(answer, answered)]})

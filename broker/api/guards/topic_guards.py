@@ -36,15 +36,15 @@ def metadata(request: Any, context: RequestContext, rights: Rights) -> Guarding:
         response = with_fields(response, topics=[topic for topic in response.topics if topic.name in describable])
         return (yield from _with_operations(request, response, context, rights))
     access = Access(Operation.DESCRIBE, _TOPIC)
-    kept, others = yield from divided(requested, lambda topic: topic_name(topic, context), access, rights)
+    permitted, others = yield from divided(requested, lambda topic: topic_name(topic, context), access, rights)
     if request.allow_auto_topic_creation and context.services.config.boolean("auto.create.topics.enable"):
-        kept, not_created = yield from _may_create(kept, context, rights)
+        permitted, not_created = yield from _may_create(permitted, context, rights)
         others += not_created
     hidden = []
     for topic in {(each.topic_id, each.name): each for each in others}.values():
         hidden.append(_hidden(topic))
         yield
-    response = yield (with_fields(request, topics=kept) if others else request)
+    response = yield (with_fields(request, topics=permitted) if others else request)
     response = with_fields(response, topics=[*response.topics, *hidden])
     return (yield from _with_operations(request, response, context, rights))
 
@@ -71,13 +71,13 @@ def _may_create(requested: list[Any], context: RequestContext, rights: Rights) -
     if not missing or rights.allows(Operation.CREATE, _CLUSTER, quietly=True):
         return requested, []
     creatable = yield from rights.each_allowed(Operation.CREATE, _TOPIC, [each.name for each in missing])
-    kept: list[Any] = []
+    permitted: list[Any] = []
     refused_ones: list[Any] = []
     for each in requested:
         is_missing = each.topic_id == ZERO_UUID and each.name and each.name not in there
-        (refused_ones if is_missing and each.name not in creatable else kept).append(each)
+        (refused_ones if is_missing and each.name not in creatable else permitted).append(each)
         yield
-    return kept, refused_ones
+    return permitted, refused_ones
 
 
 def _hidden(requested: Any) -> MetadataResponseTopic:
@@ -112,26 +112,26 @@ def create_topics(request: Any, context: RequestContext, rights: Rights) -> Guar
     creatable = once
     if not rights.allows(Operation.CREATE, _CLUSTER, quietly=True):
         creatable = yield from rights.each_allowed(Operation.CREATE, _TOPIC, sorted(once))
-    told = yield from rights.each_allowed(Operation.DESCRIBE_CONFIGS, _TOPIC, sorted(once), quietly=True)
-    kept, others = [], []
+    describable = yield from rights.each_allowed(Operation.DESCRIBE_CONFIGS, _TOPIC, sorted(once), quietly=True)
+    permitted, others = [], []
     for topic in request.topics:
         if topic.name in creatable or topic.name not in once:
-            kept.append(topic)
+            permitted.append(topic)
         else:
             others.append(
                 CreatableTopicResult(name=topic.name, error_code=_FAILED, error_message="Authorization failed.")
             )
         yield
-    response = yield with_fields(request, topics=kept)
+    response = yield with_fields(request, topics=permitted)
     shown = []
     for topic in response.topics:
-        shown.append(_without_configs(topic) if _hides(topic, told) else topic)
+        shown.append(_without_configs(topic) if _hides(topic, describable) else topic)
         yield
     return with_fields(response, topics=[*shown, *others])
 
 
-def _hides(topic: CreatableTopicResult, told: set[str]) -> bool:
-    return topic.error_code == ErrorCode.NONE and topic.name not in told
+def _hides(topic: CreatableTopicResult, describable: set[str]) -> bool:
+    return topic.error_code == ErrorCode.NONE and topic.name not in describable
 
 
 def _without_configs(topic: CreatableTopicResult) -> CreatableTopicResult:
@@ -151,22 +151,24 @@ def delete_topics(request: Any, context: RequestContext, rights: Rights) -> Guar
     there = context.services.catalogue.topics
     hidden = {name for name in names if name not in describable or (name in there and name not in deletable)}
     others: dict[tuple[str | None, bytes], DeletableTopicResult] = {}
-    kept = []
+    permitted = []
     for topic in request.topics:
         yield
         name = ids[topic.topic_id] if topic.name is None and topic.topic_id != ZERO_UUID else topic.name
         if (topic.name is not None and topic.topic_id != ZERO_UUID) or name not in hidden:
-            kept.append(topic)
+            permitted.append(topic)
             continue
-        told = topic.name if topic.name is not None or name not in describable else name
-        others[told, topic.topic_id] = _not_deleted(told, topic.topic_id)
+        shown_name = topic.name if topic.name is not None or name not in describable else name
+        others[shown_name, topic.topic_id] = _not_deleted(shown_name, topic.topic_id)
     for name in request.topic_names:
         if name in hidden:
             others[name, ZERO_UUID] = _not_deleted(name, ZERO_UUID)
         yield
     if not others:
         return (yield request)
-    wanted = with_fields(request, topics=kept, topic_names=[name for name in request.topic_names if name not in hidden])
+    wanted = with_fields(
+        request, topics=permitted, topic_names=[name for name in request.topic_names if name not in hidden]
+    )
     response = yield wanted
     return with_fields(response, responses=[*response.responses, *others.values()])
 
@@ -184,13 +186,13 @@ def _not_deleted(name: str | None, topic_id: bytes) -> DeletableTopicResult:
 def create_partitions(request: Any, context: RequestContext, rights: Rights) -> Guarding:
     """Check Alter on each topic; the handler refuses a topic that is named twice."""
     twice = duplicates(topic.name for topic in request.topics)
-    kept, others = yield from divided(
+    permitted, others = yield from divided(
         request.topics,
         lambda topic: None if topic.name in twice else topic.name,
         Access(Operation.ALTER, _TOPIC),
         rights,
     )
-    return (yield from some(request, context, "topics", "results", kept, others, refusal(_TOPIC)))
+    return (yield from some(request, context, "topics", "results", permitted, others, refusal(_TOPIC)))
 
 
 def offset_for_leader_epoch(request: Any, context: RequestContext, rights: Rights) -> Guarding:
@@ -198,5 +200,5 @@ def offset_for_leader_epoch(request: Any, context: RequestContext, rights: Right
     if rights.allows(Operation.CLUSTER_ACTION, _CLUSTER, quietly=True):
         return (yield request)
     access = Access(Operation.DESCRIBE, _TOPIC)
-    kept, others = yield from divided(request.topics, lambda topic: topic.topic, access, rights)
-    return (yield from some(request, context, "topics", "topics", kept, others, refusal(_TOPIC)))
+    permitted, others = yield from divided(request.topics, lambda topic: topic.topic, access, rights)
+    return (yield from some(request, context, "topics", "topics", permitted, others, refusal(_TOPIC)))

@@ -82,9 +82,9 @@ def write_txn_markers(request: Any, context: RequestContext, rights: Rights) -> 
 
 def describe_transactions(request: Any, context: RequestContext, rights: Rights) -> Guarding:
     """Check Describe on the transactional ids, and show only topics with Describe."""
-    kept, others = yield from divided(request.transactional_ids, str, _DESCRIBE_ID, rights)
+    permitted, others = yield from divided(request.transactional_ids, str, _DESCRIBE_ID, rights)
     field, answered = "transactional_ids", "transaction_states"
-    response = yield from some(request, context, field, answered, kept, others, refusal(_ID))
+    response = yield from some(request, context, field, answered, permitted, others, refusal(_ID))
     names = {topic.topic for state in response.transaction_states for topic in state.topics}
     describable = yield from rights.each_allowed(Operation.DESCRIBE, _TOPIC, sorted(names))
     states = []
@@ -98,16 +98,16 @@ def list_transactions(request: Any, context: RequestContext, rights: Rights) -> 
     """List only transactional ids with Describe."""
     response = yield request
     states = response.transaction_states
-    kept, _ = yield from divided(states, lambda state: state.transactional_id, _DESCRIBE_ID, rights)
-    return with_fields(response, transaction_states=kept)
+    permitted, _ = yield from divided(states, lambda state: state.transactional_id, _DESCRIBE_ID, rights)
+    return with_fields(response, transaction_states=permitted)
 
 
 def describe_producers(request: Any, context: RequestContext, rights: Rights) -> Guarding:
     """Check Read on the topics; the handler refuses an invalid topic name."""
-    kept, others = yield from divided(
+    permitted, others = yield from divided(
         request.topics,
         lambda topic: topic.name if is_topic_name(topic.name) else None,
         Access(Operation.READ, _TOPIC),
         rights,
     )
-    return (yield from some(request, context, "topics", "topics", kept, others, refusal(_TOPIC)))
+    return (yield from some(request, context, "topics", "topics", permitted, others, refusal(_TOPIC)))

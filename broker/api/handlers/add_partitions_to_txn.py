@@ -41,7 +41,7 @@ _TELLING = WorkClass()
 Codes = Mapping[TopicPartition, ErrorCode]
 Answered = Codes | ErrorCode
 """A code per partition; or one for all of them."""
-Said = Answered | Future[ErrorCode]
+PendingAnswer = Answered | Future[ErrorCode]
 
 
 def handle(
@@ -53,7 +53,7 @@ def handle(
     def respond(answered: Sequence[Answered]) -> Reply[AddPartitionsToTxnResponse]:
         return slices.in_slices(lambda: _response(transactions, answered, context), _TELLING)
 
-    def wait(replies: Sequence[Said]) -> Reply[AddPartitionsToTxnResponse]:
+    def wait(replies: Sequence[PendingAnswer]) -> Reply[AddPartitionsToTxnResponse]:
         return reply_to(lambda: reply_to_all(replies, _themselves, lambda refusal: refusal.code), respond)
 
     return reply_to(lambda: slices.to_the_end(lambda: _answer_all(transactions, context), _ADDING), wait)
@@ -76,9 +76,11 @@ def _transactions(request: AddPartitionsToTxnRequest, version: int) -> Sequence[
     ]
 
 
-def _answer_all(transactions: Sequence[AddPartitionsToTxnTransaction], context: RequestContext) -> Steps[list[Said]]:
+def _answer_all(
+    transactions: Sequence[AddPartitionsToTxnTransaction], context: RequestContext
+) -> Steps[list[PendingAnswer]]:
     """Return the answer for each transaction, or a future of it. Each is added to at once, or not at all."""
-    replies: list[Said] = []
+    replies: list[PendingAnswer] = []
     as_current_request, between = keep_current_request(context.services), Pauses()
     for txn in transactions:
         pauses = Pauses()
@@ -101,7 +103,9 @@ def _answer_all(transactions: Sequence[AddPartitionsToTxnTransaction], context: 
     return replies
 
 
-def _answer(txn: AddPartitionsToTxnTransaction, partitions: list[TopicPartition], context: RequestContext) -> Said:
+def _answer(
+    txn: AddPartitionsToTxnTransaction, partitions: list[TopicPartition], context: RequestContext
+) -> PendingAnswer:
     is_batched = context.api_version >= _BATCHED_SINCE
     transactions = context.services.transactions
     producer = (txn.transactional_id, txn.producer_id, txn.producer_epoch)

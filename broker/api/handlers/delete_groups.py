@@ -33,7 +33,7 @@ def handle(
     def delete(group_id: str) -> Reply[ErrorCode]:
         return as_current_request(partial(_delete, group_id, context))
 
-    def told(codes: Iterable[ErrorCode]) -> Reply[DeleteGroupsResponse]:
+    def response(codes: Iterable[ErrorCode]) -> Reply[DeleteGroupsResponse]:
         rows = list(zip(names, codes, strict=True))
         return services.request_scheduler.in_slices(lambda: _response(rows))
 
@@ -41,7 +41,7 @@ def handle(
         lambda: services.upkeep.to_the_end(lambda: mapped(delete, names, _DELETED_AT_ONCE), _DELETING),
         lambda replies: reply_to(
             lambda: reply_to_all(replies, list[ErrorCode], lambda refusal: refusal.code),
-            told,
+            response,
         ),
     )
 
@@ -57,6 +57,6 @@ def _response(codes: Iterable[tuple[str, ErrorCode]]) -> Steps[DeleteGroupsRespo
     return DeleteGroupsResponse(results=(yield from mapped(_result, codes)))
 
 
-def _result(told: tuple[str, ErrorCode]) -> DeletableGroupResult:
-    group_id, code = told
+def _result(response: tuple[str, ErrorCode]) -> DeletableGroupResult:
+    group_id, code = response
     return DeletableGroupResult(group_id=group_id, error_code=code)

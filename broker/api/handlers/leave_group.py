@@ -48,10 +48,10 @@ def _leaving(member: MemberIdentity) -> LeavingMember:
 def _response(codes: tuple[ErrorCode, ...], leaving: list[LeavingMember], version: int) -> Steps[LeaveGroupResponse]:
     if version < _BATCHED_SINCE:
         return LeaveGroupResponse(error_code=codes[0])
-    told = zip(leaving, codes, strict=True)
-    return LeaveGroupResponse(error_code=ErrorCode.NONE, members=(yield from mapped(_member, told)))
+    outcomes = zip(leaving, codes, strict=True)
+    return LeaveGroupResponse(error_code=ErrorCode.NONE, members=(yield from mapped(_member, outcomes)))
 
 
-def _member(told: tuple[LeavingMember, ErrorCode]) -> MemberResponse:
-    (member_id, instance_id), code = told
+def _member(outcomes: tuple[LeavingMember, ErrorCode]) -> MemberResponse:
+    (member_id, instance_id), code = outcomes
     return MemberResponse(member_id=member_id, group_instance_id=instance_id, error_code=code)

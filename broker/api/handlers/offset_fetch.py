@@ -100,11 +100,11 @@ def _group(
         found = GroupOffsets(copied, frozenset(found.unstable))
     pauses = Pauses()
     if requested.topics is None:
-        telling = _everything(found, pauses, context)
+        topic_steps = _everything(found, pauses, context)
     else:
-        telling = (_topic(topic, found, pauses, context) for topic in requested.topics)
+        topic_steps = (_topic(topic, found, pauses, context) for topic in requested.topics)
     topics: list[OffsetFetchResponseTopics] = []
-    for steps in telling:
+    for steps in topic_steps:
         topics.append((yield from steps))
         if pauses.is_due():
             yield

@@ -143,10 +143,10 @@ def _requested(request: Struct) -> dict[str, Any]:
         names = [field.name for field in type(request).__schema__.fields]
         fields = _fields[type(request)] = tuple((name, _ASKED[name]) for name in names if name in _ASKED)
     found: dict[str, Any] = {}
-    for name, told in fields:
+    for name, common in fields:
         value = getattr(request, name)
         if value is not None and value != "" and value != -1:
-            found[told] = value
+            found[common] = value
     return found
 
 

@@ -42,13 +42,13 @@ def parser() -> argparse.ArgumentParser:
     listing.add_argument(
         "--principal", action="append", type=principal, default=[], metavar="TYPE:NAME", help="only for these"
     )
-    listing.set_defaults(action=_list, meaning=lambda said: looked_for(wish_of(said), said.principal))
+    listing.set_defaults(action=_list, meaning=lambda options: looked_for(wish_of(options), options.principal))
     placing = resource_options(filters=False, pattern_type="literal")
     add = commands.add_parser("add", parents=[*again, placing, right_options()], help="allow or deny an operation")
-    add.set_defaults(action=_add, meaning=lambda said: entries(wish_of(said)))
+    add.set_defaults(action=_add, meaning=lambda options: entries(wish_of(options)))
     removing = resource_options(filters=True, pattern_type="literal")
     remove = commands.add_parser("remove", parents=[*again, removing, right_options()], help="remove ACLs")
-    remove.set_defaults(action=_remove, meaning=lambda said: filters(wish_of(said)))
+    remove.set_defaults(action=_remove, meaning=lambda options: filters(wish_of(options)))
     return top
 
 

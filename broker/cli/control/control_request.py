@@ -122,18 +122,18 @@ def check(options: argparse.Namespace, answer: HTTPResponse) -> None:
 
 def _checked(options: argparse.Namespace, status: int, text: bytes) -> dict[str, Any]:
     try:
-        told: Any = json.loads(text)
+        answer: Any = json.loads(text)
     except ValueError:
-        told = None
-    if status == 200 and isinstance(told, dict):
-        return told
-    if not isinstance(told, dict) or "error" not in told:
+        answer = None
+    if status == 200 and isinstance(answer, dict):
+        return answer
+    if not isinstance(answer, dict) or "error" not in answer:
         raise OSError(f"{options.http}: no broker with --control answers there")
     if status == _BAD_REQUEST:
-        raise UsageError(f"{options.asks}: {told['error']}")
+        raise UsageError(f"{options.asks}: {answer['error']}")
     if status == _UNAUTHORIZED:
         if options.token is None and options.command_config is not None:
-            raise OSError(f"{options.http}: {told['error']}: {options.command_config} must name the user")
+            raise OSError(f"{options.http}: {answer['error']}: {options.command_config} must name the user")
         given = "needs a token" if options.token is None else "does not know this token"
         raise OSError(f"{options.http}: the broker {given}: --token TOKEN, or ${_TOKEN_VARIABLE}")
-    raise OSError(f"{options.http}: {told['error']}")
+    raise OSError(f"{options.http}: {answer['error']}")

@@ -84,11 +84,11 @@ def _disarm(options: argparse.Namespace) -> int:
 
 
 def _reset(options: argparse.Namespace) -> int:
-    told = _ask(options, _PATH, method="DELETE")
-    _show(options, told)
-    if not options.all_fired or not told["unfired"]:
+    answer = _ask(options, _PATH, method="DELETE")
+    _show(options, answer)
+    if not options.all_fired or not answer["unfired"]:
         return 0
-    print(f"barnabas: faults: did not fire as often as the plan says: {', '.join(told['unfired'])}", file=sys.stderr)
+    print(f"barnabas: faults: did not fire as often as the plan says: {', '.join(answer['unfired'])}", file=sys.stderr)
     return 1
 
 
@@ -134,11 +134,11 @@ def _read(path: str) -> bytes:
         return file.read(_PLAN_BYTES_MAX)
 
 
-def _show(options: argparse.Namespace, told: dict[str, Any]) -> int:
+def _show(options: argparse.Namespace, answer: dict[str, Any]) -> int:
     if options.json:
-        print_json(told)
+        print_json(answer)
         return 0
-    for each in told.get("faults", [told]):
+    for each in answer.get("faults", [answer]):
         times = each["times"]
         standing = f", {each['standing']} standing" if each["standing"] else ""
         how = f"fired {each['fired']} of {times} times" if times != "always" else f"fired {each['fired']} times"

@@ -22,13 +22,13 @@ def run(arguments: Sequence[str]) -> int:
     about = {name: text for name, text in options.about(options).items() if text is not None}
     query = urlencode(about, errors="surrogateescape")
     path = f"{_PATH if options.command == 'hanging' else f'{_PATH}/{options.command}'}?{query}"
-    told = ask(options, path)
+    found = ask(options, path)
     if options.json:
-        print_json(told)
+        print_json(found)
     elif options.command == "hanging":
-        _print_hanging({about: answer["sentences"] for about, answer in told.items()})
+        _print_hanging({about: answer["sentences"] for about, answer in found.items()})
     else:
-        print("\n".join(told["sentences"]))
+        print("\n".join(found["sentences"]))
     return 0
 
 
@@ -77,10 +77,10 @@ def _place(text: str) -> dict[str, str]:
     return {"topic": topic, "partition": numbers[0], "offset": numbers[1]}
 
 
-def _print_hanging(told: dict[str, list[str]]) -> None:
-    if not told:
+def _print_hanging(found: dict[str, list[str]]) -> None:
+    if not found:
         print("Nothing hangs.")
-    for about, sentences in told.items():
+    for about, sentences in found.items():
         print(f"{about}:")
         for sentence in sentences:
             print(f"  {sentence}")

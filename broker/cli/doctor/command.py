@@ -90,7 +90,7 @@ def _examine_start(options: Options) -> list[CheckResult]:
     control_admission(options, os.environ)
     findings = [machine.examine_python(), machine.examine_descriptors(raise_descriptor_limit())]
     try:
-        loaded, kept = _load(options)
+        loaded, content = _load(options)
     except ConfigError as error:
         return [problem("configuration", str(error)), *findings]
     except OSError as error:
@@ -105,7 +105,7 @@ def _examine_start(options: Options) -> list[CheckResult]:
         *([] if http is None else [ports.examine_http(*http)]),
         *([] if "--ephemeral" in options else directory.examine(config)),
         machine.examine_clock(clock.now_ms() / 1000, newest_s),
-        *_examine_security(options, config, clock.now_ms(), kept),
+        *_examine_security(options, config, clock.now_ms(), content),
         *_examine_faults(options, config),
         *findings,
     ]
@@ -122,15 +122,15 @@ def _load(options: Options) -> tuple[LoadedConfig, DirectoryContent | None]:
         from barnabas.broker.server.secure.secure_config import look_for, settings_for
     except ImportError as missing:
         raise UsageError("doctor: --secure needs the package cryptography: pip install 'barnabas[secure]'") from missing
-    kept = look_for(loaded.config, wall_ms(), is_ephemeral="--ephemeral" in options)
-    settings = settings_for(kept.security, loaded.config, renames=owns_listener(options, loaded.config))
-    return load(options, os.environ, settings), kept
+    content = look_for(loaded.config, wall_ms(), is_ephemeral="--ephemeral" in options)
+    settings = settings_for(content.security, loaded.config, renames=owns_listener(options, loaded.config))
+    return load(options, os.environ, settings), content
 
 
 def _examine_security(
-    options: Options, config: BrokerConfig, now_ms: int, kept: DirectoryContent | None
+    options: Options, config: BrokerConfig, now_ms: int, content: DirectoryContent | None
 ) -> list[CheckResult]:
-    """Return findings about secured listeners and the authorizer, if there are any. `kept`: with --secure."""
+    """Return findings about secured listeners and the authorizer, if there are any. `content`: with --secure."""
     is_plain = not any(each.speaks_tls or each.speaks_sasl for each in config.listeners)
     if is_plain and not config.string("authorizer.class.name").strip():
         return []
@@ -139,13 +139,13 @@ def _examine_security(
 
     is_ephemeral = "--ephemeral" in options
     catalogue = None if is_ephemeral else catalogue_of(config.metadata_dir)
-    comes = kept is not None and not kept.has_certificate
+    comes = content is not None and not content.has_certificate
     found = examine(config, catalogue, now_ms, adds_users="--add-scram" in options, certificate_comes=comes)
-    if kept is None:
+    if content is None:
         return found
     from barnabas.broker.cli.doctor import security_directory
 
-    return [*security_directory.examine(kept, is_ephemeral=is_ephemeral), *found]
+    return [*security_directory.examine(content, is_ephemeral=is_ephemeral), *found]
 
 
 def _examine_faults(options: Options, config: BrokerConfig) -> list[CheckResult]:

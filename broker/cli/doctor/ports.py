@@ -83,10 +83,10 @@ def _cannot_bind(check: str, host: str, port: int, error: OSError) -> CheckResul
 def _with_broker(found: CheckResult, listener: Listener, clock: ClientClock, timeout_ms: int) -> CheckResult:
     """Return the finding with the cluster of the broker that already holds the port, if it is a broker."""
     host = "localhost" if listener.is_every_interface else listener.host
-    met = probe(Address(host, listener.port), clock, timeout_ms) if "in use" in found.says else None
-    if not isinstance(met, ProbedBroker):
+    probed = probe(Address(host, listener.port), clock, timeout_ms) if "in use" in found.says else None
+    if not isinstance(probed, ProbedBroker):
         return found
-    return found._replace(says=f"{found.says}: a broker of cluster {met.cluster.cluster_id}")
+    return found._replace(says=f"{found.says}: a broker of cluster {probed.cluster.cluster_id}")
 
 
 def _bindable(bound: BoundAddress) -> list[CheckResult]:

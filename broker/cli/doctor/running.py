@@ -38,20 +38,20 @@ def examine(
     findings: list[CheckResult] = []
     reached: list[tuple[Address, ProbedBroker]] = []
     for address in bootstrap:
-        met = met_at(address)
-        findings.append(_reached(address, met))
-        if isinstance(met, ProbedBroker):
-            reached.append((address, met))
+        probed = met_at(address)
+        findings.append(_reached(address, probed))
+        if isinstance(probed, ProbedBroker):
+            reached.append((address, probed))
     if not reached:
         return findings
-    address, met = reached[0]
+    address, probed = reached[0]
     for _, other in reached[1:]:
-        if other.cluster.cluster_id != met.cluster.cluster_id:
+        if other.cluster.cluster_id != probed.cluster.cluster_id:
             findings.append(
                 problem("bootstrap", "the addresses lead to different clusters", "give the addresses of one cluster")
             )
-    for node_id, advertised in sorted(met.cluster.brokers.items()):
-        findings.append(_advertised(address, node_id, advertised, met, met_at))
+    for node_id, advertised in sorted(probed.cluster.brokers.items()):
+        findings.append(_advertised(address, node_id, advertised, probed, met_at))
     if not any(each.level == "problem" for each in findings):
         findings += _volumes(address, clock, timeout_ms, security)
     return [*findings, *_descriptors(address), _hanging(address)]
@@ -62,16 +62,16 @@ def _hanging(address: Address) -> CheckResult:
     return note("hanging", "the doctor does not check what clients wait for", advice)
 
 
-def _reached(address: Address, met: ProbedBroker | ProbeFailure) -> CheckResult:
-    if isinstance(met, ProbedBroker):
-        cluster = met.cluster.cluster_id or "without an id"
-        return ok("bootstrap", f"{address} answers in {met.took_ms:.0f} ms: cluster {cluster}")
-    if met.connects:
+def _reached(address: Address, probed: ProbedBroker | ProbeFailure) -> CheckResult:
+    if isinstance(probed, ProbedBroker):
+        cluster = probed.cluster.cluster_id or "without an id"
+        return ok("bootstrap", f"{address} answers in {probed.took_ms:.0f} ms: cluster {cluster}")
+    if probed.connects:
         advice = "check that it speaks Kafka's protocol, and whether it needs TLS or SASL (--command-config)"
-        return problem("bootstrap", met.reason, advice)
+        return problem("bootstrap", probed.reason, advice)
     return problem(
         "bootstrap",
-        met.reason,
+        probed.reason,
         "check that a broker is running there, and that its port is mapped and open in the firewall",
     )
 
@@ -80,7 +80,7 @@ def _advertised(
     address: Address,
     node_id: int,
     advertised: Address,
-    met: ProbedBroker,
+    probed: ProbedBroker,
     met_at: Callable[[Address], ProbedBroker | ProbeFailure],
 ) -> CheckResult:
     check = f"node {node_id}"
@@ -90,7 +90,7 @@ def _advertised(
     if isinstance(there, ProbeFailure):
         says = f"advertises {advertised}, which does not lead to it: {there.reason}"
         return problem(check, says, _remedy(address, advertised))
-    if there.cluster.cluster_id != met.cluster.cluster_id:
+    if there.cluster.cluster_id != probed.cluster.cluster_id:
         says = f"advertises {advertised}, which leads to another cluster: {there.cluster.cluster_id}"
         return problem(check, says, _remedy(address, advertised))
     return ok(check, f"advertises {advertised}: it leads to the same cluster")

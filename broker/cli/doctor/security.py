@@ -92,7 +92,7 @@ def _host_of(config: BrokerConfig, listener: Listener) -> str | None:
 
 
 def _readable_by_all(check: str, path: str | None) -> Iterator[CheckResult]:
-    """Yield a warning if everybody may read `path`, the file of the key store, if it is a file."""
+    """Yield a warning if every user may read `path`, the file of the key store, if it is a file."""
     if path is None:
         return
     try:

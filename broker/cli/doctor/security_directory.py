@@ -18,23 +18,23 @@ _CHECK = "security directory"
 _WRITABLE = os.W_OK | os.X_OK
 
 
-def examine(kept: DirectoryContent, *, is_ephemeral: bool) -> list[CheckResult]:
+def examine(content: DirectoryContent, *, is_ephemeral: bool) -> list[CheckResult]:
     """Return what a start would find and create."""
-    path = Path(kept.security.path)
+    path = Path(content.security.path)
     if is_ephemeral:
         return [ok(_CHECK, "it would be created beside the temporary data directory, with new passwords")]
     existing = next(each for each in (path, *path.parents) if each.exists())
     if not os.access(existing, _WRITABLE):
         return [problem(_CHECK, f"{existing} is not writable for this user, and the start writes to {path}")]
-    users = " and ".join(sorted(kept.security.passwords))
-    if not (kept.has_authority or kept.has_users):
+    users = " and ".join(sorted(content.security.passwords))
+    if not (content.has_authority or content.has_users):
         return [ok(_CHECK, f"{path} would be created, with an authority, a certificate, and passwords of {users}")]
-    if not kept.has_authority:
+    if not content.has_authority:
         return [
             note(_CHECK, f"{path} has no authority: a new one would be created, and clients need the new authority.pem")
         ]
-    if not kept.has_users:
+    if not content.has_users:
         return [note(_CHECK, f"{path} has no users.properties: {users} would get new passwords")]
-    if not kept.has_certificate:
+    if not content.has_certificate:
         return [ok(_CHECK, f"{path} has an authority and users; a new certificate would be issued")]
     return [ok(_CHECK, f"{path} has an authority, a certificate, and passwords of {users}")]

@@ -116,27 +116,27 @@ def _checked(options: Options) -> int | None:
 
 
 def _group(options: Options, settings: dict[str, str]) -> str | None:
-    said = {options.value("group"), settings.get("group.id")} - {None}
-    if len(said) > 1:
-        shown = ", ".join(f"'{group}'" for group in sorted(map(str, said)))
+    groups = {options.value("group"), settings.get("group.id")} - {None}
+    if len(groups) > 1:
+        shown = ", ".join(f"'{group}'" for group in sorted(map(str, groups)))
         raise CommandRefused(
             "The group ids provided in different places (directly using '--group', via '--command-property', "
             f"or via '--command-config') do not match. Detected group ids: {shown}"
         )
-    if said and options.has("partition"):
+    if groups and options.has("partition"):
         raise CommandRefused("Options group and partition cannot be specified together.")
-    return said.pop() if said else None
+    return groups.pop() if groups else None
 
 
 def _reset(options: Options, settings: dict[str, str]) -> str:
     """Return where to begin without a committed offset or another start."""
-    said = settings.get("auto.offset.reset")
-    if said is not None and options.has("from-beginning") and said != "earliest":
-        what = f"Can't simultaneously specify --from-beginning and 'auto.offset.reset={said}'"
+    reset = settings.get("auto.offset.reset")
+    if reset is not None and options.has("from-beginning") and reset != "earliest":
+        what = f"Can't simultaneously specify --from-beginning and 'auto.offset.reset={reset}'"
         raise CommandRefused(f"{what}, please remove one option")
     if options.has("from-beginning") or (options.value("offset") or "").lower() == "earliest":
         return "earliest"
-    return said if said in ("earliest", "none") else "latest"
+    return reset if reset in ("earliest", "none") else "latest"
 
 
 def _protocol(settings: dict[str, str]) -> GroupProtocol:

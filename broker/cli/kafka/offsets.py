@@ -113,9 +113,9 @@ def _fits(options: Options) -> Fits:
 
 
 def _numbers(text: str) -> set[int]:
-    said = f"--partitions expects a comma separated list of numeric partition ids, but received: {text}"
+    message = f"--partitions expects a comma separated list of numeric partition ids, but received: {text}"
     try:
-        return {whole_number(word, said) for word in text.split(",")} if text else set()
+        return {whole_number(word, message) for word in text.split(",")} if text else set()
     except WrongOption as error:
         raise CommandRefused(str(error)) from None
 
@@ -166,8 +166,8 @@ def _named_in(path: str) -> dict[TopicPartition, int]:
     except OSError as error:
         raise CommandRefused(f"Unable to read file {path}") from error
     try:
-        said = json.loads(text)
-        named = [(str(each["topic"]), int(each["partition"]), int(each["offset"])) for each in said["partitions"]]
+        parsed = json.loads(text)
+        named = [(str(each["topic"]), int(each["partition"]), int(each["offset"])) for each in parsed["partitions"]]
     except ValueError as error:
         raise CommandRefused("The input string is not a valid JSON") from error
     except (KeyError, TypeError) as error:

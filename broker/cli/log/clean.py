@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FAILED = 1
 _HEADER = ("TOPIC", "PARTITION", "STATE", "BYTES", "LEFT", "RECORDS", "LEFT", "SECONDS", "REASON")
 
-Told = Callable[[dict[str, Any]], None]
+Report = Callable[[dict[str, Any]], None]
 
 
 def run(options: argparse.Namespace) -> int:
@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     rows: list[dict[str, Any]] = []
     is_watched = sys.stderr.isatty()
 
-    def told(event: dict[str, Any]) -> None:
+    def report(event: dict[str, Any]) -> None:
         where = f"{event['topic']}-{event['partition']}"
         if event["state"] != "cleaning":
             rows.append(event)
@@ -39,9 +39,9 @@ def run(options: argparse.Namespace) -> int:
         from barnabas.broker.cli.control.control_request import found_http
         from barnabas.broker.cli.terminal.client_settings import settings_of
 
-        _ask(found_http(options), settings_of(options), options.partition, told)
+        _ask(found_http(options), settings_of(options), options.partition, report)
     else:
-        _clean_stopped(options, told)
+        _clean_stopped(options, report)
     if is_watched:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
     if options.json:
@@ -68,7 +68,7 @@ def _row(event: dict[str, Any]) -> list[object]:
 # --- a stopped directory ---
 
 
-def _clean_stopped(options: argparse.Namespace, told: Told) -> None:
+def _clean_stopped(options: argparse.Namespace, report: Report) -> None:
     from barnabas.broker.cli.serving.serve_options import load
     from barnabas.broker.runtime.log_lines import configure
     from barnabas.protocol.files.names import META_PROPERTIES
@@ -81,10 +81,10 @@ def _clean_stopped(options: argparse.Namespace, told: Told) -> None:
         if not os.path.exists(os.path.join(path, META_PROPERTIES)):
             raise UsageError(f"log clean: {path} is not a data directory: it has no {META_PROPERTIES}")
     configure("warning")
-    asyncio.run(_clean(config, options.partition, told))
+    asyncio.run(_clean(config, options.partition, report))
 
 
-async def _clean(config: Any, choices: Sequence[TopicChoice], told: Told) -> None:
+async def _clean(config: Any, choices: Sequence[TopicChoice], report: Report) -> None:
     from barnabas.broker.config.listeners.listeners import Listener
     from barnabas.broker.network.bound_sockets import BoundAddress
     from barnabas.broker.runtime.workers.helper import helper_processes_max
@@ -110,7 +110,7 @@ async def _clean(config: Any, choices: Sequence[TopicChoice], told: Told) -> Non
         raise
     try:
         async for event in events(broker, choices):
-            told(event)
+            report(event)
     finally:
         await broker.stop()
 
@@ -130,7 +130,7 @@ async def events(broker: Any, choices: Sequence[TopicChoice]) -> AsyncIterator[d
 # --- a running broker ---
 
 
-def _ask(address: str, settings: ClientSettings | None, choices: Sequence[TopicChoice], told: Told) -> None:
+def _ask(address: str, settings: ClientSettings | None, choices: Sequence[TopicChoice], report: Report) -> None:
     from urllib.parse import urlencode
 
     from barnabas.broker.cli.terminal.http_connection import answered
@@ -140,7 +140,7 @@ def _ask(address: str, settings: ClientSettings | None, choices: Sequence[TopicC
         if answer.status != 200:
             raise UsageError(f"log clean: {answer.read().decode(errors='replace').strip()}")
         for line in answer:
-            told(json.loads(line))
+            report(json.loads(line))
 
 
 def _as_text(choice: TopicChoice) -> str:

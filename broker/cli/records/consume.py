@@ -107,17 +107,17 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _check_group(options: argparse.Namespace) -> None:
-    said = {
+    is_set = {
         "--group-protocol": options.group_protocol is not None,
         "--group-instance-id": options.group_instance_id is not None,
         "--group-remote-assignor": options.group_remote_assignor is not None,
         "--regex": options.regex,
     }
-    given = [option for option, is_given in said.items() if is_given]
+    given = [option for option, is_given in is_set.items() if is_given]
     if given and options.group is None:
         raise UsageError(f"consume: {given[0]} needs --group")
     for option in ("--group-remote-assignor", "--regex"):
-        if said[option] and options.group_protocol != CONSUMER:
+        if is_set[option] and options.group_protocol != CONSUMER:
             raise UsageError(f"consume: {option} needs --group-protocol {CONSUMER}")
 
 

@@ -225,8 +225,8 @@ async def _run(
     )
     broker.watch.when_failed = stopping.set
     addresses = ",".join(each.address for each in itertools.chain.from_iterable(bound))
-    told = f"barnabas ready {addresses} data={','.join(config.data_dirs)}"
-    print(f"{told} http={address_text(*http[0].getsockname()[:2])}" if http else told, flush=True)
+    ready_line = f"barnabas ready {addresses} data={','.join(config.data_dirs)}"
+    print(f"{ready_line} http={address_text(*http[0].getsockname()[:2])}" if http else ready_line, flush=True)
     if security is not None:
         print(f"barnabas secured: settings for clients, and the users, are in {security.path}", flush=True)
     if config.is_container:

@@ -83,9 +83,9 @@ def parse(arguments: Sequence[str], table: Table = OPTIONS, command: str = "serv
         name, equals, value = word.partition("=")
         if name not in table:
             is_option = name.startswith("-")
-            told = name if is_option else "a word"  # perhaps a part of a password that had to be quoted
+            shown = name if is_option else "a word"  # perhaps a part of a password that had to be quoted
             meant = _did_you_mean(name, table) if is_option else ""
-            raise UsageError(f"{command}: {told} is not an option{meant} (see barnabas {command} --help)")
+            raise UsageError(f"{command}: {shown} is not an option{meant} (see barnabas {command} --help)")
         if table[name][0] is None:
             if equals:
                 raise UsageError(f"{command}: {name} takes no value")

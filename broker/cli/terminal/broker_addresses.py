@@ -75,12 +75,12 @@ def http_of(client: Client, settings: ClientSettings | None, token: str | None) 
     host = host.removeprefix("[").removesuffix("]")
     http = str(Address(address.host if host in _EVERY_INTERFACE else host, int(port)))
     try:
-        told = _listening(http, settings, token)
+        cluster = _listening(http, settings, token)
     except OSError as failed:
         raise OSError(
             f"{address}: its HTTP cannot be reached at {http} from this machine: {add} ({failed})"
         ) from failed
-    if told.cluster_id != client.cluster.cluster_id:
+    if cluster.cluster_id != client.cluster.cluster_id:
         raise OSError(f"{address}: its HTTP address {http} leads to another cluster from this machine: {add}")
     return http
 
@@ -90,8 +90,8 @@ def _listening(http: str, settings: ClientSettings | None, token: str | None = N
     with answered(http, settings, _PATH, token=token, timeout_s=_TIMEOUT_S) as answer:
         status, text = answer.status, answer.read()
     try:
-        told = json.loads(text) if status == 200 else {}
-        cluster_id, listeners = told["cluster_id"], told["listeners"]
+        cluster = json.loads(text) if status == 200 else {}
+        cluster_id, listeners = cluster["cluster_id"], cluster["listeners"]
     except (ValueError, KeyError):
         why = text.decode(errors="replace").strip() if status in (401, 403) else "this broker is not Barnabas"
         raise OSError(f"{http}: {why}") from None

@@ -75,6 +75,6 @@ def settings_in(path: str, *, also_known: Collection[str] = ()) -> ClientSetting
 
         named = [name for name in without_effect if name in _WORDS or is_name(name, found[name])]
         count = len(without_effect) - len(named)
-        told = ", ".join([*named, counted_lines(count)] if count else named)
-        print(f"barnabas: {OPTION}: {path}: has no effect here: {told}", file=sys.stderr)
+        without_effect_text = ", ".join([*named, counted_lines(count)] if count else named)
+        print(f"barnabas: {OPTION}: {path}: has no effect here: {without_effect_text}", file=sys.stderr)
     return ClientSettings(path, security, found.get(_BOOTSTRAP, "").strip() or None)

@@ -44,13 +44,13 @@ def answered(
     except ConnectionRefusedError:
         raise OSError(f"{address}: connection refused (is a broker running with {served_with} there?)") from None
     except RemoteDisconnected:  # before the first byte of an answer: perhaps this is a Kafka listener
-        told = "check that this is the address of the broker's --http."
+        advice = "check that this is the address of the broker's --http."
         if settings is None:
             add = "add --command-config data.security/admin.properties"
-            told += f" If the broker runs with --secure or --http-secure, {add}"
+            advice += f" If the broker runs with --secure or --http-secure, {add}"
         elif settings.security.tls is None:
-            told += f" A secured broker uses TLS, but {settings.path} does not set TLS"
-        raise OSError(f"{address}: no response: {told}") from None
+            advice += f" A secured broker uses TLS, but {settings.path} does not set TLS"
+        raise OSError(f"{address}: no response: {advice}") from None
     except gaierror as unknown:
         raise OSError(f"{address}: {str(unknown.strerror).lower()}") from None
     except HTTPException as broken:
@@ -98,5 +98,5 @@ def _user(security: SecuritySettings) -> dict[str, str]:
     login = None if security.sasl is None else security.sasl.login
     if not isinstance(login, PasswordLogin) or login.is_token:
         return {}
-    said = f"{login.username}:{login.password.value}".encode()
-    return {"Authorization": f"Basic {b64encode(said).decode()}"}
+    credentials = f"{login.username}:{login.password.value}".encode()
+    return {"Authorization": f"Basic {b64encode(credentials).decode()}"}

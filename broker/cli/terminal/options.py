@@ -46,16 +46,16 @@ class Parser(argparse.ArgumentParser):
 
     def _refuse(self, unknown: Sequence[str]) -> None:
         if unknown:
-            told = map(name_of, unknown)
-            self.error(f"unrecognized arguments: {' '.join(word + self._meant(word) for word in told)}")
+            unknown_names = map(name_of, unknown)
+            self.error(f"unrecognized arguments: {' '.join(word + self._meant(word) for word in unknown_names)}")
 
     def _meant(self, word: str) -> str:
         meant = did_you_mean(word, self._option_string_actions, "") if word.startswith("--") else ""
         return f" ({meant})" if meant else ""
 
     def error(self, message: str) -> NoReturn:
-        told = _CHOICE.sub(_with_near_choice, _AMBIGUOUS.sub(r"\g<name>", message))
-        raise UsageError(f"{self.prog.removeprefix('barnabas ')}: {told} (see {self.prog} --help)")
+        unknown_names = _CHOICE.sub(_with_near_choice, _AMBIGUOUS.sub(r"\g<name>", message))
+        raise UsageError(f"{self.prog.removeprefix('barnabas ')}: {unknown_names} (see {self.prog} --help)")
 
 
 class _CommandParser(Parser):

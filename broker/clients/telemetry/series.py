@@ -57,34 +57,34 @@ class PushedSeries:
 
     def add(self, client: TelemetryClient, point: Point) -> None:
         """Store the value of a point, if the limits allow its series."""
-        kept = self._by_client.setdefault(client, _Kept())
+        held = self._by_client.setdefault(client, _Kept())
         key = (point.name, point.attributes)
-        before = kept.values.get(key)
+        before = held.values.get(key)
         value = point.value if before is None or not point.is_delta else _sum(before, point.value)
         text = _size(key) if before is None else 0
         series = _series(value) - (0 if before is None else _series(before))
-        if not self._has_room(kept, series, text):
+        if not self._has_room(held, series, text):
             self.left_out += 1
             return
-        kept.values[key] = value
-        kept.count += series
+        held.values[key] = value
+        held.count += series
         self._count += series
         self._text += text
 
-    def _has_room(self, kept: _Kept, series: int, text: int) -> bool:
+    def _has_room(self, held: _Kept, series: int, text: int) -> bool:
         return series <= 0 or (
             self._count + series <= SERIES_MAX
-            and kept.count + series <= SERIES_OF_CLIENT_MAX
+            and held.count + series <= SERIES_OF_CLIENT_MAX
             and text <= TEXT_OF_SERIES_MAX
             and self._text + text <= TEXT_MAX
         )
 
     def forget(self, client: TelemetryClient) -> None:
         """Remove a client that is gone, with its series."""
-        kept = self._by_client.pop(client, None)
-        if kept is not None:
-            self._count -= kept.count
-            self._text -= sum(map(_size, kept.values))
+        held = self._by_client.pop(client, None)
+        if held is not None:
+            self._count -= held.count
+            self._text -= sum(map(_size, held.values))
 
     def clients(self) -> list[TelemetryClient]:
         """Return the clients that have series."""
@@ -92,8 +92,8 @@ class PushedSeries:
 
     def of(self, client: TelemetryClient) -> Iterator[tuple[str, dict[str, str], Value]]:
         """Return an iterator of the client's (name, attributes, value), as they are at the time of the call."""
-        kept = self._by_client.get(client)
-        found = [] if kept is None else list(kept.values.items())
+        held = self._by_client.get(client)
+        found = [] if held is None else list(held.values.items())
         return ((name, dict(attributes), value) for (name, attributes), value in found)
 
 

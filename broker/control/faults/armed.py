@@ -63,9 +63,9 @@ class Armed:
         """Return the state as JSON: the fault as it was given, and its counters."""
         return {
             "name": self.name,
-            "match": self.fault.told["match"],
-            "do": self.fault.told["do"],
-            "times": self.fault.told.get("times", 1),
+            "match": self.fault.definition["match"],
+            "do": self.fault.definition["do"],
+            "times": self.fault.definition.get("times", 1),
             "matched": self.chances.matched,
             "fired": self.chances.fired,
             "standing": self.standing,

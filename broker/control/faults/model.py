@@ -183,13 +183,13 @@ Action: TypeAlias = RequestAction | PointAction | DiskAction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A match and an action of the same kind, and how often. told: the fault as it was given, for display."""
+    """A match and an action of the same kind, and how often. definition: the fault as it was given, for display."""
 
     name: str
     match: Match
     action: Action
     often: Often
-    told: Mapping[str, Any]
+    definition: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

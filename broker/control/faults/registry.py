@@ -99,8 +99,8 @@ class FaultRegistry:
             armed = Armed(named, plan.seed, self._loop, self._clock, self._changed)
             self._armed[armed.name] = armed
             added.append(armed)
-            texts = {key: json.dumps(fault.told[key]) for key in ("match", "do")}
-            self._note("armed", armed.name, **texts, times=fault.told.get("times", 1))
+            texts = {key: json.dumps(fault.definition[key]) for key in ("match", "do")}
+            self._note("armed", armed.name, **texts, times=fault.definition.get("times", 1))
         self._notify_listeners()
         return added
 

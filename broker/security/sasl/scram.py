@@ -82,7 +82,7 @@ class ScramExchange:
         self._random = random
         self._claimed = ""
         self._credential: ScramCredential | None = None
-        self._nonce = self._said = ""
+        self._nonce = self._messages = ""
         self.user: str | None = None
         self.expires_ms: float | None = None
         self.is_by_token = False
@@ -112,7 +112,7 @@ class ScramExchange:
         self._credential = credential
         self._nonce = match["nonce"] + self._random(_NONCE_BYTES).hex()
         answer = f"r={self._nonce},s={b64encode(credential.salt).decode()},i={credential.iterations}"
-        self._said = f"{match['bare']},{answer}"
+        self._messages = f"{match['bare']},{answer}"
         return answer.encode()
 
     def _claim(self, user: str, extensions: dict[str, str]) -> ScramCredential | None:
@@ -131,7 +131,7 @@ class ScramExchange:
         match = _CLIENT_FINAL.fullmatch(message)
         if match is None or match["nonce"] != self._nonce:
             raise self._refusal()
-        signed = f"{self._said},{match['unproven']}".encode()
+        signed = f"{self._messages},{match['unproven']}".encode()
         expected = signature(self._mechanism, credential.stored_key, signed)
         try:
             proof = b64decode(match["proof"], validate=True)

@@ -26,15 +26,15 @@ class UnsecuredRules(NamedTuple):
 
 def rules_in(options: Mapping[str, str]) -> UnsecuredRules:
     """Return the rules in the options of the login module. Raises ValueError with a sentence."""
-    said = {
+    values = {
         key: options.get(f"{_PREFIX}{key}", "").strip()
         for key in ("PrincipalClaimName", "ScopeClaimName", "RequiredScope", "AllowableClockSkewMs")
     }
-    skew = said["AllowableClockSkewMs"] or "0"
+    skew = values["AllowableClockSkewMs"] or "0"
     if not (skew.isascii() and skew.isdecimal()):
         raise ValueError(f"{_PREFIX}AllowableClockSkewMs is not a number from 0 on")
-    claims = said["PrincipalClaimName"] or "sub", said["ScopeClaimName"] or "scope"
-    return UnsecuredRules(*claims, tuple(said["RequiredScope"].split()), int(skew))
+    claims = values["PrincipalClaimName"] or "sub", values["ScopeClaimName"] or "scope"
+    return UnsecuredRules(*claims, tuple(values["RequiredScope"].split()), int(skew))
 
 
 def judge(rules: UnsecuredRules, now_ms: Callable[[], float], token: str) -> Bearer:

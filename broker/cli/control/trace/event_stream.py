@@ -18,6 +18,6 @@ def events_in(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
             data += value
         elif not name and not value:
             if data:
-                told: dict[str, Any] = json.loads(data)
-                yield {"lost": told["count"]} if kind == "lost" else told
+                event: dict[str, Any] = json.loads(data)
+                yield {"lost": event["count"]} if kind == "lost" else event
             kind, data = "", ""

@@ -51,7 +51,7 @@ class Actions:
         """Return the answer to a request at which the fault fires, as an `Entry` does."""
         action = armed.fault.action
         assert isinstance(action, RequestAction)
-        self._registry.fired(armed, "+".join(armed.fault.told["do"]), matched.facts())
+        self._registry.fired(armed, "+".join(armed.fault.definition["do"]), matched.facts())
         about = about_request(matched, frame, self._registry.now_ms()) if action.holds_up else _NOTHING
         if action.pause:
             return self._held(armed, matched, frame, HoldReason.PAUSED, about)

@@ -111,7 +111,7 @@ def _fault(document: Any, what: str, known: Known) -> Fault:
         raise FaultRefused(f"{what}: {unknown}{place_of(unknown.key, inside)}") from None
     except FaultRefused as refused:
         raise FaultRefused(f"{what}: {refused}") from None
-    return Fault(name=name, match=matches, action=acts, often=often, told=given)
+    return Fault(name=name, match=matches, action=acts, often=often, definition=given)
 
 
 def _kind(match: Mapping[str, Any], do: Mapping[str, Any], known: Known) -> tuple[Match, Action]:

@@ -84,24 +84,24 @@ def _because(cause: Mapping[str, Any]) -> str:
 
 # --- sentences by kind. Facts are those of broker/runtime/events/kinds.py ---
 
-_Said = tuple[str, str]
+_StyledSentence = tuple[str, str]
 
 
-def _plainly(facts: Mapping[str, Any], event: TraceEvent) -> _Said:
+def _plainly(facts: Mapping[str, Any], event: TraceEvent) -> _StyledSentence:
     """Return the description of the kind, and its facts."""
     what = KINDS[event.kind].what if event.kind in KINDS else event.kind
     named = [f"{name} {_text(value)}" for name, value in facts.items() if value not in (None, "")]
     return f"{what[0].upper()}{what[1:]}: {', '.join(named)}.", "quiet"
 
 
-def _given(facts: Mapping[str, Any], event: TraceEvent) -> _Said:
+def _given(facts: Mapping[str, Any], event: TraceEvent) -> _StyledSentence:
     before = ""
     if facts["previous_producer_id"] >= 0:
         before = f"; before, it was {facts['previous_producer_id']}, epoch {facts['previous_producer_epoch']}"
     return f"A producer started: producer {_producer(facts)}{before}.", "empty"
 
 
-def _fenced(facts: Mapping[str, Any], event: TraceEvent) -> _Said:
+def _fenced(facts: Mapping[str, Any], event: TraceEvent) -> _StyledSentence:
     by = f" by {_because(event.cause)}" if event.cause else ""
     return (
         f"Producer {_producer(facts)}, was fenced{by}: {facts['why']}. "
@@ -110,67 +110,67 @@ def _fenced(facts: Mapping[str, Any], event: TraceEvent) -> _Said:
     )
 
 
-def _refused(facts: Mapping[str, Any], event: TraceEvent) -> _Said:
+def _refused(facts: Mapping[str, Any], event: TraceEvent) -> _StyledSentence:
     why_not = f": {facts['why']}" if facts.get("why") else ""
     where = f" to {facts['topic']}-{facts['partition']}" if "topic" in facts else ""
     return f"{event.cause.get('api', 'A request')}{where} was refused with {facts['error']}{why_not}.", "aborted"
 
 
-def _answered(facts: Mapping[str, Any], event: TraceEvent) -> _Said:
+def _answered(facts: Mapping[str, Any], event: TraceEvent) -> _StyledSentence:
     error = facts["error"]
     ended = "was answered" if error in (None, "NONE") else f"was answered {error}"
     return f"{facts['api']} {ended}, after {facts['took_ms']} ms.", "empty" if error in (None, "NONE") else "aborted"
 
 
-def _written(facts: Mapping[str, Any], event: TraceEvent) -> _Said:
+def _written(facts: Mapping[str, Any], event: TraceEvent) -> _StyledSentence:
     return (
         f"A record is written to __transaction_state-{facts['partition']}: {facts['state'] or 'the id is removed'}.",
         "empty",
     )
 
 
-def _begun(facts: Mapping[str, Any], event: TraceEvent) -> _Said:
+def _begun(facts: Mapping[str, Any], event: TraceEvent) -> _StyledSentence:
     return (
         f"A transaction of {_producer(facts)} began; its timeout is {formatting.duration(facts['timeout_ms'])}.",
         "open",
     )
 
 
-def _added(facts: Mapping[str, Any], event: TraceEvent) -> _Said:
+def _added(facts: Mapping[str, Any], event: TraceEvent) -> _StyledSentence:
     return f"Added to the transaction: {_partitions(facts)}.", "open"
 
 
-def _group_added(facts: Mapping[str, Any], event: TraceEvent) -> _Said:
+def _group_added(facts: Mapping[str, Any], event: TraceEvent) -> _StyledSentence:
     return f"Offsets of group {facts['group'] or 'a group'} were added to the transaction.", "open"
 
 
-def _timed_out(facts: Mapping[str, Any], event: TraceEvent) -> _Said:
+def _timed_out(facts: Mapping[str, Any], event: TraceEvent) -> _StyledSentence:
     lasted, limit = formatting.duration(facts["open_for_ms"]), formatting.duration(facts["timeout_ms"])
     return f"The transaction timed out: it was open for {lasted}, and its timeout is {limit}.", "aborted"
 
 
-def _prepared(facts: Mapping[str, Any], event: TraceEvent) -> _Said:
+def _prepared(facts: Mapping[str, Any], event: TraceEvent) -> _StyledSentence:
     return f"The {_end(facts)} is decided. Markers go to {_partitions(facts)}.", "prepared"
 
 
-def _marker(facts: Mapping[str, Any], event: TraceEvent) -> _Said:
+def _marker(facts: Mapping[str, Any], event: TraceEvent) -> _StyledSentence:
     return f"Marker {facts['position']} is written, in {facts['topic']}-{facts['partition']}.", "prepared"
 
 
-def _marker_refused(facts: Mapping[str, Any], event: TraceEvent) -> _Said:
+def _marker_refused(facts: Mapping[str, Any], event: TraceEvent) -> _StyledSentence:
     then = "The broker retries" if facts["is_tried_again"] else "The partition is skipped"
     return f"{facts['topic']}-{facts['partition']} refused its marker with {facts['error']}. {then}.", "aborted"
 
 
-def _marked(facts: Mapping[str, Any], event: TraceEvent) -> _Said:
+def _marked(facts: Mapping[str, Any], event: TraceEvent) -> _StyledSentence:
     return f"Every partition has its marker, and readers see the {_end(facts)}.", "prepared"
 
 
-def _completed(facts: Mapping[str, Any], event: TraceEvent) -> _Said:
+def _completed(facts: Mapping[str, Any], event: TraceEvent) -> _StyledSentence:
     return f"The {_end(facts)} is complete.", "committed" if facts["is_commit"] else "aborted"
 
 
-def _fired(facts: Mapping[str, Any], event: TraceEvent) -> _Said:
+def _fired(facts: Mapping[str, Any], event: TraceEvent) -> _StyledSentence:
     where = facts.get("point") or facts.get("api") or facts.get("disk") or "a step"
     return f"Fault {facts['fault']} fired at {where}: {facts['does']}.", "aborted"
 
@@ -193,7 +193,7 @@ def _partitions(facts: Mapping[str, Any]) -> str:
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 
-_SENTENCES: dict[str, Callable[[Mapping[str, Any], TraceEvent], _Said]] = {
+_SENTENCES: dict[str, Callable[[Mapping[str, Any], TraceEvent], _StyledSentence]] = {
     kinds.PRODUCER_ID_GIVEN.name: _given,
     kinds.PRODUCER_FENCED.name: _fenced,
     kinds.PRODUCE_REFUSED.name: _refused,

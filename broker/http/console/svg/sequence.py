@@ -20,7 +20,7 @@ from barnabas.broker.http.console.svg.steps import (
 from barnabas.broker.runtime.events import EventKind
 
 WIDTH = 1000
-_TOP, _ROW, _SAID_ROW, _BEFORE_SAID, _BELOW = 62, 36, 32, 8, 10
+_TOP, _ROW, _MESSAGE_ROW, _BEFORE_MESSAGE, _BELOW = 62, 36, 32, 8, 10
 _LABEL_AT_RIGHT, _LABEL_AT_LEFT = (16, "start"), (-16, "end")
 _CHARACTERS_MAX = 44
 _MARKS_MAX = 10
@@ -136,7 +136,7 @@ def drawn(
 ) -> SequenceDrawing:
     """Draw the sequence. marks: returns the faults armed at a step. chosen: point and state with the form open."""
     rows: list[DrawnStep | DrawnSaid] = []
-    y, box_top, box_end = _TOP - _BEFORE_SAID, _TOP, _TOP
+    y, box_top, box_end = _TOP - _BEFORE_MESSAGE, _TOP, _TOP
     for each in COMMIT:
         if isinstance(each, SequenceStep):
             is_chosen = chosen in ((each.point, each.state), (each.point, ""))
@@ -149,11 +149,11 @@ def drawn(
                 box_end = y + _ROW // 2 + 6
             y += _ROW
         else:
-            y += _BEFORE_SAID
+            y += _BEFORE_MESSAGE
             x1, x2 = each.source.x, each.target.x
             head = f"M{x2} {y} l{-8 if x2 > x1 else 8} -4 v8 z"
             rows.append(DrawnSaid(each.description, x1, x2, y, (x1 + x2) / 2, head))
-            y += _SAID_ROW
+            y += _MESSAGE_ROW
     return SequenceDrawing(y + _BELOW, LIFELINES, rows, (box_top, box_end - box_top))
 
 

@@ -70,7 +70,7 @@ def test_a_plan_has_a_seed_and_faults() -> None:
     assert (lost.name, lost.often) == ("lost-commit", Often(nth=1, probability=1.0, times=1))
     assert lost.match == RequestMatch(api=ApiKey.END_TXN, transactional_id="orders-*")
     assert lost.action == RequestAction(lose_answer=True)
-    assert lost.told == json.loads(EXAMPLE)["faults"][0]
+    assert lost.definition == json.loads(EXAMPLE)["faults"][0]
 
 
 def test_a_fault_may_be_given_alone_and_fires_once_unless_it_says_more() -> None:
@@ -290,7 +290,7 @@ def test_any_json_is_taken_or_refused_in_one_sentence(asked: Any) -> None:
     assert sentence == "" or sentence.isprintable()
     assert len(sentence) < 2_500
     for each in faults:
-        assert json.loads(json.dumps(each.told, ensure_ascii=False, allow_nan=False)) == each.told
+        assert json.loads(json.dumps(each.definition, ensure_ascii=False, allow_nan=False)) == each.definition
 
 
 @given(st.binary(max_size=60))

@@ -22,7 +22,9 @@ from tests.support.worlds.broker import turn
 
 def fault(name: str = "", often: Often | None = None) -> Fault:
     told = {"match": {}, "do": {"pause": True}}
-    return Fault(name=name, match=RequestMatch(), action=RequestAction(pause=True), often=often or Often(), told=told)
+    return Fault(
+        name=name, match=RequestMatch(), action=RequestAction(pause=True), often=often or Often(), definition=told
+    )
 
 
 @pytest.fixture
