@@ -19,7 +19,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         locks.append(lock.name)
         return []
 
-    monkeypatch.setattr(_audit, "_asked", ask)
+    monkeypatch.setattr(_audit, "_requested", ask)
     return locks
 
 
@@ -27,7 +27,7 @@ def test_a_known_weakness_fails(
     monkeypatch: pytest.MonkeyPatch, asked: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     weakness = {"id": "PYSEC-1", "fix_versions": ["1.2"]}
-    monkeypatch.setattr(_audit, "_asked", lambda lock: [{"name": "a", "version": "1.1", "vulns": [weakness]}])
+    monkeypatch.setattr(_audit, "_requested", lambda lock: [{"name": "a", "version": "1.1", "vulns": [weakness]}])
 
     assert _audit.main() == 1
     assert capsys.readouterr().out == "a 1.1: PYSEC-1; fixed in 1.2\ndependencies: FAILED\n"
