@@ -113,7 +113,7 @@ def test_a_clock_that_stands_is_told_beside_what_waits_for_it(broker: Barnabas, 
         broker.why.group("g"),
         broker.why.hanging()["clock"],
     ):
-        assert answer.sentences[-1].startswith("The broker's clock stands, so that no timeout and no delay comes to")
+        assert answer.sentences[-1].startswith("The broker's clock is frozen, so no timeout and no delay ends")
         assert answer.evidence["clock_is_frozen"] is True
     assert "clock" not in str(broker.why.record("orders", 0, 0).sentences[-1])
     broker.clock.run()

@@ -138,7 +138,7 @@ def test_a_listener_with_certificates_of_its_own_secures_http_too(tmp_path: Path
     ("words", "told"),
     [
         (["--http", "127.0.0.1:0", "--http-secure"], "--http-secure: no listener uses TLS"),
-        (["--http-secure"], "--http-secure is for --http"),
+        (["--http-secure"], "--http-secure needs --http"),
     ],
 )
 def test_what_cannot_be_secured_does_not_start(tmp_path: Path, words: list[str], told: str, offline: Barnabas) -> None:
