@@ -5,7 +5,7 @@ the fields of the `…Value` struct in that version, or null, which deletes. `ve
 both.
 
 Types 0 to 2 are for classic groups and for the offsets of all groups, 3 to 8 and 16 for groups of the consumer
-protocol (KIP-848).
+protocol (KIP-848). Those of streams groups are in `streams_group.py`.
 """
 
 from barnabas.protocol.codec.schema import BYTES, INT8, INT32, INT64, STRING, UUID, Stored, array, field

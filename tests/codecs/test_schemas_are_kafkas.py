@@ -16,8 +16,8 @@ from barnabas.protocol.registry import ApiKey, spec
 from tests.support.kafka.definitions import broker_apis, definitions
 from tests.support.records.messages import our_messages, our_stored
 
-# Decided here, not by Kafka: records of the share and streams groups, which no broker of ours coordinates.
-OTHER_GROUPS = ("Share", "Streams")
+# Decided here, not by Kafka: records of share groups, which no broker of ours coordinates.
+OTHER_GROUPS = ("Share",)
 ZEROS = {"string": "", "bytes": b"", "bool": False, "float64": 0.0, "uuid": ZERO_UUID, "records": None}
 
 

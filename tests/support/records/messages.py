@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from barnabas.protocol.codec.schema import Field, FieldType, Stored, Struct, default_instance
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.log_records import catalogue, consumer_protocol, control, group, transaction
+from barnabas.protocol.log_records import catalogue, consumer_protocol, control, group, streams_group, transaction
 from barnabas.protocol.registry import ApiKey, spec
 
 M = TypeVar("M", bound=Struct)
@@ -48,6 +48,8 @@ def our_stored() -> list[type[Stored]]:
         *catalogue.RECORDS,
         *group.KEYS.values(),
         *group.VALUES.values(),
+        *streams_group.STREAMS_GROUP_KEYS.values(),
+        *streams_group.STREAMS_GROUP_VALUES.values(),
         *transaction.KEYS.values(),
         *transaction.VALUES.values(),
         *(getattr(control, name) for name in _CONTROL_RECORDS),

@@ -1,0 +1,64 @@
+"""Copartitioned topics of a streams group (KIP-1071): topics that are joined, and so need one number of partitions.
+
+External topics keep their numbers and must agree. Repartition topics follow them; those with a declared number must
+have just that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class TopologyStatus(IntEnum):
+    """The state of a streams group, besides its assignment, in the answer to a heartbeat."""
+
+    STALE_TOPOLOGY = 0
+    MISSING_SOURCE_TOPICS = 1
+    INCORRECTLY_PARTITIONED_TOPICS = 2
+    MISSING_INTERNAL_TOPICS = 3
+    SHUTDOWN_APPLICATION = 4
+    ASSIGNMENT_DELAYED = 5
+
+
+class TopicProblem(NamedTuple):
+    """The reason why a topology cannot run with the existing topics."""
+
+    status: TopologyStatus
+    detail: str
+
+
+def enforced(
+    counts: Mapping[str, int], fixed: Mapping[str, int], flexible: Collection[str]
+) -> Mapping[str, int] | TopicProblem:
+    """Return the numbers of partitions of the repartition topics among copartitioned ones, or why there are none.
+
+    `counts`: of all topics of the copartition group, sorted by name. `fixed` and `flexible`: all repartition topics of
+    the topology, with and without a declared number; as in Kafka, the fixed ones lead groups of only repartition topics
+    even from outside the group.
+    """
+    repartitions = {name: count for name, count in counts.items() if name in fixed or name in flexible}
+    external = {name: count for name, count in counts.items() if name not in repartitions}
+    if not counts:
+        return {}
+    leading = external or fixed
+    if len(set(leading.values())) > 1:
+        shown = external or repartitions
+        return _wrong(f"Following topics do not have the same number of partitions: [{_java_map(shown)}]")
+    count = next(iter(leading.values())) if leading else max(repartitions.values())
+    for name, declared in repartitions.items():
+        if name in fixed and declared != count:
+            return _wrong(
+                f"Number of partitions [{declared}] of repartition topic [{name}] doesn't match number of partitions "
+                f"[{count}] of the source topic."
+            )
+    return dict.fromkeys(repartitions, count)
+
+
+def _java_map(counts: Mapping[str, int]) -> str:
+    return "{" + ", ".join(f"{name}={count}" for name, count in counts.items()) + "}"
+
+
+def _wrong(detail: str) -> TopicProblem:
+    return TopicProblem(TopologyStatus.INCORRECTLY_PARTITIONED_TOPICS, detail)
