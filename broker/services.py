@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 from barnabas.broker.metadata.cluster.node_view import Node, NodeView
-from barnabas.broker.metadata.image.features import GROUP_VERSION
+from barnabas.broker.metadata.image.features import GROUP_VERSION, SHARE_VERSION
 from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.broker.security.session.principal import ANONYMOUS, Principal
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.produce.batch_validations import BatchValidations
     from barnabas.broker.partitions.purgatory import Purgatory
+    from barnabas.broker.partitions.share.persister import Persister
     from barnabas.broker.runtime.clock import Clock
     from barnabas.broker.runtime.events import Events
     from barnabas.broker.runtime.scheduler import CooperativeScheduler
@@ -87,6 +88,8 @@ class Services:
     deferred_transactions: Deferred[TransactionCoordinator]
     transactions_of: Callable[[str], TransactionCoordinator]
     """Returns the coordinator of a transactional id, on any node: appends are verified with it."""
+    deferred_persister: Deferred[Persister]
+    """Reaches the share coordinator of each share partition, on any node."""
     deferred_telemetry: Deferred[Telemetry]
     producer_ids: ProducerIds
     fetch_sessions: FetchSessions
@@ -126,6 +129,16 @@ class Services:
         return "consumer" in protocols and bool(self.catalogue.feature_level(GROUP_VERSION))
 
     @property
+    def share_version(self) -> int:
+        """The feature level of share groups; 0 without them."""
+        return self.catalogue.feature_level(SHARE_VERSION)
+
+    @property
+    def offers_share_groups(self) -> bool:
+        """Whether there may be share groups (KIP-932)."""
+        return self.share_version > 0
+
+    @property
     def groups(self) -> GroupCoordinator:
         """The group coordinator."""
         return self.deferred_groups.get()
@@ -134,6 +147,11 @@ class Services:
     def transactions(self) -> TransactionCoordinator:
         """The transaction coordinator."""
         return self.deferred_transactions.get()
+
+    @property
+    def persister(self) -> Persister:
+        """The store of the states of share partitions."""
+        return self.deferred_persister.get()
 
     @property
     def moves(self) -> LogDirMoves:

@@ -42,7 +42,7 @@ from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.runtime.scheduler import CooperativeScheduler
 from barnabas.broker.runtime.workers.workers import Workers
 from barnabas.broker.server.access_and_tokens import open_access, open_tokens
-from barnabas.broker.server.coordinators import Parts, deferred_coordinators
+from barnabas.broker.server.coordinators import Parts, deferred_coordinators, deferred_persister
 from barnabas.broker.server.data_directories import open_catalogue, state_of
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.maintenance import Maintenance, Needs
@@ -126,6 +126,7 @@ class Broker:
             deferred_cleaner=self._maintenance.cleaner,
             deferred_groups=groups,
             deferred_transactions=transactions,
+            deferred_persister=deferred_persister(),
             deferred_telemetry=Deferred(partial(open_telemetry, self.catalogue, config, random_bytes, machine_clock)),
             transactions_of=lambda _: transactions.get(),
             producer_ids=producer_ids,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.services import Deferred
+from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from barnabas.broker.coordinator.transaction.producer_ids import ProducerIds
     from barnabas.broker.metadata.catalogue import Catalogue
     from barnabas.broker.partitions.partitions import Partitions
+    from barnabas.broker.partitions.share.persister import Persister
     from barnabas.broker.runtime.clock import Clock
     from barnabas.broker.runtime.events import Events
     from barnabas.broker.runtime.scheduler import CooperativeScheduler
@@ -85,6 +87,15 @@ def deferred_transactions(
             fresh_producer_id=parts.producer_ids.next,
             listener_factory=ListenerFactory(parts.events, _transaction_listener),
         )
+
+    return Deferred(build)
+
+
+def deferred_persister() -> Deferred[Persister]:
+    """Return the store of the states of share partitions, which the nodes share."""
+
+    def build() -> Persister:
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "there is no share coordinator")
 
     return Deferred(build)
 

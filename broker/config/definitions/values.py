@@ -111,6 +111,7 @@ _DURATION = re.compile(
 )
 _UNITS_S = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 _NANOS = 1_000_000_000
+BY_DURATION = "by_duration:"
 
 
 class OffsetReset(NamedTuple):
@@ -123,8 +124,8 @@ class OffsetReset(NamedTuple):
         assert isinstance(value, str)
         if value in ("earliest", "latest"):
             return None
-        duration_ns = _duration_ns(value.removeprefix("by_duration:")) if value.startswith("by_duration:") else None
-        if duration_ns is not None and duration_ns >= 0:
+        back_ns = duration_ns(value.removeprefix(BY_DURATION)) if value.startswith(BY_DURATION) else None
+        if back_ns is not None and back_ns >= 0:
             return None
         return (
             f"Invalid value `{value}` for configuration share.auto.offset.reset. The value must be either 'earliest', "
@@ -132,7 +133,7 @@ class OffsetReset(NamedTuple):
         )
 
 
-def _duration_ns(text: str) -> int | None:
+def duration_ns(text: str) -> int | None:
     """Return the nanoseconds of an ISO 8601 duration as Java's Duration.parse reads it; None if Java refuses it."""
     found = _DURATION.fullmatch(text)
     if found is None:

@@ -254,10 +254,11 @@ class ConsumerGroupSettings(NamedTuple):
 def consumer_group_settings(own: Mapping[str, str], config: BrokerConfig) -> ConsumerGroupSettings:
     """Return the settings in force for a group with `own` settings. Unreadable ones from another Kafka are ignored."""
     names = ("consumer.session.timeout.ms", "consumer.heartbeat.interval.ms", "consumer.assignment.interval.ms")
-    return ConsumerGroupSettings(*(_in_bounds(GROUP_KEYS[name], own, config) for name in names))
+    return ConsumerGroupSettings(*(in_bounds(GROUP_KEYS[name], own, config) for name in names))
 
 
-def _in_bounds(key: GroupKey, own: Mapping[str, str], config: BrokerConfig) -> int:
+def in_bounds(key: GroupKey, own: Mapping[str, str], config: BrokerConfig) -> int:
+    """Return the value of a key with bounds that is in force for a group with `own` settings."""
     low, high = _bounds(key, config)
     assert low is not None
     assert high is not None

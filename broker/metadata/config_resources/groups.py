@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from barnabas.broker.config.resources.group_configs import ConsumerGroupSettings, consumer_group_settings
+from barnabas.broker.config.resources.share_groups import ShareGroupSettings, share_group_settings
 from barnabas.broker.metadata.image.image import GROUP_RESOURCE
 
 if TYPE_CHECKING:
@@ -36,3 +37,7 @@ class GroupConfigs:
     def consumer_group(self, group_id: str) -> ConsumerGroupSettings:
         """Return a consumer group's effective settings, in milliseconds, within the broker's bounds."""
         return consumer_group_settings(self._catalogue.configs_of(GROUP_RESOURCE, group_id), self._config)
+
+    def share_group(self, group_id: str) -> ShareGroupSettings:
+        """Return a share group's effective settings, within the broker's bounds."""
+        return share_group_settings(self._catalogue.configs_of(GROUP_RESOURCE, group_id), self._config)

@@ -19,6 +19,8 @@ TRANSACTION_VERSION = "transaction.version"
 GROUP_VERSION = "group.version"
 KRAFT_VERSION = "kraft.version"
 ELIGIBLE_LEADER_REPLICAS_VERSION = "eligible.leader.replicas.version"
+SHARE_VERSION = "share.version"
+"""Share groups (KIP-932): 0 none, 1 with them, 2 with their dead-letter queues, too."""
 
 OFFERED_FEATURES = {
     ELIGIBLE_LEADER_REPLICAS_VERSION: (0, 1),
