@@ -1,0 +1,198 @@
+"""The records between a share partition's start and end: batches as they were acquired, in cells of one state each.
+
+Knows ranges of offsets; knows neither members' sessions nor the log. A batch is what was acquired together first, and
+keeps its bounds, since a batch whose deliveries fail is taken apart by its size (KIP-1222). Its cells are the ranges
+of equal state in it; one that is split shares a change of state that is being stored.
+
+Invariants: batches are in order and do not overlap, nor do cells; a cell lies inside its batch and holds a record at
+least; offsets between two batches hold no records. Cells below the start offset are dropped.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from operator import attrgetter
+
+from barnabas.broker.partitions.share.persister import DeliveryState
+
+NO_MEMBER = ""
+NEVER = float("inf")
+_FIRST = attrgetter("first")
+
+
+class DeliveryCell:
+    """A range of records in one state."""
+
+    __slots__ = ("change", "count", "deadline", "first", "last", "member", "state")
+
+    def __init__(
+        self,
+        first: int,
+        last: int,
+        state: DeliveryState,
+        count: int,
+        member: str = NO_MEMBER,
+        deadline: float = NEVER,
+    ) -> None:
+        assert first <= last, (first, last)
+        self.first = first
+        self.last = last
+        self.state = state
+        self.count = count
+        """How often the records were delivered."""
+        self.member = member
+        self.deadline = deadline
+        """When the acquisition lock ends."""
+        self.change: list[DeliveryCell] | None = None
+        """The cells that change with this one, while its change to `state` is being stored."""
+
+    @property
+    def size(self) -> int:
+        return self.last - self.first + 1
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the records will never be delivered again, as far as is known now."""
+        return self.state in (DeliveryState.ACKNOWLEDGED, DeliveryState.ARCHIVED)
+
+    @property
+    def is_available(self) -> bool:
+        return self.state is DeliveryState.AVAILABLE and self.change is None
+
+    def split_before(self, offset: int) -> DeliveryCell:
+        """Cut off and return the part from `offset` on."""
+        assert self.first < offset <= self.last, (self.first, offset, self.last)
+        rest = DeliveryCell(offset, self.last, self.state, self.count, self.member, self.deadline)
+        rest.change = self.change
+        if self.change is not None:
+            self.change.append(rest)
+        self.last = offset - 1
+        return rest
+
+    def continues(self, other: DeliveryCell) -> bool:
+        """Return whether this cell could be one with `other`, which ends before it."""
+        return (
+            other.last + 1 == self.first
+            and other.state is self.state
+            and other.count == self.count
+            and other.member == self.member
+            and other.deadline == self.deadline
+            and other.change is None
+            and self.change is None
+        )
+
+
+class InFlightBatch:
+    """The records that were acquired together first."""
+
+    __slots__ = ("cells", "first", "is_gap", "last")
+
+    def __init__(self, cells: list[DeliveryCell], *, is_gap: bool = False) -> None:
+        self.first = cells[0].first
+        self.last = cells[-1].last
+        self.cells = cells
+        self.is_gap = is_gap
+        """Whether these are records that were in flight, and of no stored state, when the state was loaded."""
+
+    @property
+    def size(self) -> int:
+        return self.last - self.first + 1
+
+    def cut(self, first: int, last: int) -> list[DeliveryCell]:
+        """Return the cells in [first, last]; those across its bounds are split."""
+        inside: list[DeliveryCell] = []
+        cells: list[DeliveryCell] = []
+        for whole in self.cells:
+            cell = whole
+            if cell.first < first <= cell.last:
+                cells.append(cell)
+                cell = cell.split_before(first)
+            if cell.first <= last < cell.last:
+                rest = cell.split_before(last + 1)
+                cells += (cell, rest)
+            else:
+                cells.append(cell)
+            if first <= cell.first <= last:
+                inside.append(cell)
+        self.cells = cells
+        return inside
+
+    def join_cells(self) -> None:
+        """Make one cell of those that do not differ."""
+        joined: list[DeliveryCell] = []
+        for cell in self.cells:
+            if joined and cell.continues(joined[-1]):
+                joined[-1].last = cell.last
+            else:
+                joined.append(cell)
+        self.cells = joined
+
+
+class InFlightRecords:
+    """The batches of one share partition."""
+
+    def __init__(self) -> None:
+        self.batches: list[InFlightBatch] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.batches)
+
+    def cells(self) -> Iterator[DeliveryCell]:
+        """Return all cells, in order."""
+        return (cell for batch in self.batches for cell in batch.cells)
+
+    def floor(self, offset: int) -> InFlightBatch | None:
+        """Return the last batch that begins at or before `offset`."""
+        index = bisect_right(self.batches, offset, key=_FIRST)
+        return self.batches[index - 1] if index else None
+
+    def between(self, first: int, last: int) -> list[InFlightBatch]:
+        """Return the batches that have offsets in [first, last]."""
+        index = bisect_right(self.batches, first, key=_FIRST)
+        if index and self.batches[index - 1].last >= first:
+            index -= 1
+        return self.batches[index : bisect_right(self.batches, last, key=_FIRST)]
+
+    def add(self, batch: InFlightBatch) -> None:
+        """Add a batch where there was none."""
+        index = bisect_right(self.batches, batch.first, key=_FIRST)
+        assert not index or self.batches[index - 1].last < batch.first, "batches overlap"
+        assert index == len(self.batches) or batch.last < self.batches[index].first, "batches overlap"
+        self.batches.insert(index, batch)
+
+    def fill(self, gap: InFlightBatch, batches: list[InFlightBatch]) -> None:
+        """Put batches in the place of a gap; what they leave of it stays one."""
+        index = self.batches.index(gap)
+        rest = [] if batches[-1].last == gap.last else [gap_between(batches[-1].last + 1, gap.last)]
+        before = [] if batches[0].first == gap.first else [gap_between(gap.first, batches[0].first - 1)]
+        self.batches[index : index + 1] = [*before, *batches, *rest]
+
+    def drop_before(self, offset: int) -> None:
+        """Forget all records below `offset`."""
+        index = bisect_right(self.batches, offset, key=_FIRST)
+        if index and self.batches[index - 1].last >= offset:
+            index -= 1
+        del self.batches[:index]
+        if self.batches and self.batches[0].first < offset:
+            first = self.batches[0]
+            first.cells = first.cut(offset, first.last)
+
+    def advance_over_finished(self, start_offset: int) -> int:
+        """Forget finished records at the front, and return the new start offset."""
+        batches = self.batches
+        for index, batch in enumerate(batches):
+            for at, cell in enumerate(batch.cells):
+                if not cell.is_finished or cell.change is not None:
+                    del batch.cells[:at]
+                    del batches[:index]
+                    return cell.first if index or at else start_offset
+        if batches:
+            start_offset = batches[-1].last + 1
+            batches.clear()
+        return start_offset
+
+
+def gap_between(first: int, last: int) -> InFlightBatch:
+    """Return a batch of records without a stored state."""
+    return InFlightBatch([DeliveryCell(first, last, DeliveryState.AVAILABLE, 0)], is_gap=True)

@@ -1,0 +1,263 @@
+"""One share partition: which records a share group has in flight, who holds them, and how far it has come (KIP-932).
+
+A pure state machine: no clock, no log, no storage. Times are parameters, in seconds; what has to be stored is returned
+as a `StateChange`, and the caller calls `stored` or `not_stored` once its write has ended. What a member acknowledges
+is visible after that; a lock that ends is visible at once.
+
+    acquire             AVAILABLE, or never acquired  → ACQUIRED, with a lock; the delivery count rises
+    acknowledge         ACQUIRED → ACKNOWLEDGED (accept), ARCHIVED (reject, gap), AVAILABLE (release)
+    release, expire     ACQUIRED → AVAILABLE
+    every release       at the limit of deliveries → ARCHIVED
+    log start moved     all below it is dropped
+
+Invariants: everything below `start_offset` is finished, and nothing is in flight from `end_offset` on; `start_offset`
+never falls; a record in flight has one holder at most; only finished records at the front move the start offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from barnabas.broker.partitions.share.acknowledgements import (
+    AcknowledgedBatch,
+    AcknowledgeType,
+    acknowledged_ranges,
+    check_held,
+)
+from barnabas.broker.partitions.share.acquisition import Acquired, AcquireRequest, Acquisition, LogRange
+from barnabas.broker.partitions.share.in_flight_records import (
+    NEVER,
+    DeliveryCell,
+    InFlightBatch,
+    InFlightRecords,
+    gap_between,
+)
+from barnabas.broker.partitions.share.persister import (
+    DeliveryState,
+    ShareStateUpdate,
+    StateBatch,
+    StoredShareState,
+)
+from barnabas.broker.partitions.share.settings import SharePartitionSettings
+from barnabas.broker.partitions.share.state_change import StateChange, released_state, state_batches
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
+
+class SharePartition:
+    """The state of one share partition, on the node that leads the partition."""
+
+    def __init__(self, stored: StoredShareState, leader_epoch: int) -> None:
+        """Begin with the stored state, whose start offset is known. Raises KafkaError for one that is not valid."""
+        self.leader_epoch = leader_epoch
+        self._state_epoch = stored.state_epoch
+        self.start_offset = stored.start_offset
+        self.end_offset = stored.start_offset
+        """The offset after the records in flight."""
+        self._in_flight = InFlightRecords()
+        self._may_have_available = True
+        for batch in stored.batches:
+            self._load(batch)
+        self._advance()
+
+    def _load(self, batch: StateBatch) -> None:
+        first, last = batch.first_offset, batch.last_offset
+        if not self.end_offset <= first <= last:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the stored state of the share partition is not valid")
+        if self.end_offset < first:
+            self._in_flight.add(gap_between(self.end_offset, first - 1))
+        state = DeliveryState(batch.delivery_state)
+        if state is DeliveryState.ARCHIVING:
+            state = DeliveryState.ARCHIVED
+        self._in_flight.add(InFlightBatch([DeliveryCell(first, last, state, batch.delivery_count)]))
+        self.end_offset = last + 1
+
+    # --- what a fetch sees -------------------------------------------------------------------------------------------
+
+    @property
+    def span(self) -> int:
+        """The number of offsets in flight, finished ones among them."""
+        return self.end_offset - self.start_offset if self._in_flight else 0
+
+    @property
+    def next_fetch_offset(self) -> int:
+        """The first offset that can be acquired."""
+        if self._may_have_available:
+            for cell in self._in_flight.cells():
+                if cell.is_available:
+                    return cell.first
+            self._may_have_available = False
+        return self.end_offset
+
+    def can_acquire(self, settings: SharePartitionSettings) -> bool:
+        """Return whether a fetch may acquire records, if the log has some."""
+        return self.next_fetch_offset != self.end_offset or self.span < settings.partition_max_record_locks
+
+    @property
+    def next_deadline(self) -> float:
+        """When the first lock ends."""
+        held = (cell.deadline for cell in self._in_flight.cells() if cell.change is None)
+        return min(held, default=NEVER)
+
+    @property
+    def delivery_complete_count(self) -> int:
+        """The number of finished records from the start offset on."""
+        return sum(cell.size for cell in self._in_flight.cells() if cell.is_finished)
+
+    # --- acquiring ---------------------------------------------------------------------------------------------------
+
+    def acquire(
+        self,
+        wanted: AcquireRequest,
+        fetch_offset: int,
+        log: Sequence[LogRange],
+        settings: SharePartitionSettings,
+        now: float,
+    ) -> list[Acquired]:
+        """Acquire records for a member, out of the batches that the log has from `fetch_offset` on."""
+        if not log or log[-1].last < self.start_offset or wanted.records_max <= 0:
+            return []
+        last = log[-1].last
+        most = min(wanted.records_max, settings.partition_max_record_locks - self.span)
+        if most <= 0:  # only what is in flight already
+            last = min(last, self.end_offset - 1)
+            most = min(wanted.records_max, last - fetch_offset + 1)
+            if most <= 0:
+                return []
+        base = log[0].first
+        self._archive_missing(fetch_offset, base)
+        first = max(base, self.start_offset)
+        deadline = now + settings.record_lock_duration_ms / 1000
+        acquisition = Acquisition(self._in_flight, wanted._replace(records_max=most), log, settings, deadline)
+        acquisition.take_known(first, last)
+        begin = max(first, self.end_offset)
+        if begin <= last:
+            was_empty = not self._in_flight
+            self.end_offset = max(self.end_offset, acquisition.take_new(begin, last))
+            if was_empty and self._in_flight:
+                self.start_offset = begin
+        self._may_have_available = True
+        return self._without_aborted(acquisition.acquired, log)
+
+    def _archive_missing(self, first: int, end: int) -> None:
+        """Archive records that the log does not have any more."""
+        for batch in self._in_flight.between(first, end - 1) if first < end else ():
+            batch.is_gap = False
+            for cell in batch.cut(first, end - 1):
+                if cell.is_available:
+                    cell.state = DeliveryState.ARCHIVED
+        self._advance()
+
+    def _without_aborted(self, acquired: list[Acquired], log: Sequence[LogRange]) -> list[Acquired]:
+        """Archive the records of aborted transactions, and return the others."""
+        for aborted in (each for each in log if each.is_aborted):
+            kept: list[Acquired] = []
+            for each in acquired:
+                first, last = max(each.first, aborted.first), min(each.last, aborted.last)
+                if first > last:
+                    kept.append(each)
+                    continue
+                self._archive(first, last)
+                kept += [each._replace(last=first - 1)] if each.first < first else []
+                kept += [each._replace(first=last + 1)] if last < each.last else []
+            acquired = kept
+        self._advance()
+        return acquired
+
+    def _archive(self, first: int, last: int) -> None:
+        for batch in self._in_flight.between(first, last):
+            for cell in batch.cut(first, last):
+                cell.state, cell.member, cell.deadline = DeliveryState.ARCHIVED, "", NEVER
+
+    # --- ends of deliveries ------------------------------------------------------------------------------------------
+
+    def acknowledge(
+        self, member: str, batches: Sequence[AcknowledgedBatch], settings: SharePartitionSettings, now: float
+    ) -> StateChange:
+        """Apply a member's acknowledgements, all of them or none. Raises KafkaError."""
+        check_held(self._in_flight, batches, self.start_offset, member)
+        renews = not settings.renew_acknowledge_enable and any(AcknowledgeType.RENEW in each.types for each in batches)
+        if renews:
+            raise KafkaError(ErrorCode.INVALID_RECORD_STATE, "Renewing acquisition locks is not enabled for the group.")
+        changed: list[DeliveryCell] = []
+        for batch in batches:
+            for first, last, kind in acknowledged_ranges(batch):
+                for cell in self._cells(max(first, self.start_offset), last):
+                    if kind is AcknowledgeType.RENEW:
+                        cell.deadline = now + settings.record_lock_duration_ms / 1000
+                    else:
+                        cell.state = _state_after(kind, cell, settings)
+                        changed.append(cell)
+        return self._change(changed, member)
+
+    def release(self, member: str, settings: SharePartitionSettings) -> StateChange:
+        """Release all that a member holds, because its session ends."""
+        held = [
+            cell
+            for cell in self._in_flight.cells()
+            if cell.member == member and cell.state is DeliveryState.ACQUIRED and cell.change is None
+        ]
+        for cell in held:
+            cell.state = released_state(cell, settings.delivery_count_limit)
+        return self._change(held, member)
+
+    def expire(self, now: float, settings: SharePartitionSettings) -> StateChange:
+        """Release what is held longer than its lock."""
+        late = [cell for cell in self._in_flight.cells() if cell.deadline <= now and cell.change is None]
+        for cell in late:
+            assert cell.state is DeliveryState.ACQUIRED, "only what is acquired has a lock"
+            cell.state, cell.deadline, cell.member = released_state(cell, settings.delivery_count_limit), NEVER, ""
+        self._may_have_available |= bool(late)
+        return self._change(late, None)
+
+    def _cells(self, first: int, last: int) -> Iterable[DeliveryCell]:
+        if first <= last:
+            for batch in self._in_flight.between(first, last):
+                yield from batch.cut(first, last)
+
+    def _change(self, cells: list[DeliveryCell], member: str | None) -> StateChange:
+        change = StateChange(cells, member)
+        if cells:
+            change.update = ShareStateUpdate(
+                self._state_epoch,
+                self.leader_epoch,
+                self.start_offset,
+                self.delivery_complete_count,
+                state_batches(cells),
+            )
+        return change
+
+    def stored(self, change: StateChange) -> None:
+        """Make a change visible: it is stored."""
+        change.finish()
+        self._settle()
+
+    def not_stored(self, change: StateChange, settings: SharePartitionSettings, now: float) -> None:
+        """Take a change back: it could not be stored."""
+        change.undo(now, settings.delivery_count_limit)
+        self._settle()
+
+    def _settle(self) -> None:
+        self._may_have_available = True
+        for batch in self._in_flight.batches:
+            batch.join_cells()
+        self._advance()
+
+    def _advance(self) -> None:
+        self.start_offset = self._in_flight.advance_over_finished(self.start_offset)
+        self.end_offset = max(self.end_offset, self.start_offset)
+
+    def follow_log_start(self, log_start_offset: int) -> None:
+        """Drop what the log does not have any more: its start offset moved."""
+        if log_start_offset > self.start_offset:
+            self._in_flight.drop_before(log_start_offset)
+            self.start_offset = log_start_offset
+            self.end_offset = max(self.end_offset, log_start_offset)
+            self._advance()
+
+
+def _state_after(kind: AcknowledgeType, cell: DeliveryCell, settings: SharePartitionSettings) -> DeliveryState:
+    if kind is AcknowledgeType.ACCEPT:
+        return DeliveryState.ACKNOWLEDGED
+    if kind is AcknowledgeType.RELEASE:
+        return released_state(cell, settings.delivery_count_limit)
+    return DeliveryState.ARCHIVED
