@@ -11,7 +11,7 @@ from typing import Any
 
 from barnabas.broker.coordinator.group.decisions import records
 from barnabas.broker.coordinator.group.decisions.classic.model import GroupStored, StoredGroup
-from barnabas.broker.coordinator.group.decisions.consumer.records import ConsumerRecord
+from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord
 from barnabas.client.admin.groups import describe_group
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import GROUP, Client
@@ -156,7 +156,7 @@ def _written(data_dir: Path) -> list[str]:
                     stored = record.stored
                     found.append((record.group_id, "deleted" if stored is None else _told_group(stored)))
                     drawn |= {each.member_id for each in (stored.members if stored else ())}
-                elif isinstance(record, ConsumerRecord):
+                elif isinstance(record, KeyedRecord):
                     key: Any = record.key
                     found.append((key.group_id, record_text(record)))
                     drawn |= {getattr(key, "member_id", "n")}

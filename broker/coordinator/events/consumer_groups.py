@@ -8,8 +8,8 @@ from typing import NamedTuple
 from barnabas.broker.coordinator.events.members import rebalance_why, report_gone, report_joined
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerGroupMember, GroupState
-from barnabas.broker.coordinator.group.decisions.consumer.records import ConsumerRecord
 from barnabas.broker.coordinator.group.decisions.group_types import AnyRecord
+from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord
 from barnabas.broker.runtime.events import kinds
 from barnabas.broker.runtime.events.events import Events
 from barnabas.protocol.log_records import group as log
@@ -30,7 +30,7 @@ class ConsumerSeen(NamedTuple):
 
 def consumer_seen(group: ConsumerGroup | None, records: Sequence[AnyRecord]) -> ConsumerSeen | None:
     """Return the changes; None for a decision without records of a consumer group."""
-    own = [record for record in records if isinstance(record, ConsumerRecord)]
+    own = [record for record in records if isinstance(record, KeyedRecord)]
     if not own:
         return None
     members = {} if group is None else group.members

@@ -36,7 +36,7 @@ class GroupEvents:
             return self._machine.classic(entity_id)
         if not outcome.records or _are_offsets(outcome.records):
             return None
-        return consumer_seen(self._machine.durable.consumers.get(entity_id), outcome.records)
+        return consumer_seen(self._machine.durable.consumer(entity_id), outcome.records)
 
     def writing(self, entity_id: str, records: Sequence[AnyRecord]) -> None:
         """Implement `DecisionListener.writing`."""
@@ -56,7 +56,7 @@ class GroupEvents:
             self._report_classic(seen or Group(entity_id), outcome.volatile)
         elif isinstance(seen, ConsumerSeen):
             config = self._machine.consumer.config_of(entity_id)
-            group = self._machine.durable.consumers.get(entity_id)
+            group = self._machine.durable.consumer(entity_id)
             consumer_happened(self._events, entity_id, seen, group, config.session_timeout_of)
         offsets = [each for each in outcome.records if isinstance(each, OffsetCommitted)]
         if offsets:

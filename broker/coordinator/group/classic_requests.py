@@ -1,7 +1,7 @@
-"""Requests of the classic protocol for groups of either type: which code decides them.
+"""Requests of the classic protocol for groups of any type: which code decides them.
 
 An empty group of the consumer protocol is replaced by a classic one. One with members may have some that use the
-classic protocol: `group/migration` decides their requests.
+classic protocol: `group/migration` decides their requests. No other type of group has such members.
 """
 
 from __future__ import annotations
@@ -21,11 +21,20 @@ OfConsumer = Callable[[ConsumerGroup], AnyOutcome]
 
 
 def classic_join(
-    group: AnyGroup | None, *, of_classic: OfClassic, of_consumer: Callable[[ConsumerGroup], Steps[AnyOutcome]]
+    group: AnyGroup | None,
+    *,
+    of_classic: OfClassic,
+    of_consumer: Callable[[ConsumerGroup], Steps[AnyOutcome]],
+    refused: Any,
 ) -> Steps[AnyOutcome]:
-    """Decide a JoinGroup, in steps: a member that joins a consumer group may need a new target."""
-    if not isinstance(group, ConsumerGroup):
+    """Decide a JoinGroup, in steps: a member that joins a consumer group may need a new target.
+
+    `refused` is the reply for a group of a type without classic members.
+    """
+    if group is None or isinstance(group, Group):
         return of_classic(group)
+    if not isinstance(group, ConsumerGroup):
+        return Outcome(reply=refused)
     if group.members:
         return (yield from of_consumer(group))
     outcome = of_classic(None)
@@ -39,10 +48,13 @@ def classic_leave(
     *,
     of_classic: OfClassic,
     of_consumer: Callable[[ConsumerGroup], Steps[AnyOutcome]],
+    refused: Any,
 ) -> Steps[AnyOutcome]:
-    """Decide a LeaveGroup, in steps: the group may be downgraded."""
-    if not isinstance(group, ConsumerGroup):
+    """Decide a LeaveGroup, in steps: the group may be downgraded. `refused` is the same as in `classic_join`."""
+    if group is None or isinstance(group, Group):
         return of_classic(group)
+    if not isinstance(group, ConsumerGroup):
+        return Outcome(reply=refused)
     return (yield from of_consumer(group))
 
 
@@ -54,8 +66,10 @@ def classic_request(
     refused: Callable[[ErrorCode], Any],
 ) -> AnyOutcome:
     """Decide a SyncGroup or Heartbeat; `refused` makes a reply from an error code."""
-    if not isinstance(group, ConsumerGroup):
+    if group is None or isinstance(group, Group):
         return of_classic(group)
+    if not isinstance(group, ConsumerGroup):
+        return Outcome(reply=refused(ErrorCode.UNKNOWN_MEMBER_ID))
     try:
         return of_consumer(group)
     except KafkaError as refusal:

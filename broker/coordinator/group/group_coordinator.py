@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from uuid import UUID
 
 from barnabas.broker.coordinator.group.classic_requests import classic_join, classic_leave, classic_request
-from barnabas.broker.coordinator.group.consumer_groups import RECORDS_AT_ONCE, ConsumerGroups, in_one_step
+from barnabas.broker.coordinator.group.consumer_groups import ConsumerGroups
 from barnabas.broker.coordinator.group.decisions.classic import joining, leaving, sessions, syncing
 from barnabas.broker.coordinator.group.decisions.classic.model import (
     CommitRequest,
@@ -28,19 +28,21 @@ from barnabas.broker.coordinator.group.decisions.classic.model import (
     SyncRequest,
 )
 from barnabas.broker.coordinator.group.decisions.consumer import leaving as consumer_leaving
-from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
-from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerContext, MetadataSeen
+from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerContext
+from barnabas.broker.coordinator.group.decisions.consumer.timers import is_of_consumer_group
 from barnabas.broker.coordinator.group.decisions.group_machine import GroupMachine
 from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup, AnyOutcome, AnyRecord, check_group_id
 from barnabas.broker.coordinator.group.decisions.migration import joining as migration_joining
 from barnabas.broker.coordinator.group.decisions.migration import staying
+from barnabas.broker.coordinator.group.decisions.modern.group import MetadataSeen, ModernGroup
 from barnabas.broker.coordinator.group.decisions.offsets import admission, committed_offsets
+from barnabas.broker.coordinator.group.group_decisions import RECORDS_AT_ONCE, GroupDecisions
 from barnabas.broker.coordinator.group.group_partition import GroupPartition
 from barnabas.broker.coordinator.group.offset_cleanup import OffsetCleanup
 from barnabas.broker.coordinator.group.offset_expiration import OffsetExpiration
 from barnabas.broker.coordinator.runtime.coordinator_partitions import CoordinatorPartitions, OwnedTopic
 from barnabas.broker.coordinator.runtime.decision_listener import ListenerFactory
-from barnabas.broker.coordinator.runtime.outcome import Effect, ResolveTopics, TransactionProducer
+from barnabas.broker.coordinator.runtime.outcome import Effect, ResolveTopics, TimerKey, TransactionProducer
 from barnabas.broker.coordinator.runtime.shard import AppendPosition, Shard
 from barnabas.broker.runtime.clock import Clock
 from barnabas.broker.runtime.replies import Reply, ignore_result
@@ -96,7 +98,10 @@ class GroupCoordinator:
         self._upkeep = upkeep
         self._partitions = CoordinatorPartitions(topic, machine_clock, upkeep, self._build, self._on_loaded)
         self.unsynced = self._partitions.unsynced
-        self.consumer = ConsumerGroups(consumer, config, self._partitions, clock, upkeep, self._fresh_id)
+        self._decisions = GroupDecisions(self._partitions, upkeep)
+        self.consumer = ConsumerGroups(
+            consumer, config, self._partitions, self._decisions, clock, upkeep, self._fresh_id
+        )
         """Groups of the consumer protocol (KIP-848)."""
         self._removals = OffsetCleanup(machine_clock, upkeep, topic_ids, self._execute_unasked)
         self._expiries = OffsetExpiration(config, clock, upkeep, self._partitions.loaded, self._execute)
@@ -170,7 +175,7 @@ class GroupCoordinator:
         check_group_id(request.group_id)
         if not joining.is_session_timeout_allowed(request, self._config):
             return JoinReply(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
-        return self.consumer.in_steps(request.group_id, partial(self._joined, request, self._fresh_id()))
+        return self._decisions.in_steps(request.group_id, partial(self._joined, request, self._fresh_id()))
 
     def _joined(self, request: JoinRequest, fresh_id: str, group: AnyGroup | None) -> Steps[AnyOutcome]:
         now_ms, config = self._now_ms(), self._config
@@ -183,7 +188,8 @@ class GroupCoordinator:
             now_ms=now_ms,
             config=config,
         )
-        return classic_join(group, of_classic=of_classic, of_consumer=of_consumer)
+        refused = JoinReply(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "")
+        return classic_join(group, of_classic=of_classic, of_consumer=of_consumer, refused=refused)
 
     def sync(self, request: SyncRequest) -> Reply[SyncReply]:
         """Handle SyncGroup."""
@@ -191,7 +197,7 @@ class GroupCoordinator:
         of_classic = partial(syncing.sync, request=request, now_ms=self._now_ms(), config=self._config)
         of_consumer = partial(staying.sync, request=request, topics=self.consumer.context.topics)
         decide = partial(classic_request, of_classic=of_classic, of_consumer=of_consumer, refused=SyncReply)
-        return self._decide(request.group_id, decide)
+        return self._decisions.made(request.group_id, decide)
 
     def heartbeat(
         self, group_id: str, member_id: str, group_instance_id: str | None, generation_id: int
@@ -217,7 +223,9 @@ class GroupCoordinator:
         check_group_id(group_id)
         of_classic = partial(leaving.leave, leaving=members, now_ms=self._now_ms(), config=self._config)
         of_consumer = partial(consumer_leaving.remove, leaving=members, fence=self.consumer.fence)
-        return self.consumer.in_steps(group_id, partial(classic_leave, of_classic=of_classic, of_consumer=of_consumer))
+        refused = tuple(ErrorCode.UNKNOWN_MEMBER_ID for _ in members)
+        decide = partial(classic_leave, of_classic=of_classic, of_consumer=of_consumer, refused=refused)
+        return self._decisions.in_steps(group_id, decide)
 
     # Offsets
 
@@ -231,7 +239,7 @@ class GroupCoordinator:
             now_ms=self._now_ms(),
             config=self._config,
         )
-        return self._decide(request.group_id, decide, len(request.offsets))
+        return self._decisions.made(request.group_id, decide, len(request.offsets))
 
     def commit_offsets_in_transaction(
         self, request: CommitRequest, producer: TransactionProducer, *, missing_group: ErrorCode
@@ -249,7 +257,7 @@ class GroupCoordinator:
             now_ms=self._now_ms(),
             config=self._config,
         )
-        return self._decide(request.group_id, decide, len(request.offsets))
+        return self._decisions.made(request.group_id, decide, len(request.offsets))
 
     def offsets_partition(self, group_id: str) -> int:
         """Return the partition of `__consumer_offsets` for a group, loaded or not. KafkaError for an invalid id."""
@@ -266,7 +274,7 @@ class GroupCoordinator:
         check_group_id(group_id, may_be_empty=True)
         partition = self._partitions.of(group_id)
         durable = partition.machine.durable
-        group = durable.consumers.get(group_id)
+        group = durable.consumer(group_id)
         if group is not None:
             refusal = admission.fetch_refusal(group, member_id, member_epoch)
             if refusal is not ErrorCode.NONE:
@@ -276,7 +284,7 @@ class GroupCoordinator:
     def delete_offsets(self, group_id: str, wanted: Sequence[tuple[str, int]]) -> Reply[tuple[ErrorCode, ...]]:
         """Handle OffsetDelete of (topic, partition): one error code each; KafkaError for the group as a whole."""
         check_group_id(group_id)
-        return self._decide(group_id, partial(self._offsets_deleted, group_id, wanted), len(wanted))
+        return self._decisions.made(group_id, partial(self._offsets_deleted, group_id, wanted), len(wanted))
 
     def _offsets_deleted(self, group_id: str, wanted: Sequence[tuple[str, int]], group: AnyGroup | None) -> AnyOutcome:
         durable = self._partitions.of(group_id).machine.durable
@@ -298,10 +306,10 @@ class GroupCoordinator:
         return (group for partition in partitions for group in partition.machine.groups())
 
     def describe(self, group_id: str) -> Group | None:
-        """Return one classic group as it is now, or None; only for reading. GROUP_ID_NOT_FOUND for a consumer group."""
+        """Return one classic group as it is now, or None; only for reading. GROUP_ID_NOT_FOUND for any other group."""
         check_group_id(group_id, may_be_empty=True)
         group = self._partitions.of(group_id).machine.group(group_id)
-        if isinstance(group, ConsumerGroup):
+        if isinstance(group, ModernGroup):
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a classic group.")
         return group
 
@@ -309,9 +317,9 @@ class GroupCoordinator:
         """Handle DeleteGroups for one group."""
         check_group_id(group_id, may_be_empty=True)
         count = self._partitions.of(group_id).machine.durable.offsets_count(group_id)
-        if self.consumer.is_deciding(group_id):
+        if self._decisions.is_deciding(group_id):
             count = RECORDS_AT_ONCE + 1  # an upper bound: earlier decisions may commit that many
-        return self._decide(group_id, partial(self._group_deleted, group_id), count)
+        return self._decisions.made(group_id, partial(self._group_deleted, group_id), count)
 
     def _group_deleted(self, group_id: str, group: AnyGroup | None) -> AnyOutcome:
         durable = self._partitions.of(group_id).machine.durable
@@ -357,19 +365,6 @@ class GroupCoordinator:
 
     # Internal
 
-    def _decide(self, group_id: str, decide: Callable[[AnyGroup | None], AnyOutcome], count: int = 1) -> Reply[T]:
-        """Decide about a group, and carry it out: after earlier requests, as Kafka's coordinator does.
-
-        count: of records. Very many records are prepared in steps, and then written at once.
-        """
-        if count > RECORDS_AT_ONCE:
-            return self.consumer.in_steps(group_id, partial(in_one_step, decide))
-        return self.consumer.in_line(group_id, partial(self._decided, group_id, decide))
-
-    def _decided(self, group_id: str, decide: Callable[[AnyGroup | None], AnyOutcome]) -> Reply[T]:
-        partition = self._partitions.of(group_id)
-        return self._execute(partition, group_id, decide(partition.machine.group(group_id)))
-
     def _execute(self, partition: GroupPartition, group_id: str, outcome: AnyOutcome) -> Reply[T]:
         reply: Reply[T] = partition.shard.execute(group_id, outcome)
         return reply
@@ -390,11 +385,18 @@ class GroupCoordinator:
             self._create_future,
             write_timeout_ms=self._config.offsets_commit_timeout_ms,
             perform=partial(self._perform, index),
-            is_deciding=self.consumer.is_deciding,
-            fire=self.consumer.fire,
+            is_deciding=self._decisions.is_deciding,
+            fire=self._fire,
             listener_factory=self._listener_factory,
         )
         return machine, shard
+
+    def _fire(self, group_id: str, timer: TimerKey) -> Reply[None]:
+        """Decide what a group's timer does, and carry it out. KafkaError."""
+        if is_of_consumer_group(timer):
+            return self.consumer.fire(group_id, timer)
+        self._partitions.of(group_id).shard.fire_at_once(group_id, timer)
+        return None
 
     def _perform(self, index: int, group_id: str, effect: Effect) -> None:
         assert isinstance(effect, ResolveTopics), effect

@@ -6,6 +6,7 @@ Groups are loaded at their first use; a scrape is a use. Groups that are still l
 from __future__ import annotations
 
 from collections import Counter
+from enum import Enum
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -30,7 +31,7 @@ def read_groups(sources: Sources, readings: Readings) -> Steps[None]:
     """Add the values of groups."""
     begin_loading(sources.services)
     found = loaded_groups(sources.services)
-    states: Counter[ClassicGroupState | GroupState] = Counter()
+    states: Counter[Enum] = Counter()
     reader = _GroupReader(sources.services, readings)
     for number, group in enumerate(found, start=1):
         summary = group.summary()

@@ -17,11 +17,9 @@ from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from enum import Enum
 
-    from barnabas.broker.coordinator.group.decisions.classic.model import CommittedOffset, Group
-    from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
-    from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
-    from barnabas.broker.coordinator.group.decisions.consumer.model import GroupState
+    from barnabas.broker.coordinator.group.decisions.classic.model import CommittedOffset
     from barnabas.broker.coordinator.group.decisions.group_machine import GroupMachine
     from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup
     from barnabas.broker.coordinator.runtime.outcome import TimerKey
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 class GroupSummary(NamedTuple):
     """A group's present state."""
 
-    state: ClassicGroupState | GroupState
+    state: Enum
     members_count: int
 
 
@@ -64,7 +62,7 @@ class LoadedGroup:
         group = self._machine.group(self.group_id)
         return None if group is None else GroupSummary(group.state, len(group.members))
 
-    def whole(self) -> Group | ConsumerGroup | None:
+    def whole(self) -> AnyGroup | None:
         """Return the whole group, which callers must not change; None if it is gone."""
         return self._machine.group(self.group_id)
 

@@ -78,7 +78,7 @@ def _group_facts(known: WhySources, group_id: str) -> Steps[tuple[GroupFacts, Fo
         return facts._replace(exists=False, near=near[0] if near else None), None
     if isinstance(found.group, ConsumerGroup):
         return (yield from _consumer(services, facts, found, found.group)), found
-    if found.group is None:
+    if not isinstance(found.group, Group):
         return facts, found
     return (yield from _classic(services, facts, found, found.group)), found
 

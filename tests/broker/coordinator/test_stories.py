@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.coordinator.group import consumer_groups
+from barnabas.broker.coordinator.group import group_decisions
 from tests.support.source_tree import ROOT
 from tests.support.stories import assignor, consumer_group, golden, group, migration, transaction
 from tests.support.worlds.assigned_group import AssignedGroup
@@ -44,7 +44,7 @@ def test_the_story_comes_out_as_it_is_written(
 def test_it_is_the_same_where_all_records_are_prepared(
     path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consumer_groups, "RECORDS_AT_ONCE", 0)
+    monkeypatch.setattr(group_decisions, "RECORDS_AT_ONCE", 0)
     golden.comes_out_as_written(path, migration.MigrationStory().run, request.config)
 
 

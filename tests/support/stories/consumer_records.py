@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from barnabas.broker.coordinator.group.decisions.consumer.model import MemberState
-from barnabas.broker.coordinator.group.decisions.consumer.records import ConsumerRecord
+from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord
 
 
-def record_text(record: ConsumerRecord) -> str:
+def record_text(record: KeyedRecord) -> str:
     """One line; topics are shown by the first byte of their id."""
     name = type(record.key).__name__.removeprefix("ConsumerGroup").removesuffix("Key")
     key: Any = record.key

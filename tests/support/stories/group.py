@@ -25,7 +25,7 @@ from typing import Any
 from barnabas.broker.coordinator.group.decisions import records
 from barnabas.broker.coordinator.group.decisions.classic.model import GroupConfig, GroupStored, JoinReply, SyncReply
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerConfig
-from barnabas.broker.coordinator.group.decisions.consumer.records import ConsumerRecord
+from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord
 from barnabas.broker.coordinator.runtime.partition_for import partition_for
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.control import read_marker
@@ -301,7 +301,7 @@ class Story:
                 record = records.decode(raw.key, raw.value)
                 if isinstance(record, GroupStored):
                     self._lines.append(f"log: {self._stored(record)}")
-                elif isinstance(record, ConsumerRecord):
+                elif isinstance(record, KeyedRecord):
                     self._lines.append(f"log: {record_text(record)}")
                 elif record is not None:
                     offset = "deleted" if record.committed is None else record.committed.offset

@@ -21,15 +21,17 @@ from barnabas.broker.coordinator.group.decisions.classic.model import (
     StoredGroup,
 )
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
-from barnabas.broker.coordinator.group.decisions.consumer.records import ConsumerRecord
-from barnabas.broker.coordinator.group.decisions.consumer.replay import replay as replay_consumer
+from barnabas.broker.coordinator.group.decisions.consumer.replay import CONSUMER_REPLAY
 from barnabas.broker.coordinator.group.decisions.group_types import AnyRecord
+from barnabas.broker.coordinator.group.decisions.modern.group import ModernGroup, ReplayTable
+from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord
 from barnabas.broker.coordinator.group.decisions.offsets.by_topic import GroupsByTopic
 from barnabas.broker.coordinator.group.decisions.offsets.pending import Key, Pending, PendingOffsets
-from barnabas.protocol.log_records.group import ConsumerGroupMetadataKey
+from barnabas.protocol.codec.schema import Stored
 
 NO_PRODUCER_ID = -1
 NO_OFFSET = -1
+_REPLAYS: dict[type[Stored], ReplayTable] = {key: table for table in (CONSUMER_REPLAY,) for key in table.apply}
 _NOTHING: Mapping[str, Mapping[int, CommittedOffset]] = {}
 
 
@@ -38,8 +40,8 @@ class DurableGroups:
 
     def __init__(self) -> None:
         self._stored: dict[str, StoredGroup] = {}
-        self.consumers: dict[str, ConsumerGroup] = {}
-        """Groups of the consumer protocol. None of them is in `_stored`."""
+        self.modern: dict[str, ModernGroup] = {}
+        """All groups but the classic ones. None of them is in `_stored`."""
         self._offsets: dict[str, dict[str, dict[int, CommittedOffset]]] = {}
         self._record_offsets: dict[Key, int] = {}  # of offsets that were committed while a transaction was open
         self._pending = PendingOffsets()
@@ -54,22 +56,27 @@ class DurableGroups:
     __hash__ = None  # type: ignore[assignment]  # because it changes
 
     def _visible(self) -> tuple[object, ...]:
-        return self._stored, self.consumers, self._offsets, self._pending
+        return self._stored, self.modern, self._offsets, self._pending
 
     def group_ids(self) -> Iterator[str]:
         """Yield the id of every group: stored, or known only by its commits."""
         yield from self._stored
-        yield from self.consumers
+        yield from self.modern
         yield from (
-            group_id for group_id in self._offsets if group_id not in self._stored and group_id not in self.consumers
+            group_id for group_id in self._offsets if group_id not in self._stored and group_id not in self.modern
         )
 
     def __contains__(self, group_id: str) -> bool:
-        return group_id in self._stored or group_id in self.consumers or group_id in self._offsets
+        return group_id in self._stored or group_id in self.modern or group_id in self._offsets
 
     def stored(self, group_id: str) -> StoredGroup | None:
         """Return the last finished generation; None for a group that only commits offsets, or is unknown."""
         return self._stored.get(group_id)
+
+    def consumer(self, group_id: str) -> ConsumerGroup | None:
+        """Return the group if it is a consumer group."""
+        group = self.modern.get(group_id)
+        return group if isinstance(group, ConsumerGroup) else None
 
     def offsets(self, group_id: str) -> Mapping[str, Mapping[int, CommittedOffset]]:
         """Return a map of topic -> partition -> committed offset."""
@@ -116,8 +123,8 @@ class DurableGroups:
         if isinstance(record, GroupStored):
             self._replay_group(record)
             return
-        if isinstance(record, ConsumerRecord):
-            self._replay_consumer(record)
+        if isinstance(record, KeyedRecord):
+            self._replay_modern(record)
             return
         group_id, topic, partition, committed = record
         if committed is None:
@@ -136,8 +143,8 @@ class DurableGroups:
         copied._offsets[group_id] = {}
         if group_id in self._stored:
             copied._stored[group_id] = self._stored[group_id]
-        if group_id in self.consumers:
-            copied.consumers[group_id] = self.consumers[group_id].copy()
+        if group_id in self.modern:
+            copied.modern[group_id] = self.modern[group_id].copy()
         yield
         for record in records:
             assert not isinstance(record, OffsetCommitted), "offsets are not copied"
@@ -149,10 +156,10 @@ class DurableGroups:
         """Replace the group by its copy: the replayed records are in the log now; the group has not changed since."""
         self._stored.pop(group_id, None)
         self._stored.update(copied._stored)
-        if group_id in copied.consumers:
-            self.consumers[group_id] = copied.consumers[group_id]
+        if group_id in copied.modern:
+            self.modern[group_id] = copied.modern[group_id]
         else:
-            self.consumers.pop(group_id, None)
+            self.modern.pop(group_id, None)
         if group_id not in copied._offsets:
             self._forget_if_bare(group_id)
 
@@ -180,17 +187,18 @@ class DurableGroups:
     def _replay_group(self, record: GroupStored) -> None:
         if record.stored is not None:
             self._stored[record.group_id] = record.stored
-            self.consumers.pop(record.group_id, None)
+            self.modern.pop(record.group_id, None)
             return
         self._stored.pop(record.group_id, None)
         self._forget_if_bare(record.group_id)
 
-    def _replay_consumer(self, record: ConsumerRecord) -> None:
-        group_id: str = record.key.group_id  # type: ignore[attr-defined]  # every key of KEYS has it
-        replay_consumer(self.consumers, record)
-        if group_id in self.consumers:
+    def _replay_modern(self, record: KeyedRecord) -> None:
+        group_id: str = record.key.group_id  # type: ignore[attr-defined]  # every key of _REPLAYS has it
+        table = _REPLAYS[type(record.key)]
+        table.replay(self.modern, group_id, record)
+        if group_id in self.modern:
             self._stored.pop(group_id, None)
-        elif isinstance(record.key, ConsumerGroupMetadataKey):
+        elif isinstance(record.key, table.group_key):
             self._forget_if_bare(group_id)
 
     def _forget_if_bare(self, group_id: str) -> None:

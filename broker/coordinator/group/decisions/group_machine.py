@@ -16,9 +16,11 @@ from barnabas.broker.coordinator.group.decisions.classic.draft import from_store
 from barnabas.broker.coordinator.group.decisions.classic.model import Group, GroupConfig, OffsetCommitted
 from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.broker.coordinator.group.decisions.consumer import leaving
-from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerContext, MetadataSeen
+from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
+from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerContext
 from barnabas.broker.coordinator.group.decisions.durable_groups import DurableGroups
 from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup, AnyOutcome, AnyRecord
+from barnabas.broker.coordinator.group.decisions.modern.group import MetadataSeen
 from barnabas.broker.coordinator.runtime.outcome import Outcome, PreparedRecords, TimerKey
 from barnabas.broker.runtime.log_lines import line, logger
 
@@ -41,8 +43,8 @@ class GroupMachine:
 
     def group(self, group_id: str) -> AnyGroup | None:
         """Return the current group, or None if there is none."""
-        consumer_group = self.durable.consumers.get(group_id)
-        return self.classic(group_id) if consumer_group is None else consumer_group
+        modern = self.durable.modern.get(group_id)
+        return self.classic(group_id) if modern is None else modern
 
     def classic(self, group_id: str) -> Group | None:
         """Return the current classic group, or None if there is none."""
@@ -93,9 +95,9 @@ class GroupMachine:
         """Store the working state, unless the group is dead or equal to its stored state."""
         if isinstance(volatile, MetadataSeen):
             self._working.pop(entity_id, None)  # of the empty classic group that it replaced
-            consumer_group = self.durable.consumers.get(entity_id)
-            if consumer_group is not None:
-                consumer_group.metadata_seen = volatile
+            modern = self.durable.modern.get(entity_id)
+            if modern is not None:
+                modern.metadata_seen = volatile
             return
         if volatile.state is not self._state(entity_id):
             _log.info(_line_of(volatile))
@@ -115,9 +117,8 @@ class GroupMachine:
         )
 
     def timer_fired(self, entity_id: str, timer: TimerKey, now_ms: int) -> AnyOutcome:
-        consumer_group = self.durable.consumers.get(entity_id)
-        if consumer_group is not None:
-            return Outcome()  # its members' timers are decided in steps: `ConsumerGroups.fire`
+        if entity_id in self.durable.modern:
+            return Outcome()  # its members' timers are decided in steps, for example by `ConsumerGroups.fire`
         return sessions.timer_fired(self.classic(entity_id), timer, now_ms=now_ms, config=self.config)
 
     def loaded(self, now_ms: int) -> Iterator[tuple[str, AnyOutcome]]:
@@ -127,8 +128,9 @@ class GroupMachine:
             if stored is not None and stored.members:
                 group = from_stored(group_id, stored)
                 yield group_id, sessions.loaded(group, now_ms=now_ms, config=self.config)
-        for group_id, consumer_group in list(self.durable.consumers.items()):
-            yield group_id, leaving.loaded(consumer_group, config=self.consumer.config_of(group_id))
+        for group_id, modern in list(self.durable.modern.items()):
+            if isinstance(modern, ConsumerGroup):
+                yield group_id, leaving.loaded(modern, config=self.consumer.config_of(group_id))
 
 
 def _line_of(group: Group) -> str:

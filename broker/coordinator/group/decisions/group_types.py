@@ -1,19 +1,18 @@
-"""Groups of either type: the operations that are the same for the machine, offsets and the coordinator."""
+"""Groups of any type: the operations that are the same for the machine, offsets and the coordinator."""
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
 from barnabas.broker.coordinator.group.decisions.classic.model import Group, GroupRecord, GroupStored
-from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
-from barnabas.broker.coordinator.group.decisions.consumer.model import MetadataSeen
-from barnabas.broker.coordinator.group.decisions.consumer.records import ConsumerRecord, everything_gone
+from barnabas.broker.coordinator.group.decisions.modern.group import MetadataSeen, ModernGroup
+from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord
 from barnabas.broker.coordinator.runtime.outcome import Outcome
 from barnabas.broker.coordinator.runtime.partition_for import KEY_BYTES_MAX, fits_a_key
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
-AnyGroup: TypeAlias = Group | ConsumerGroup
-AnyRecord: TypeAlias = GroupRecord | ConsumerRecord
+AnyGroup: TypeAlias = Group | ModernGroup
+AnyRecord: TypeAlias = GroupRecord | KeyedRecord
 AnyOutcome: TypeAlias = Outcome[AnyRecord, Group | MetadataSeen]
 
 CLASSIC_TYPE, CONSUMER_TYPE = "classic", "consumer"
@@ -21,13 +20,13 @@ CLASSIC_TYPE, CONSUMER_TYPE = "classic", "consumer"
 
 def type_of(group: AnyGroup) -> str:
     """Return the type that ListGroups names."""
-    return CONSUMER_TYPE if isinstance(group, ConsumerGroup) else CLASSIC_TYPE
+    return group.group_type if isinstance(group, ModernGroup) else CLASSIC_TYPE
 
 
 def tombstones(group: AnyGroup) -> list[AnyRecord]:
     """Return the records that delete the group, without its offsets."""
-    if isinstance(group, ConsumerGroup):
-        return [*everything_gone(group.group_id, group.members, group.regexes)]
+    if isinstance(group, ModernGroup):
+        return [*group.tombstones()]
     return [GroupStored(group.group_id, None)]
 
 

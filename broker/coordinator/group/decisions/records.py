@@ -2,8 +2,8 @@
 """The group coordinator's records in `__consumer_offsets`: values to bytes and back.
 
 Chooses the versions, so that Kafka 4.0 to 4.4 read them: offsets as version 4 (version 1 if the client set an
-expiration time), groups as version 3. All older ones are read. Those of consumer groups are in `consumer/records.py`;
-records of other group types (share, streams) are skipped. A key starts with the record's type, a value with its
+expiration time), classic groups as version 3. All older ones are read. Those of modern groups are in
+`modern/records.py`; records of unknown types are skipped. A key starts with the record's type, a value with its
 version, both i16.
 """
 
@@ -20,9 +20,9 @@ from barnabas.broker.coordinator.group.decisions.classic.model import (
     StoredGroup,
     StoredMember,
 )
-from barnabas.broker.coordinator.group.decisions.consumer import records as consumer_records
-from barnabas.broker.coordinator.group.decisions.consumer.records import ConsumerRecord
 from barnabas.broker.coordinator.group.decisions.group_types import AnyRecord
+from barnabas.broker.coordinator.group.decisions.modern import records as modern_records
+from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord
 from barnabas.broker.coordinator.group.decisions.shared_texts import shared
 from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.errors import DecodeError
@@ -41,7 +41,7 @@ _KEYS: dict[int, type[Stored]] = {
     0: LegacyOffsetCommitKey,
     1: OffsetCommitKey,
     2: GroupMetadataKey,
-    **consumer_records.KEYS,
+    **modern_records.KEYS,
 }
 _OFFSET_VERSION = 4
 _OFFSET_WITH_EXPIRY_VERSION = 1
@@ -54,8 +54,8 @@ def encode(record: AnyRecord) -> tuple[bytes, bytes | None]:
     if isinstance(record, GroupStored):
         key = encode_key(GroupMetadataKey(group=record.group_id))
         return key, None if record.stored is None else encode_value(_group_value(record.stored), _GROUP_VERSION)
-    if isinstance(record, ConsumerRecord):
-        return consumer_records.encode(record)
+    if isinstance(record, KeyedRecord):
+        return modern_records.encode(record)
     committed = record.committed
     if committed is not None and (usual := _usual(record, committed)) is not None:
         return usual
@@ -90,7 +90,7 @@ def decode(key: bytes | None, value: bytes | None) -> AnyRecord | None:
         )
     if isinstance(decoded, GroupMetadataKey):
         return GroupStored(decoded.group, None if value is None else _stored(value))
-    return None if decoded is None else consumer_records.decode(decoded, value)
+    return None if decoded is None else modern_records.decode(decoded, value)
 
 
 def _usual(record: OffsetCommitted, committed: CommittedOffset) -> tuple[bytes, bytes] | None:

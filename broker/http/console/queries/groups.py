@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.coordinator.group.decisions.classic.model import Group
+from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
 from barnabas.broker.insight.inspection.groups import LoadedGroup, loaded_groups
 from barnabas.broker.insight.inspection.lag import Lag, lag
 from barnabas.protocol.codec.compile import codec
@@ -14,7 +15,7 @@ from barnabas.protocol.log_records.consumer_protocol import ConsumerProtocolAssi
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
-    from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
+    from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup
     from barnabas.broker.services import Services
 
 GROUPS_MAX = 200
@@ -95,18 +96,18 @@ def described(services: Services, group: LoadedGroup) -> Steps[tuple[GroupSeen, 
     return _seen(group.group_id, whole, behind), _members(services, whole), behind
 
 
-def _seen(group_id: str, whole: Group | ConsumerGroup, behind: list[Behind]) -> GroupSeen:
+def _seen(group_id: str, whole: AnyGroup, behind: list[Behind]) -> GroupSeen:
     lags = [each.lag for each in behind if each.lag is not None]
     total = Lag(sum(each.read_uncommitted for each in lags), sum(each.read_committed for each in lags))
     if isinstance(whole, Group):
         protocol = f"classic{f', {whole.protocol_name}' if whole.protocol_name else ''}"
         generation = whole.generation_id
     else:
-        protocol, generation = "consumer", whole.group_epoch
+        protocol, generation = whole.group_type, whole.group_epoch
     return GroupSeen(group_id, whole.state.value, protocol, generation, len(whole.members), len(behind), total)
 
 
-def _members(services: Services, whole: Group | ConsumerGroup) -> list[MemberSeen]:
+def _members(services: Services, whole: AnyGroup) -> list[MemberSeen]:
     if isinstance(whole, Group):
         return [
             MemberSeen(
@@ -118,6 +119,11 @@ def _members(services: Services, whole: Group | ConsumerGroup) -> list[MemberSee
                 _classic_assignment(each.assignment),
                 [],
             )
+            for each in whole.members.values()
+        ]
+    if not isinstance(whole, ConsumerGroup):
+        return [
+            MemberSeen(each.member_id, None, each.client_id, each.client_host, each.member_epoch, [], [])
             for each in whole.members.values()
         ]
     names = {topic_id: topic.name for topic_id, topic in services.catalogue.topics_by_id.items()}

@@ -4,7 +4,7 @@ from itertools import count
 
 import pytest
 
-from barnabas.broker.coordinator.group.consumer_groups import RECORDS_AT_ONCE
+from barnabas.broker.coordinator.group.group_decisions import RECORDS_AT_ONCE
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchRequest,

@@ -14,7 +14,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barnabas.broker.coordinator.group.decisions.classic.model import JoinReply, SyncReply
+from barnabas.broker.coordinator.group.decisions.classic.model import Group, JoinReply, SyncReply
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.consumer.model import (
     ConsumerConfig,
@@ -228,6 +228,7 @@ class _Life:
         if isinstance(group, ConsumerGroup):
             found = group.members.get(member.member_id)
             return found is not None and found.member_epoch == member.generation > 0
+        assert isinstance(group, Group)
         return member.member_id in group.members and member.generation == group.generation_id
 
     def come_to_rest(self) -> None:

@@ -1,6 +1,5 @@
 """A consumer group (KIP-848) from its records: members, epochs, targets, and the owners of partitions.
 
-Everything here is durable and changed by replay alone, except `metadata_seen`; `changes` counts replayed records.
 Decisions read it and return records.
 
 Invariants: each value of `instances` is the member with that instance id; the counts are those of the members;
@@ -19,10 +18,12 @@ from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import
 from barnabas.broker.coordinator.group.decisions.consumer.model import (
     ConsumerGroupMember,
     GroupState,
-    MetadataSeen,
     ResolvedRegex,
 )
 from barnabas.broker.coordinator.group.decisions.consumer.reconciliation import NOT_OWNED
+from barnabas.broker.coordinator.group.decisions.consumer.records import everything_gone
+from barnabas.broker.coordinator.group.decisions.modern.group import ModernGroup
+from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord
 
 FIRST_EPOCH = 1
 """The epoch of a group before its first member."""
@@ -33,13 +34,14 @@ _NONE: dict[int, int] = {}  # never changed
 K = TypeVar("K")
 
 
-class ConsumerGroup:
+class ConsumerGroup(ModernGroup):
     """One consumer group."""
 
+    group_type = "consumer"
     protocol_type = CONSUMER_PROTOCOL
 
     def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
+        super().__init__(group_id)
         self.group_epoch = FIRST_EPOCH
         self.metadata_hash = 0
         self.assignment_epoch = FIRST_EPOCH
@@ -64,9 +66,6 @@ class ConsumerGroup:
         """How many members use the classic protocol."""
         self.classic_protocol_counts: dict[str, int] = {}
         """How many of these support a protocol (which is a client-side assignor)."""
-        self.metadata_seen: MetadataSeen | None = None
-        self.changes = 0
-        """How many records were replayed: a decision in steps detects by it that the group has changed."""
         self._epochs: dict[bytes, dict[int, int]] = {}  # the owner's epoch, by topic id and partition
 
     def __eq__(self, other: object) -> bool:
@@ -130,6 +129,9 @@ class ConsumerGroup:
         """Return the members in the order of Kafka's table, in small steps; members must not change in between."""
         member_ids = yield from timeline_order(self.members, self.largest)
         return [self.members[member_id] for member_id in member_ids]
+
+    def tombstones(self) -> list[KeyedRecord]:
+        return [*everything_gone(self.group_id, self.members, self.regexes)]
 
     # For replay
 

@@ -27,7 +27,6 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
     HeartbeatReply,
     HeartbeatRequest,
     MemberState,
-    MetadataSeen,
     Topics,
 )
 from barnabas.broker.coordinator.group.decisions.consumer.reconciliation import Circumstances, reconcile
@@ -39,6 +38,8 @@ from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import (
 )
 from barnabas.broker.coordinator.group.decisions.consumer.targets import Target, last_target, may_compute, new_target
 from barnabas.broker.coordinator.group.decisions.consumer.timers import cancelled_timers, rebalance_timer, session_timer
+from barnabas.broker.coordinator.group.decisions.modern.group import MetadataSeen
+from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord, encoded
 from barnabas.broker.coordinator.runtime.outcome import CancelTimer, Effect, Outcome, ResolveTopics, SetTimer
 from barnabas.broker.coordinator.runtime.partition_for import utf16
 from barnabas.storage.steps import AT_ONCE, Steps, mapped
@@ -48,7 +49,7 @@ class HeartbeatStep(NamedTuple):
     """A member's new state, with its records and effects."""
 
     member: ConsumerGroupMember
-    records: tuple[records.ConsumerRecord, ...]
+    records: tuple[KeyedRecord, ...]
     effects: tuple[Effect, ...]
     seen: MetadataSeen | None
     is_target_old: bool
@@ -61,7 +62,7 @@ class _Epoch(NamedTuple):
     number: int
     kind: SubscriptionType | None = None
     """None: the type of the members' current subscriptions."""
-    records: tuple[records.ConsumerRecord, ...] = ()
+    records: tuple[KeyedRecord, ...] = ()
     seen: MetadataSeen | None = None
 
 
@@ -109,7 +110,7 @@ def take_step(
     Without `is_for_good` there will be no consumer group after it: no target is computed, and an old one is not
     followed.
     """
-    written: list[records.ConsumerRecord] = []
+    written: list[KeyedRecord] = []
     effects: list[Effect] = []
     if replaced is not None:
         written += _replacement(group, replaced, before)
@@ -157,14 +158,14 @@ def _known_hashes(names: Collection[str], topics: Topics) -> Steps[None]:
     yield
 
 
-def _current_stored(group_id: str, member: ConsumerGroupMember) -> Steps[records.ConsumerRecord]:
+def _current_stored(group_id: str, member: ConsumerGroupMember) -> Steps[KeyedRecord]:
     """Return the record of the member's partitions; for very many topics already encoded, as for targets."""
     if len(member.assigned) <= AT_ONCE:
         return records.current_stored(group_id, member)
     yield
     stored = records.current_stored(group_id, member)
     yield
-    return records.encoded(stored)
+    return encoded(stored)
 
 
 # The member
@@ -197,9 +198,7 @@ def replacement(member: ConsumerGroupMember, member_id: str) -> ConsumerGroupMem
     return member._replace(member_id=member_id, member_epoch=0, previous_member_epoch=0)
 
 
-def _replacement(
-    group: ConsumerGroup, old: ConsumerGroupMember, new: ConsumerGroupMember
-) -> list[records.ConsumerRecord]:
+def _replacement(group: ConsumerGroup, old: ConsumerGroupMember, new: ConsumerGroupMember) -> list[KeyedRecord]:
     """Return the records that replace a static member by one with a new id and all its former state."""
     group_id = group.group_id
     return [

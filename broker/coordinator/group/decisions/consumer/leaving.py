@@ -30,6 +30,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.timers import (
     rebalance_timer,
     session_timer,
 )
+from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord
 from barnabas.broker.coordinator.runtime.outcome import Effect, Outcome, SetTimer, TimerKey
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
@@ -104,7 +105,7 @@ def loaded(group: ConsumerGroup, *, config: ConsumerConfig) -> ConsumerOutcome:
     return Outcome(effects=tuple(effects))
 
 
-def _left_for_a_while(group: ConsumerGroup, member: ConsumerGroupMember) -> records.ConsumerRecord:
+def _left_for_a_while(group: ConsumerGroup, member: ConsumerGroupMember) -> KeyedRecord:
     """Return the record of a temporary leave: the target stays; partitions are revoked; commits at any epoch count."""
     assigned = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in member.assigned.items()}
     left = member._replace(member_epoch=LEAVING_FOR_A_WHILE_EPOCH, assigned=assigned, pending_revocation=NOTHING_OWNED)
@@ -114,7 +115,7 @@ def _left_for_a_while(group: ConsumerGroup, member: ConsumerGroupMember) -> reco
 def gone(group: ConsumerGroup, members: Sequence[ConsumerGroupMember], *, topics: Topics) -> ConsumerOutcome:
     """Decide that some members have left."""
     group_id = group.group_id
-    written: list[records.ConsumerRecord] = []
+    written: list[KeyedRecord] = []
     effects: list[Effect] = []
     for member in members:
         written += (

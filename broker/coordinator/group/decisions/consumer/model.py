@@ -217,10 +217,3 @@ class ConsumerContext(NamedTuple):
     config_of: Callable[[str], ConsumerConfig]
     """The settings of a group, by its id: the broker's, unless the group has its own."""
     topics: Topics
-
-
-class MetadataSeen(NamedTuple):
-    """The volatile part of a group: the topics' version that its metadata hash was last compared with."""
-
-    version: int
-    group_epoch: int

@@ -7,7 +7,6 @@ is a tombstone. Written as Kafka 4.4.0 does: of type 4 only tombstones.
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable
-from typing import NamedTuple
 
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import Assignment
 from barnabas.broker.coordinator.group.decisions.consumer.model import (
@@ -18,64 +17,26 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
     Owned,
     ResolvedRegex,
 )
+from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord
 from barnabas.broker.coordinator.group.decisions.shared_texts import shared, shared_names
 from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.log_records import group as log
-from barnabas.protocol.log_records.versioned_messages import decode_value, encode_key, encode_value
-
-_VERSION = 0
-_LARGE_BYTES = 32 << 10  # a target of some thousand topics: encoding and replay take some milliseconds
-
-KEYS: dict[int, type[Stored]] = {number: log.KEYS[number] for number in (3, 4, 5, 6, 7, 8, 16)}
-_VALUES: dict[type[Stored], type[Stored]] = {key: log.VALUES[number] for number, key in KEYS.items()}
 
 
-class ConsumerRecord(NamedTuple):
-    """One record of a consumer group."""
-
-    key: Stored
-    value: Stored | None
-    bytes_of_both: tuple[bytes, bytes | None] | None = None
-    """Key and value in encoded form, if they were encoded before."""
-
-
-def encoded(record: ConsumerRecord) -> ConsumerRecord:
-    """Return the record with its bytes: for a batch of many records they are encoded in steps. Raises EncodeError."""
-    return record._replace(bytes_of_both=encode(record))
-
-
-def is_large(record: object) -> bool:
-    """Return whether the record was encoded before and is large: then its replay takes long, too."""
-    both = record.bytes_of_both if isinstance(record, ConsumerRecord) else None
-    return both is not None and len(both[1] or b"") > _LARGE_BYTES
-
-
-def encode(record: ConsumerRecord) -> tuple[bytes, bytes | None]:
-    """Return key and value. Raises EncodeError for names that do not fit the format."""
-    if record.bytes_of_both is not None:
-        return record.bytes_of_both
-    return encode_key(record.key), None if record.value is None else encode_value(record.value, _VERSION)
-
-
-def decode(key: Stored, value: bytes | None) -> ConsumerRecord:
-    """Return the record of a key that is one of KEYS. Raises DecodeError if the value is corrupt."""
-    return ConsumerRecord(key, None if value is None else decode_value(_VALUES[type(key)], value))
-
-
-def epoch_bumped(group_id: str, epoch: int, metadata_hash: int) -> ConsumerRecord:
+def epoch_bumped(group_id: str, epoch: int, metadata_hash: int) -> KeyedRecord:
     value = log.ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
-    return ConsumerRecord(log.ConsumerGroupMetadataKey(group_id=group_id), value)
+    return KeyedRecord(log.ConsumerGroupMetadataKey(group_id=group_id), value)
 
 
-def group_gone(group_id: str) -> ConsumerRecord:
-    return ConsumerRecord(log.ConsumerGroupMetadataKey(group_id=group_id), None)
+def group_gone(group_id: str) -> KeyedRecord:
+    return KeyedRecord(log.ConsumerGroupMetadataKey(group_id=group_id), None)
 
 
-def partition_metadata_gone(group_id: str) -> ConsumerRecord:
-    return ConsumerRecord(log.ConsumerGroupPartitionMetadataKey(group_id=group_id), None)
+def partition_metadata_gone(group_id: str) -> KeyedRecord:
+    return KeyedRecord(log.ConsumerGroupPartitionMetadataKey(group_id=group_id), None)
 
 
-def member_stored(group_id: str, member: ConsumerGroupMember) -> ConsumerRecord:
+def member_stored(group_id: str, member: ConsumerGroupMember) -> KeyedRecord:
     """Return the record of a member's identity and subscription."""
     value = log.ConsumerGroupMemberMetadataValue(
         instance_id=member.instance_id,
@@ -88,35 +49,35 @@ def member_stored(group_id: str, member: ConsumerGroupMember) -> ConsumerRecord:
         server_assignor=member.assignor,
         classic_member_metadata=None if member.classic is None else _classic_value(member.classic),
     )
-    return ConsumerRecord(_member_key(group_id, member.member_id), value)
+    return KeyedRecord(_member_key(group_id, member.member_id), value)
 
 
-def member_gone(group_id: str, member_id: str) -> ConsumerRecord:
-    return ConsumerRecord(_member_key(group_id, member_id), None)
+def member_gone(group_id: str, member_id: str) -> KeyedRecord:
+    return KeyedRecord(_member_key(group_id, member_id), None)
 
 
-def targets_computed(group_id: str, epoch: int, timestamp_ms: int) -> ConsumerRecord:
+def targets_computed(group_id: str, epoch: int, timestamp_ms: int) -> KeyedRecord:
     """Return the record that makes this the epoch of all members' targets."""
     value = log.ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=timestamp_ms)
-    return ConsumerRecord(log.ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), value)
+    return KeyedRecord(log.ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), value)
 
 
-def targets_gone(group_id: str) -> ConsumerRecord:
-    return ConsumerRecord(log.ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), None)
+def targets_gone(group_id: str) -> KeyedRecord:
+    return KeyedRecord(log.ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), None)
 
 
-def target_stored(group_id: str, member_id: str, target: Assignment) -> ConsumerRecord:
+def target_stored(group_id: str, member_id: str, target: Assignment) -> KeyedRecord:
     """Return the record of the member's target, in the order of the assignor (`assignors.model.Assignment`)."""
     topics = [log.TopicPartition(topic_id=each, partitions=list(numbers)) for each, numbers in target.items()]
     value = log.ConsumerGroupTargetAssignmentMemberValue(topic_partitions=topics)
-    return ConsumerRecord(_target_key(group_id, member_id), value)
+    return KeyedRecord(_target_key(group_id, member_id), value)
 
 
-def target_gone(group_id: str, member_id: str) -> ConsumerRecord:
-    return ConsumerRecord(_target_key(group_id, member_id), None)
+def target_gone(group_id: str, member_id: str) -> KeyedRecord:
+    return KeyedRecord(_target_key(group_id, member_id), None)
 
 
-def current_stored(group_id: str, member: ConsumerGroupMember) -> ConsumerRecord:
+def current_stored(group_id: str, member: ConsumerGroupMember) -> KeyedRecord:
     """Return the record of the member's partitions and epoch."""
     value = log.ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch=member.member_epoch,
@@ -125,27 +86,27 @@ def current_stored(group_id: str, member: ConsumerGroupMember) -> ConsumerRecord
         assigned_partitions=_with_epochs(member.assigned),
         partitions_pending_revocation=_with_epochs(member.pending_revocation),
     )
-    return ConsumerRecord(_current_key(group_id, member.member_id), value)
+    return KeyedRecord(_current_key(group_id, member.member_id), value)
 
 
-def current_gone(group_id: str, member_id: str) -> ConsumerRecord:
-    return ConsumerRecord(_current_key(group_id, member_id), None)
+def current_gone(group_id: str, member_id: str) -> KeyedRecord:
+    return KeyedRecord(_current_key(group_id, member_id), None)
 
 
-def regex_resolved(group_id: str, regex: str, resolved: ResolvedRegex) -> ConsumerRecord:
+def regex_resolved(group_id: str, regex: str, resolved: ResolvedRegex) -> KeyedRecord:
     value = log.ConsumerGroupRegularExpressionValue(
         topics=list(resolved.topics), version=resolved.version, timestamp=resolved.timestamp_ms
     )
-    return ConsumerRecord(_regex_key(group_id, regex), value)
+    return KeyedRecord(_regex_key(group_id, regex), value)
 
 
-def regex_gone(group_id: str, regex: str) -> ConsumerRecord:
-    return ConsumerRecord(_regex_key(group_id, regex), None)
+def regex_gone(group_id: str, regex: str) -> KeyedRecord:
+    return KeyedRecord(_regex_key(group_id, regex), None)
 
 
 def everything_gone(
     group_id: str, member_ids: Collection[str], regexes: Iterable[str]
-) -> Generator[ConsumerRecord, None, None]:
+) -> Generator[KeyedRecord, None, None]:
     """Yield the tombstones of a whole group, in Kafka's order."""
     yield from (current_gone(group_id, member_id) for member_id in member_ids)
     yield from (target_gone(group_id, member_id) for member_id in member_ids)

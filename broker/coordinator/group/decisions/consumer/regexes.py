@@ -15,18 +15,19 @@ from barnabas.broker.coordinator.group.decisions.consumer.expressions import Inv
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup, counted, regex_of
 from barnabas.broker.coordinator.group.decisions.consumer.model import (
     ConsumerGroupMember,
-    MetadataSeen,
     ResolvedRegex,
     Topics,
 )
 from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import metadata_hash
+from barnabas.broker.coordinator.group.decisions.modern.group import MetadataSeen
+from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord
 from barnabas.broker.coordinator.runtime.outcome import Outcome
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 RESOLVED_AGAIN_AFTER_MS = 10_000
 """The minimum time between two resolutions of a group's regular expressions."""
 
-ConsumerOutcome = Outcome[records.ConsumerRecord, MetadataSeen]
+ConsumerOutcome = Outcome[KeyedRecord, MetadataSeen]
 
 
 class Status(Enum):
@@ -39,7 +40,7 @@ class Status(Enum):
 
 class RegexUpdate(NamedTuple):
     status: Status
-    records: tuple[records.ConsumerRecord, ...] = ()
+    records: tuple[KeyedRecord, ...] = ()
     to_resolve: tuple[str, ...] = ()
     """All regular expressions of the group, if they have to be resolved now."""
 
@@ -67,7 +68,7 @@ def update(
     """Return the effect of a heartbeat that changes a member from `before` to `after`. INVALID_REGULAR_EXPRESSION."""
     old, new = before.topic_regex or "", after.topic_regex or ""
     status, is_new = Status.UNCHANGED, False
-    written: tuple[records.ConsumerRecord, ...] = ()
+    written: tuple[KeyedRecord, ...] = ()
     if before.topic_regex != after.topic_regex:
         status = Status.UPDATED
         if old and group.regex_counts.get(old) == 1:

@@ -1,13 +1,6 @@
-"""The replay of the records of consumer groups: it alone writes their durable state, at run time and at start alike.
-
-A tombstone for an entry that does not exist changes nothing: compaction may have removed the entry. A record with a
-value creates its group if necessary.
-"""
+"""The replay of the records of consumer groups (`ReplayTable`)."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 from barnabas.broker.coordinator.group.decisions.consumer import records
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
@@ -17,26 +10,12 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
     MemberState,
     ResolvedRegex,
 )
+from barnabas.broker.coordinator.group.decisions.modern.group import ReplayTable
 from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.log_records import group as log
 
 NO_ASSIGNMENT_EPOCH = -1
 _NO_EPOCH = -1
-
-
-def replay(groups: dict[str, ConsumerGroup], record: records.ConsumerRecord) -> None:
-    """Apply one record to the groups, by id."""
-    key: Any = record.key
-    group = groups.get(key.group_id)
-    if group is None:
-        if record.value is None:
-            return
-        group = groups[key.group_id] = ConsumerGroup(key.group_id)
-    if record.value is None and isinstance(key, log.ConsumerGroupMetadataKey):
-        del groups[key.group_id]
-        return
-    group.changes += 1
-    _APPLY[type(key)](group, key, record.value)
 
 
 def _epoch(group: ConsumerGroup, key: Stored, value: log.ConsumerGroupMetadataValue) -> None:
@@ -106,12 +85,16 @@ def _regex(
         group.regexes[key.regular_expression] = ResolvedRegex(tuple(value.topics), value.version, value.timestamp)
 
 
-_APPLY: dict[type[Stored], Callable[[ConsumerGroup, Any, Any], None]] = {
-    log.ConsumerGroupMetadataKey: _epoch,
-    log.ConsumerGroupPartitionMetadataKey: _partition_metadata,
-    log.ConsumerGroupMemberMetadataKey: _member,
-    log.ConsumerGroupTargetAssignmentMetadataKey: _targets,
-    log.ConsumerGroupTargetAssignmentMemberKey: _target,
-    log.ConsumerGroupCurrentMemberAssignmentKey: _current,
-    log.ConsumerGroupRegularExpressionKey: _regex,
-}
+CONSUMER_REPLAY = ReplayTable(
+    ConsumerGroup,
+    log.ConsumerGroupMetadataKey,
+    {
+        log.ConsumerGroupMetadataKey: _epoch,
+        log.ConsumerGroupPartitionMetadataKey: _partition_metadata,
+        log.ConsumerGroupMemberMetadataKey: _member,
+        log.ConsumerGroupTargetAssignmentMetadataKey: _targets,
+        log.ConsumerGroupTargetAssignmentMemberKey: _target,
+        log.ConsumerGroupCurrentMemberAssignmentKey: _current,
+        log.ConsumerGroupRegularExpressionKey: _regex,
+    },
+)

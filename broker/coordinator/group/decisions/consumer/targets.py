@@ -20,6 +20,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerGroupMember, Topics
 from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import names_of
+from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord, encoded
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 
@@ -28,7 +29,7 @@ class Target(NamedTuple):
 
     epoch: int
     assignment: Assignment
-    records: tuple[records.ConsumerRecord, ...] = ()
+    records: tuple[KeyedRecord, ...] = ()
 
 
 def may_compute(group: ConsumerGroup, interval_ms: int, now_ms: int) -> bool:
@@ -66,13 +67,13 @@ def new_target(
             ErrorCode.UNKNOWN_SERVER_ERROR, f"Failed to compute a new target assignment for epoch {epoch}: {failure}"
         ) from failure
     holder = group.static_member(updated.instance_id)
-    written: list[records.ConsumerRecord] = []
+    written: list[KeyedRecord] = []
     for member_id, target in targets.items():
         if not targets[member_id].keys() <= topics.partition_counts.keys():
             targets[member_id] = target = _existing(target, topics)
         is_stored = member_id in group.targets or (holder is not None and member_id == updated.member_id)
         if not is_stored or not _is_same(target, spec.members[member_id].assignment):
-            written.append(records.encoded(records.target_stored(group.group_id, member_id, target)))
+            written.append(encoded(records.target_stored(group.group_id, member_id, target)))
         yield
     written.append(records.targets_computed(group.group_id, epoch, now_ms))
     return Target(epoch, targets.get(updated.member_id, NOTHING), tuple(written))

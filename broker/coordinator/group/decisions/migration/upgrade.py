@@ -22,10 +22,11 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
     ConsumerGroupMember,
     Topics,
 )
-from barnabas.broker.coordinator.group.decisions.consumer.replay import replay
+from barnabas.broker.coordinator.group.decisions.consumer.replay import CONSUMER_REPLAY
 from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import metadata_hash
 from barnabas.broker.coordinator.group.decisions.group_types import AnyOutcome, AnyRecord
 from barnabas.broker.coordinator.group.decisions.migration.embedded import assigned_partitions
+from barnabas.broker.coordinator.group.decisions.modern.group import ModernGroup
 from barnabas.broker.coordinator.runtime.outcome import CancelTimer, Effect, SetTimer
 from barnabas.broker.coordinator.runtime.partition_for import utf16
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
@@ -69,12 +70,14 @@ def upgraded(
         records.targets_computed(group_id, epoch, _AT_ANY_TIME_MS),
         *(records.current_stored(group_id, member) for member in members),
     )
-    built: dict[str, ConsumerGroup] = {}
+    built: dict[str, ModernGroup] = {}
     for record in written:
-        replay(built, record)
+        CONSUMER_REPLAY.replay(built, group_id, record)
         yield
+    consumer_group = built[group_id]
+    assert isinstance(consumer_group, ConsumerGroup), "the records are those of a consumer group"
     gone = classic.GroupStored(group_id, None)
-    return Upgrade(built[group_id], (gone, *written), tuple(_effects(group, members, config, now_ms)))
+    return Upgrade(consumer_group, (gone, *written), tuple(_effects(group, members, config, now_ms)))
 
 
 def _check(group: classic.Group, config: ConsumerConfig) -> None:

@@ -1,21 +1,30 @@
-"""The checks of offset commits and fetches in a consumer group (KIP-848): of members and their epochs.
+"""The checks of offset commits and fetches in a modern group: of members and their epochs (KIP-848).
 
 An older epoch is accepted for partitions that the member has had since then, or longer, so that a commit on its way is
-not lost when the member moves to the next epoch.
+not lost when the member moves to the next epoch. Groups of some types commit no offsets at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequest, OffsetToCommit
+from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequest, Group, OffsetToCommit
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerGroupMember
+from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup
+from barnabas.broker.coordinator.group.decisions.modern.group import ModernGroup
 from barnabas.protocol.errors import ErrorCode
 
 
-def commit_refusal(group: ConsumerGroup, request: CommitRequest, offsets: Iterable[OffsetToCommit]) -> ErrorCode:
+def may_have_offsets(group: AnyGroup) -> bool:
+    """Return whether a group of this type commits offsets; otherwise it also stays when it has none."""
+    return isinstance(group, Group | ConsumerGroup)
+
+
+def commit_refusal(group: ModernGroup, request: CommitRequest, offsets: Iterable[OffsetToCommit]) -> ErrorCode:
     """Return the error of an OffsetCommit, or NONE: one code for all of it, as from Kafka."""
+    if not isinstance(group, ConsumerGroup):
+        return ErrorCode.GROUP_ID_NOT_FOUND
     if request.generation_id < 0 and not group.members:
         return ErrorCode.NONE
     member = group.members.get(request.member_id)
@@ -26,8 +35,10 @@ def commit_refusal(group: ConsumerGroup, request: CommitRequest, offsets: Iterab
     return _epoch_refusal(member, request.generation_id, offsets)
 
 
-def transactional_refusal(group: ConsumerGroup, request: CommitRequest, offsets: Iterable[OffsetToCommit]) -> ErrorCode:
+def transactional_refusal(group: ModernGroup, request: CommitRequest, offsets: Iterable[OffsetToCommit]) -> ErrorCode:
     """Return the error of a TxnOffsetCommit, or NONE; ILLEGAL_GENERATION for clients without member epochs."""
+    if not isinstance(group, ConsumerGroup):
+        return ErrorCode.GROUP_ID_NOT_FOUND
     if request.generation_id < 0 and not group.members:
         return ErrorCode.NONE
     if request.generation_id == -1 and not request.member_id and request.group_instance_id is None:

@@ -26,9 +26,13 @@ from barnabas.broker.coordinator.group.decisions.classic.subscription import (
     subscribed_topics,
     topics_in_use,
 )
-from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup, AnyOutcome, AnyRecord, tombstones
-from barnabas.broker.coordinator.group.decisions.offsets.admission import commit_refusal, transactional_refusal
+from barnabas.broker.coordinator.group.decisions.modern.group import ModernGroup
+from barnabas.broker.coordinator.group.decisions.offsets.admission import (
+    commit_refusal,
+    may_have_offsets,
+    transactional_refusal,
+)
 from barnabas.broker.coordinator.runtime.outcome import Outcome, TransactionProducer
 from barnabas.broker.coordinator.runtime.partition_for import utf16
 from barnabas.broker.coordinator.runtime.transitions import Say
@@ -56,14 +60,14 @@ def commit(
 
     `missing_group` is the error for a member of a group that does not exist; it depends on the request's version.
     """
-    if isinstance(group, ConsumerGroup):
+    if isinstance(group, ModernGroup):
         error = commit_refusal(group, request, _with_good_metadata(request, config))
     else:
         error = _refusal(group, request, missing_group)
     if error is not ErrorCode.NONE:
         return Outcome(reply=tuple(error for _ in request.offsets))
     records, reply = _committed(request, now_ms, config)
-    if isinstance(group, ConsumerGroup):
+    if isinstance(group, ModernGroup):
         return Outcome(records=records, reply=reply)
     counts_as_heartbeat = group is not None and request.member_id in group.members
     effects = (still_alive(group, request.member_id),) if group is not None and counts_as_heartbeat else ()
@@ -86,7 +90,7 @@ def commit_in_transaction(
     A member or generation in the request is checked (KIP-447); a request without them may commit in any state of the
     group.
     """
-    if isinstance(group, ConsumerGroup):
+    if isinstance(group, ModernGroup):
         error = transactional_refusal(group, request, _with_good_metadata(request, config))
     else:
         error = _transactional_refusal(group, request, missing_group)
@@ -165,12 +169,12 @@ def delete_offsets(
 
     `unstable` are partitions with an offset in an open transaction, which is deleted too.
     """
-    if group is None or group.state is ClassicGroupState.DEAD:
+    if group is None or group.state is ClassicGroupState.DEAD or not may_have_offsets(group):
         return ErrorCode.GROUP_ID_NOT_FOUND, Outcome()
     if group.members and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
         return ErrorCode.NON_EMPTY_GROUP, Outcome()
     topics = {topic for topic, _ in wanted}
-    if isinstance(group, ConsumerGroup):
+    if isinstance(group, ModernGroup):
         in_use: Collection[str] = set(filter(group.is_subscribed_to, topics))
     else:
         in_use = topics_in_use(group, topics)
@@ -190,7 +194,7 @@ def delete_group(group: AnyGroup | None, offsets: Offsets, *, unstable: Partitio
     """
     if group is None:
         return Outcome(reply=ErrorCode.GROUP_ID_NOT_FOUND)
-    if isinstance(group, ConsumerGroup):
+    if isinstance(group, ModernGroup):
         if group.members:
             return Outcome(reply=ErrorCode.NON_EMPTY_GROUP)
     elif isinstance(meaning := on(group.state, ClassicGroupEvent.DELETED), Say):
@@ -206,7 +210,7 @@ def _buried(group: AnyGroup, offsets: Offsets, now_ms: int, unstable: Partitions
         for topic, partition in {**partitions, **dict.fromkeys(unstable)}
     ]
     records += tombstones(group)
-    if isinstance(group, ConsumerGroup):
+    if isinstance(group, ModernGroup):
         return Outcome(records=tuple(records))
     draft = ClassicDraft(group, now_ms)
     draft.transition(ClassicGroupEvent.DELETED)
@@ -219,7 +223,7 @@ def expire(group: AnyGroup, offsets: Offsets, *, unstable: Partitions, now_ms: i
     `unstable` are partitions with an offset in an open transaction: neither they nor their group expire.
     """
     expired = [partition for partition in _expired(group, offsets, now_ms, config) if partition not in unstable]
-    is_deserted = not group.members and not unstable
+    is_deserted = not group.members and not unstable and may_have_offsets(group)
     if isinstance(group, Group):
         is_deserted = is_deserted and group.state is ClassicGroupState.EMPTY and not group.pending
     if is_deserted and len(expired) == sum(map(len, offsets.values())):
@@ -234,7 +238,7 @@ def _expired(group: AnyGroup, offsets: Offsets, now_ms: int, config: GroupConfig
     """Yield the partitions of expired commits. The client's own expiration time overrides the broker's retention."""
     since_emptied = False
     subscribed: Collection[str] | None = ()
-    if isinstance(group, ConsumerGroup):
+    if isinstance(group, ModernGroup):
         subscribed = group.subscribed_topics()
     elif group.protocol_type or group.members:
         since_emptied = group.state is ClassicGroupState.EMPTY and group.state_timestamp_ms >= 0

@@ -128,7 +128,7 @@ class _Life:
         used = [place for consumer in members for place in consumer.uses]
         assert len(used) == len(set(used)), "two members use one partition"
         machine = next(each.machine for each in self.world.coordinator.loaded() if each.index == partition_for("g", 50))
-        before = machine.durable.consumers["g"]
+        before = machine.durable.modern["g"]
         if self.random.random() < 0.2:
             self.world.crash()
             assert self.group() == before, "replay builds what was there"

@@ -1,0 +1,1 @@
+"""What is the same for all groups whose coordinator assigns the partitions: consumer, share and streams groups."""
