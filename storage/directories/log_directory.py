@@ -48,8 +48,6 @@ from barnabas.storage.disk.files import CommonSync, Files, Lock, Volume
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.log import PartitionLog
-from barnabas.storage.recovery.log_loader import load_log
-from barnabas.storage.recovery.missing_files import check_directory
 from barnabas.storage.recovery.opening import Opening, open_at_once
 
 
@@ -207,6 +205,9 @@ class LogDirectory:
     def _opening(
         self, key: TopicPartition, topic_id: bytes, config: LogConfig, now_ms: int
     ) -> Opening[tuple[PartitionLog, Directory]]:
+        from barnabas.storage.recovery.log_loader import load_log  # not at the start: it opens no log
+        from barnabas.storage.recovery.missing_files import check_directory
+
         topic, partition = key
         self._root.disk.check_online()
         directory = self.directory_of(key)

@@ -28,7 +28,6 @@ from barnabas.storage.config import LONG_MAX, LogConfig
 from barnabas.storage.log.log_validator import Demands, check_batch, needs_walk, walk
 from barnabas.storage.producers.producer_state_entry import SeenBatch
 from barnabas.storage.producers.producer_state_manager import ProducerStateManager
-from barnabas.storage.recovery.producer_state_rebuild import batches_between
 from barnabas.storage.refusals import AppendRefused
 from barnabas.storage.segment.segment import Segment
 
@@ -113,6 +112,8 @@ def read_older_batches(
     snapshot that the log was loaded from, the headers before it are read, backwards in growing steps, until the
     producer's window is whole.
     """
+    from barnabas.storage.recovery.producer_state_rebuild import batches_between
+
     used, step = 0, _WINDOW_STEP_OFFSETS
     while used < offsets_max and producers.wants_older(header):
         known_from = producers.seen_from

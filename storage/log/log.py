@@ -29,9 +29,6 @@ from barnabas.storage.disk.disk_file import DiskFile
 from barnabas.storage.disk.sync_job import SyncJob
 from barnabas.storage.errors import StorageError
 from barnabas.storage.log.append import Appender, AppendResult
-from barnabas.storage.log.cleaning.cleanable import Cleanable
-from barnabas.storage.log.cleaning.cleaning_inputs import aborted_behind, dirtiness
-from barnabas.storage.log.cleaning.segment_replacement import Replacer
 from barnabas.storage.log.flush import Flusher, FlushPlan
 from barnabas.storage.log.offsets import FoundOffset, OffsetLookups
 from barnabas.storage.log.read import Reader
@@ -40,12 +37,13 @@ from barnabas.storage.log.roll import Roller
 from barnabas.storage.log.segments import Segments
 from barnabas.storage.log.watermarks import Watermarks
 from barnabas.storage.producers.producer_state_entry import ProducerState
-from barnabas.storage.recovery.log_loader import LoadedLog
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
     from barnabas.storage.log.batches import LogBatch
+    from barnabas.storage.log.cleaning.cleanable import Cleanable
     from barnabas.storage.log.log_cells import AbortedRanges, Cell
+    from barnabas.storage.recovery.log_loader import LoadedLog
 
 
 class PartitionLog:
@@ -66,6 +64,8 @@ class PartitionLog:
         checkpoint: LogCheckpoint,
         deletions: Deletions,
     ) -> None:
+        from barnabas.storage.log.cleaning.segment_replacement import Replacer
+
         self.directory = directory
         self.topic = topic
         self.partition = partition
@@ -325,10 +325,14 @@ class PartitionLog:
 
     def cleanable(self, first_dirty_offset: int, now_ms: int) -> Steps[Cleanable]:
         """Return the part that can be compacted now. StorageError."""
+        from barnabas.storage.log.cleaning.cleaning_inputs import dirtiness
+
         return dirtiness(self._segments, self._watermarks, self._config, first_dirty_offset, now_ms)
 
     def aborted_behind(self, offset: int) -> Steps[list[AbortedTxn]]:
         """Return the aborted transactions that begin below `offset`, a segment's base, and end after it."""
+        from barnabas.storage.log.cleaning.cleaning_inputs import aborted_behind
+
         return aborted_behind(self._segments, offset)
 
     @property

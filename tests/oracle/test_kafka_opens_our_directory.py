@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.config import BrokerConfig
-from barnabas.broker.metadata.catalogue import Alteration, Catalogue
+from barnabas.broker.metadata.catalogue import Catalogue
+from barnabas.broker.metadata.catalogue.config_alterations import Alteration
 from barnabas.client.admin.configs import ConfigSource, ResourceType, describe_configs
 from barnabas.client.admin.topics import create_topic, list_topics
 from barnabas.client.client import Client

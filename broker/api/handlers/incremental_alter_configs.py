@@ -8,8 +8,7 @@ resource: INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, INVALID_T
 from asyncio import Future
 
 from barnabas.broker.api.current_request import keep_current_request
-from barnabas.broker.metadata.catalogue import Alteration
-from barnabas.broker.metadata.catalogue.config_alterations import SettingsWish, check_broker_name
+from barnabas.broker.metadata.catalogue.config_alterations import Alteration, SettingsWish, check_broker_name
 from barnabas.broker.metadata.cluster.stopped_nodes import STOPPED_NODES, alter_stopped_nodes
 from barnabas.broker.metadata.config_resources.altering import AlterContext, alter_each
 from barnabas.broker.metadata.config_resources.loggers import alter_loggers

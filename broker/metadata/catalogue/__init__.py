@@ -1,7 +1,6 @@
 """The catalogue: topics, settings and features, stored in `__cluster_metadata-0` as Kafka stores them."""
 
 from barnabas.broker.metadata.catalogue.catalogue import Catalogue
-from barnabas.broker.metadata.catalogue.config_alterations import Alteration, AlterConfigOp
 from barnabas.broker.metadata.catalogue.listener import CatalogueListener
 from barnabas.broker.metadata.image.features import FeatureUpdate, UpgradeType
 from barnabas.broker.metadata.image.image import Partition, TopicImage
@@ -9,8 +8,6 @@ from barnabas.broker.metadata.image.topic_changes import CreatedTopic, NewPartit
 from barnabas.broker.metadata.log.metadata_log import CatalogueError
 
 __all__ = [
-    "AlterConfigOp",
-    "Alteration",
     "Catalogue",
     "CatalogueError",
     "CatalogueListener",

@@ -10,13 +10,14 @@ partitions that were used have no leader, as a cleanly stopped Kafka does. So th
 number of partitions that were used, not on the number that exist.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.resources.dynamic import usable
-from barnabas.broker.metadata.catalogue.config_alterations import Alteration, SettingsWish, settings_records
 from barnabas.broker.metadata.catalogue.listener import CatalogueListener, Placing
 from barnabas.broker.metadata.catalogue.topic_events import report_creating
 from barnabas.broker.metadata.image.broker_registration import fenced, registered_with
@@ -49,6 +50,7 @@ from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
+    from barnabas.broker.metadata.catalogue.config_alterations import Alteration, SettingsWish
     from barnabas.broker.metadata.image.scram_users import ScramUsers
 
 _log = logger("catalogue")
@@ -90,7 +92,7 @@ class Catalogue:
         now_ms: Callable[[], int],
         random_bytes: Callable[[int], bytes],
         was_clean: bool = False,
-    ) -> "Catalogue":
+    ) -> Catalogue:
         """Open the catalogue in `__cluster_metadata-0`; create a new one if there is none.
 
         Raise CatalogueError if it is damaged or may not be opened by this node, StorageError if the disk fails.
@@ -174,7 +176,7 @@ class Catalogue:
         return found.partitions[partition]
 
     @property
-    def users(self) -> "ScramUsers":
+    def users(self) -> ScramUsers:
         """The users of SCRAM."""
         from barnabas.broker.metadata.image.scram_users import ScramUsers  # mechanisms that few brokers need
 
@@ -318,6 +320,8 @@ class Catalogue:
 
     def alter_configs(self, resource_type: int, name: str, alterations: Sequence[Alteration]) -> None:
         """Change some settings of one resource. Raise KafkaError if it is not allowed."""
+        from barnabas.broker.metadata.catalogue.config_alterations import SettingsWish
+
         (refusal,) = self.change_settings([SettingsWish(resource_type, name, alterations)])
         if refusal is not None:
             raise refusal
@@ -326,6 +330,8 @@ class Catalogue:
         self, wishes: Iterable[SettingsWish], *, validate_only: bool = False
     ) -> list[KafkaError | None]:
         """Change the settings of resources, each named once, in one batch; None for each success. Raises KafkaError."""
+        from barnabas.broker.metadata.catalogue.config_alterations import settings_records
+
         results: list[KafkaError | None] = []
         changed: list[tuple[SettingsWish, list[Versioned]]] = []
         for wish in wishes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from barnabas.broker.partitions.opening.recovery_job import RecoverPartition
 from barnabas.protocol.files.names import FileKind, segment_file
 from barnabas.storage.directories.unopened_logs import base_offsets
 from barnabas.storage.recovery.opening import PIECE_BYTES
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from barnabas.broker.metadata.image.image import TopicImage
+    from barnabas.broker.partitions.opening.recovery_job import RecoverPartition
     from barnabas.broker.partitions.purgatory import PartitionKey
     from barnabas.storage.config import LogConfig
     from barnabas.storage.directories.log_directories import LogDirectories
@@ -61,6 +61,8 @@ class PartitionOpening:
 
     def job(self) -> RecoverPartition:
         """Return its recovery job, after an opening was closed before its end; nothing else opens it meanwhile."""
+        from barnabas.broker.partitions.opening.recovery_job import RecoverPartition
+
         home = self._home()
         checkpoint = home.recovered.checkpoint(self.key, was_clean=home.was_clean, meta=home.meta)
         path = os.path.abspath(home.directory_of(self.key).path)  # a helper process has another working directory

@@ -23,7 +23,6 @@ from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.runtime.workers.job import Job
 from barnabas.broker.runtime.workers.messages import Failed, JobAssignment, JobDone, JobProgress
 from barnabas.broker.runtime.workers.processes import Processes
-from barnabas.broker.runtime.workers.sliced_job import JOB, steps_in_slices
 
 if TYPE_CHECKING:
     from barnabas.broker.runtime.scheduler import CooperativeScheduler
@@ -245,6 +244,8 @@ class Workers:
 
     def _begin_in_slices(self, task: _Task) -> bool:
         """Do the first slice. Return whether there is more."""
+        from barnabas.broker.runtime.workers.sliced_job import JOB, steps_in_slices
+
         job, bytes_per_s = task.assignment
         begin = partial(steps_in_slices, job, self._files, bytes_per_s, task.report, self._loop)
         task.begun += 1

@@ -15,7 +15,8 @@ A story is its own expectation: `run` plays the commands and returns the text as
 import errno
 from typing import Any
 
-from barnabas.broker.metadata.catalogue import Alteration, AlterConfigOp, NewPartitions
+from barnabas.broker.metadata.catalogue import NewPartitions
+from barnabas.broker.metadata.catalogue.config_alterations import Alteration, AlterConfigOp
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.control import parse_control_key

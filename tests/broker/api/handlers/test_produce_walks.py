@@ -10,7 +10,7 @@ from math import inf
 
 import pytest
 
-from barnabas.broker.metadata.catalogue import Alteration
+from barnabas.broker.metadata.catalogue.config_alterations import Alteration
 from barnabas.broker.partitions.produce import batch_validations
 from barnabas.broker.runtime.scheduler import SLICE_MS
 from barnabas.protocol.errors import ErrorCode

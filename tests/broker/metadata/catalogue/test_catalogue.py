@@ -7,7 +7,8 @@ import pytest
 
 from barnabas.broker.config.resources.log_configs import log_config
 from barnabas.broker.coordinator.transaction.producer_ids import ProducerIds
-from barnabas.broker.metadata.catalogue import Alteration, CatalogueError, NewPartitions, NewTopic, TopicImage
+from barnabas.broker.metadata.catalogue import CatalogueError, NewPartitions, NewTopic, TopicImage
+from barnabas.broker.metadata.catalogue.config_alterations import Alteration
 from barnabas.broker.metadata.image.framing import Versioned
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.log_records.catalogue import FeatureLevelRecord

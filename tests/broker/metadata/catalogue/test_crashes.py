@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.metadata.catalogue import Alteration, Catalogue, NewPartitions, NewTopic
+from barnabas.broker.metadata.catalogue import Catalogue, NewPartitions, NewTopic
+from barnabas.broker.metadata.catalogue.config_alterations import Alteration
 from tests.support.files.memory_files import PowerCut, Survival
 from tests.support.worlds.catalogue import CatalogueWorld, state_of
 

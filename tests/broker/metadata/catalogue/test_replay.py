@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.metadata.catalogue import Alteration, Catalogue, NewPartitions, NewTopic
+from barnabas.broker.metadata.catalogue import Catalogue, NewPartitions, NewTopic
+from barnabas.broker.metadata.catalogue.config_alterations import Alteration
 from barnabas.broker.metadata.image.framing import Versioned, decode_record, encode_record
 from barnabas.broker.metadata.image.image import Image, ReplayError
 from barnabas.protocol.codec.schema import Stored

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.metadata.catalogue import Alteration, AlterConfigOp
+from barnabas.broker.metadata.catalogue.config_alterations import Alteration, AlterConfigOp
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
