@@ -31,10 +31,16 @@ from barnabas.broker.coordinator.group.decisions.consumer import leaving as cons
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerContext
 from barnabas.broker.coordinator.group.decisions.consumer.timers import is_of_consumer_group
 from barnabas.broker.coordinator.group.decisions.group_machine import GroupMachine
-from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup, AnyOutcome, AnyRecord, check_group_id
+from barnabas.broker.coordinator.group.decisions.group_types import (
+    AnyGroup,
+    AnyOutcome,
+    AnyRecord,
+    AnyVolatile,
+    check_group_id,
+)
 from barnabas.broker.coordinator.group.decisions.migration import joining as migration_joining
 from barnabas.broker.coordinator.group.decisions.migration import staying
-from barnabas.broker.coordinator.group.decisions.modern.group import MetadataSeen, ModernGroup
+from barnabas.broker.coordinator.group.decisions.modern.group import ModernGroup
 from barnabas.broker.coordinator.group.decisions.offsets import admission, committed_offsets
 from barnabas.broker.coordinator.group.group_decisions import RECORDS_AT_ONCE, GroupDecisions
 from barnabas.broker.coordinator.group.group_partition import GroupPartition
@@ -375,7 +381,7 @@ class GroupCoordinator:
     def _fresh_id(self) -> str:
         return str(UUID(bytes=self._random_bytes(16), version=4))
 
-    def _build(self, index: int) -> tuple[GroupMachine, Shard[AnyRecord, Group | MetadataSeen]]:
+    def _build(self, index: int) -> tuple[GroupMachine, Shard[AnyRecord, AnyVolatile]]:
         machine = GroupMachine(self._config, self.consumer.context)
         shard = Shard(
             index,

@@ -35,6 +35,17 @@ _REPLAYS: dict[type[Stored], ReplayTable] = {key: table for table in (CONSUMER_R
 _NOTHING: Mapping[str, Mapping[int, CommittedOffset]] = {}
 
 
+def _replay_table(key: type[Stored]) -> ReplayTable:
+    """Return the table for the records with this key. Tables that few brokers need are imported at their first use."""
+    table = _REPLAYS.get(key)
+    if table is None:
+        from barnabas.broker.coordinator.group.decisions.streams.replay import STREAMS_REPLAY
+
+        _REPLAYS.update(dict.fromkeys(STREAMS_REPLAY.apply, STREAMS_REPLAY))
+        table = _REPLAYS[key]
+    return table
+
+
 class DurableGroups:
     """The durable state of all groups of one partition."""
 
@@ -194,7 +205,7 @@ class DurableGroups:
 
     def _replay_modern(self, record: KeyedRecord) -> None:
         group_id: str = record.key.group_id  # type: ignore[attr-defined]  # every key of _REPLAYS has it
-        table = _REPLAYS[type(record.key)]
+        table = _replay_table(type(record.key))
         table.replay(self.modern, group_id, record)
         if group_id in self.modern:
             self._stored.pop(group_id, None)

@@ -19,8 +19,7 @@ from barnabas.broker.coordinator.group.decisions.consumer import leaving
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerContext
 from barnabas.broker.coordinator.group.decisions.durable_groups import DurableGroups
-from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup, AnyOutcome, AnyRecord
-from barnabas.broker.coordinator.group.decisions.modern.group import MetadataSeen
+from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup, AnyOutcome, AnyRecord, AnyVolatile
 from barnabas.broker.coordinator.runtime.outcome import Outcome, PreparedRecords, TimerKey
 from barnabas.broker.runtime.log_lines import line, logger
 
@@ -91,13 +90,13 @@ class GroupMachine:
     def replay_marker(self, producer_id: int, *, is_commit: bool) -> None:
         self.durable.replay_marker(producer_id, is_commit=is_commit)
 
-    def install(self, entity_id: str, volatile: Group | MetadataSeen) -> None:
+    def install(self, entity_id: str, volatile: AnyVolatile) -> None:
         """Store the working state, unless the group is dead or equal to its stored state."""
-        if isinstance(volatile, MetadataSeen):
+        if not isinstance(volatile, Group):
             self._working.pop(entity_id, None)  # of the empty classic group that it replaced
             modern = self.durable.modern.get(entity_id)
             if modern is not None:
-                modern.metadata_seen = volatile
+                modern.install(volatile)
             return
         if volatile.state is not self._state(entity_id):
             _log.info(_line_of(volatile))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from barnabas.broker.coordinator.group.decisions.classic.model import Group, GroupRecord, GroupStored
-from barnabas.broker.coordinator.group.decisions.modern.group import MetadataSeen, ModernGroup
+from barnabas.broker.coordinator.group.decisions.modern.group import MetadataSeen, ModernGroup, VolatileState
 from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord
 from barnabas.broker.coordinator.runtime.outcome import Outcome
 from barnabas.broker.coordinator.runtime.partition_for import KEY_BYTES_MAX, fits_a_key
@@ -13,7 +13,8 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 
 AnyGroup: TypeAlias = Group | ModernGroup
 AnyRecord: TypeAlias = GroupRecord | KeyedRecord
-AnyOutcome: TypeAlias = Outcome[AnyRecord, Group | MetadataSeen]
+AnyVolatile: TypeAlias = Group | MetadataSeen | VolatileState
+AnyOutcome: TypeAlias = Outcome[AnyRecord, AnyVolatile]
 
 CLASSIC_TYPE, CONSUMER_TYPE = "classic", "consumer"
 

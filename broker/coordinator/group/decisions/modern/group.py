@@ -21,6 +21,12 @@ class MetadataSeen(NamedTuple):
     group_epoch: int
 
 
+class VolatileState:
+    """The base of what a group of one type loses with the process, where that is more than `MetadataSeen`."""
+
+    __slots__ = ()
+
+
 class ModernGroup(ABC):
     """A group of consumers to which the coordinator assigns partitions.
 
@@ -54,6 +60,11 @@ class ModernGroup(ABC):
     @abstractmethod
     def tombstones(self) -> list[KeyedRecord]:
         """Return the records that delete the group, without its offsets."""
+
+    def install(self, volatile: MetadataSeen | VolatileState) -> None:
+        """Store the volatile part of the group after a decision."""
+        assert isinstance(volatile, MetadataSeen), volatile
+        self.metadata_seen = volatile
 
     @abstractmethod
     def copy(self) -> ModernGroup:

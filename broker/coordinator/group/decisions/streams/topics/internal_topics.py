@@ -14,8 +14,12 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from barnabas.broker.coordinator.group.decisions.consumer.model import Topics
-from barnabas.broker.coordinator.group.decisions.streams.copartitioning import TopicProblem, TopologyStatus, enforced
-from barnabas.broker.coordinator.group.decisions.streams.topology import StreamsTopology, copartition_groups
+from barnabas.broker.coordinator.group.decisions.streams.topics.copartitioning import (
+    TopicProblem,
+    TopologyStatus,
+    enforced,
+)
+from barnabas.broker.coordinator.group.decisions.streams.topics.topology import StreamsTopology, copartition_groups
 from barnabas.broker.coordinator.runtime.partition_for import utf16
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.log_records.streams_group import StoredSubtopology, StoredTopicInfo
@@ -46,6 +50,10 @@ class ConfiguredSubtopology(NamedTuple):
     @property
     def is_stateful(self) -> bool:
         return bool(self.state_changelog_topics)
+
+    @property
+    def all_sources(self) -> tuple[str, ...]:
+        return *self.source_topics, *self.repartition_source_topics
 
 
 class ConfiguredTopology(NamedTuple):

@@ -1,54 +1,17 @@
 """Which internal topics a topology needs, and which topics it cannot run with."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import pytest
 
-from barnabas.broker.coordinator.group.decisions.streams.copartitioning import TopicProblem, TopologyStatus
-from barnabas.broker.coordinator.group.decisions.streams.internal_topics import ConfiguredTopology, configured
-from barnabas.broker.coordinator.group.decisions.streams.topology import StreamsTopology, topology_of
+from barnabas.broker.coordinator.group.decisions.streams.topics.copartitioning import TopicProblem, TopologyStatus
+from barnabas.broker.coordinator.group.decisions.streams.topics.internal_topics import ConfiguredTopology, configured
+from barnabas.broker.coordinator.group.decisions.streams.topics.topology import topology_of
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.protocol.log_records.streams_group import (
-    StoredCopartitionGroup,
-    StoredSubtopology,
-    StoredTopicConfig,
-    StoredTopicInfo,
-    StreamsGroupTopologyValue,
-)
+from barnabas.protocol.log_records.streams_group import StoredSubtopology
 from barnabas.storage.steps import finish
 from tests.support.worlds.streams_topics import StreamsTopics
-
-
-def internal(name: str, partitions: int = 0, configs: Mapping[str, str] | None = None) -> StoredTopicInfo:
-    stored = [StoredTopicConfig(key=key, value=value) for key, value in (configs or {}).items()]
-    return StoredTopicInfo(name=name, partitions=partitions, replication_factor=0, topic_configs=stored)
-
-
-def subtopology(
-    subtopology_id: str,
-    sources: Iterable[str] = (),
-    *,
-    sinks: Iterable[str] = (),
-    repartitions: Iterable[StoredTopicInfo] = (),
-    changelogs: Iterable[StoredTopicInfo] = (),
-    copartitioned: Iterable[tuple[list[int], list[int]]] = (),
-) -> StoredSubtopology:
-    return StoredSubtopology(
-        subtopology_id=subtopology_id,
-        source_topics=list(sources),
-        source_topic_regex=[],
-        state_changelog_topics=list(changelogs),
-        repartition_sink_topics=list(sinks),
-        repartition_source_topics=list(repartitions),
-        copartition_groups=[
-            StoredCopartitionGroup(source_topics=external, source_topic_regex=[], repartition_source_topics=of_group)
-            for external, of_group in copartitioned
-        ],
-    )
-
-
-def topology(*subtopologies: StoredSubtopology, epoch: int = 0) -> StreamsTopology:
-    return topology_of(StreamsGroupTopologyValue(epoch=epoch, subtopologies=list(subtopologies)))
+from tests.support.worlds.streams_world import COUNTING, internal, subtopology, topology
 
 
 def on(topics: Mapping[str, int], *subtopologies: StoredSubtopology) -> ConfiguredTopology:
@@ -57,12 +20,6 @@ def on(topics: Mapping[str, int], *subtopologies: StoredSubtopology) -> Configur
 
 def wrong(detail: str) -> TopicProblem:
     return TopicProblem(TopologyStatus.INCORRECTLY_PARTITIONED_TOPICS, detail)
-
-
-COUNTING = (
-    subtopology("0", ["words"], sinks=["by-word"]),
-    subtopology("1", repartitions=[internal("by-word")], changelogs=[internal("counts", configs={"a": "b"})]),
-)
 
 
 def test_internal_topics_get_the_number_of_their_sources() -> None:
