@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from barnabas.broker.clients.telemetry.telemetry import Telemetry
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
+    from barnabas.broker.coordinator.share.share_coordinator import ShareCoordinator
     from barnabas.broker.coordinator.transaction.producer_ids import ProducerIds
     from barnabas.broker.metadata.access.access_control import AccessControl
     from barnabas.broker.metadata.catalogue import Catalogue
@@ -88,6 +89,8 @@ class Services:
     deferred_transactions: Deferred[TransactionCoordinator]
     transactions_of: Callable[[str], TransactionCoordinator]
     """Returns the coordinator of a transactional id, on any node: appends are verified with it."""
+    deferred_shares: Deferred[ShareCoordinator]
+    """The share coordinator, which stores the states of share partitions (KIP-932)."""
     deferred_persister: Deferred[Persister]
     """Reaches the share coordinator of each share partition, on any node."""
     deferred_telemetry: Deferred[Telemetry]
@@ -147,6 +150,11 @@ class Services:
     def transactions(self) -> TransactionCoordinator:
         """The transaction coordinator."""
         return self.deferred_transactions.get()
+
+    @property
+    def shares(self) -> ShareCoordinator:
+        """The share coordinator."""
+        return self.deferred_shares.get()
 
     @property
     def persister(self) -> Persister:

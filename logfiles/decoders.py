@@ -13,7 +13,7 @@ from barnabas.logfiles.describe import shown
 from barnabas.protocol.codec.compile import codec
 from barnabas.protocol.codec.schema import Stored, Struct, schema_of
 from barnabas.protocol.files import names
-from barnabas.protocol.log_records import catalogue, control, group, transaction
+from barnabas.protocol.log_records import catalogue, control, group, share_state, transaction
 from barnabas.protocol.log_records.versioned_messages import decode_key, decode_value
 from barnabas.protocol.records.batch import BatchHeader
 from barnabas.protocol.records.control import ControlRecordType, parse_control_key, parse_marker_value
@@ -90,4 +90,5 @@ DECODERS: dict[str, Decoder] = {
     names.CLUSTER_METADATA_TOPIC: metadata_record,
     names.CONSUMER_OFFSETS_TOPIC: coordinator_record(group.KEYS, group.VALUES),
     names.TRANSACTION_STATE_TOPIC: coordinator_record(transaction.KEYS, transaction.VALUES),
+    names.SHARE_GROUP_STATE_TOPIC: coordinator_record(share_state.KEYS, share_state.VALUES),
 }

@@ -172,6 +172,15 @@ API_TABLE: tuple[ApiRow, ...] = (
 )
 
 
+SHARE_STATE_TABLE: tuple[ApiRow, ...] = (
+    _row(ApiKey.INITIALIZE_SHARE_GROUP_STATE, "initialize_share_group_state", cluster=_CLUSTER_ACTION),
+    _row(ApiKey.READ_SHARE_GROUP_STATE, "read_share_group_state", cluster=_CLUSTER_ACTION),
+    _row(ApiKey.WRITE_SHARE_GROUP_STATE, "write_share_group_state", cluster=_CLUSTER_ACTION),
+    _row(ApiKey.DELETE_SHARE_GROUP_STATE, "delete_share_group_state", cluster=_CLUSTER_ACTION),
+    _row(ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, "read_share_group_state_summary", cluster=_CLUSTER_ACTION),
+)
+"""The share coordinator (KIP-932); offered once share groups are."""
+
 TELEMETRY_TABLE: tuple[ApiRow, ...] = (
     _row(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, "get_telemetry_subscriptions"),
     _row(ApiKey.PUSH_TELEMETRY, "push_telemetry"),

@@ -42,7 +42,7 @@ from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.runtime.scheduler import CooperativeScheduler
 from barnabas.broker.runtime.workers.workers import Workers
 from barnabas.broker.server.access_and_tokens import open_access, open_tokens
-from barnabas.broker.server.coordinators import Parts, deferred_coordinators, deferred_persister
+from barnabas.broker.server.coordinators import Parts, deferred_coordinators
 from barnabas.broker.server.data_directories import open_catalogue, state_of
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.maintenance import Maintenance, Needs
@@ -111,7 +111,6 @@ class Broker:
         self._partitions = partitions = self._open_partitions(config, in_cluster, upkeep, workers, waiters)
         producer_ids = ProducerIds(self.catalogue.allocate_producer_ids)
         parts = self._parts(config, upkeep, producer_ids)
-        groups, transactions = deferred_coordinators(parts, partitions)
         tokens = open_tokens(config, self.catalogue, clock, random_bytes)
         self._maintenance = self._open_maintenance(parts, waiters, workers, tokens)
         self._housekeeping, self.disk_space = self._open_housekeeping(config, waiters, slices)
@@ -124,11 +123,7 @@ class Broker:
             partitions=partitions,
             deferred_moves=self._maintenance.moves,
             deferred_cleaner=self._maintenance.cleaner,
-            deferred_groups=groups,
-            deferred_transactions=transactions,
-            deferred_persister=deferred_persister(),
             deferred_telemetry=Deferred(partial(open_telemetry, self.catalogue, config, random_bytes, machine_clock)),
-            transactions_of=lambda _: transactions.get(),
             producer_ids=producer_ids,
             fetch_sessions=open_fetch_sessions(config, clock, random_bytes),
             purgatory=waiters,
@@ -142,6 +137,7 @@ class Broker:
             offered_apis=offered_apis(table_for(config)),
             access=open_access(config, self.catalogue, random_bytes, self.events),
             tokens=tokens,
+            **deferred_coordinators(parts, partitions)._asdict(),
         )
         self.recovery = RecoveryPass(partitions, machine_clock, upkeep)
         self._nodes = nodes = self._open_nodes([bound, *others], parts, sockets_max)

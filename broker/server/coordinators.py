@@ -1,4 +1,4 @@
-"""The two coordinators of a node, created when first needed: so a start does not wait the thirty ms for them."""
+"""The coordinators of a node, created when first needed: so a start does not wait the thirty ms for them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.services import Deferred
-from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
@@ -14,12 +13,13 @@ if TYPE_CHECKING:
     from barnabas.broker.coordinator.group.catalogue_topics import Racks
     from barnabas.broker.coordinator.group.decisions.group_machine import GroupMachine
     from barnabas.broker.coordinator.runtime.decision_listener import DecisionListener
+    from barnabas.broker.coordinator.share.share_coordinator import ShareCoordinator
     from barnabas.broker.coordinator.transaction.decisions.transaction_machine import TransactionMachine
     from barnabas.broker.coordinator.transaction.offset_markers import OffsetMarkers
     from barnabas.broker.coordinator.transaction.producer_ids import ProducerIds
     from barnabas.broker.metadata.catalogue import Catalogue
     from barnabas.broker.partitions.partitions import Partitions
-    from barnabas.broker.partitions.share.persister import Persister
+    from barnabas.broker.partitions.share.persister import Persister, SharePartitionKey
     from barnabas.broker.runtime.clock import Clock
     from barnabas.broker.runtime.events import Events
     from barnabas.broker.runtime.scheduler import CooperativeScheduler
@@ -91,11 +91,34 @@ def deferred_transactions(
     return Deferred(build)
 
 
-def deferred_persister() -> Deferred[Persister]:
-    """Return the store of the states of share partitions, which the nodes share."""
+def deferred_shares(parts: Parts, partitions: Partitions) -> Deferred[ShareCoordinator]:
+    """Return the share coordinator of the node with these partitions."""
+
+    def build() -> ShareCoordinator:
+        from barnabas.broker.coordinator.share.share_coordinator import ShareCoordinator
+
+        return ShareCoordinator.open(
+            parts.config,
+            catalogue=parts.catalogue,
+            partitions=partitions,
+            clock=parts.clock,
+            machine_clock=parts.machine_clock,
+            upkeep=parts.upkeep,
+        )
+
+    return Deferred(build)
+
+
+def deferred_persister(
+    parts: Parts, coordinator_of: Callable[[SharePartitionKey], ShareCoordinator]
+) -> Deferred[Persister]:
+    """Return the store of the states of share partitions. `coordinator_of`: as in `LocalPersister`."""
 
     def build() -> Persister:
-        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "there is no share coordinator")
+        from barnabas.broker.coordinator.share.local_persister import LocalPersister
+
+        timeout_ms = parts.config.integer("share.coordinator.write.timeout.ms")
+        return LocalPersister(coordinator_of, parts.machine_clock, parts.upkeep.loop, timeout_ms)
 
     return Deferred(build)
 
@@ -112,9 +135,19 @@ def _transaction_listener(machine: TransactionMachine, events: Events) -> Decisi
     return TransactionEvents(machine, events)
 
 
-def deferred_coordinators(
-    parts: Parts, partitions: Partitions
-) -> tuple[Deferred[GroupCoordinator], Deferred[TransactionCoordinator]]:
-    """Return both coordinators of a node that is the only one."""
-    groups = deferred_groups(parts, partitions)
-    return groups, deferred_transactions(parts, partitions, groups.get)
+class Deferrals(NamedTuple):
+    """The coordinators of a node that is the only one, under the names of `Services`."""
+
+    deferred_groups: Deferred[GroupCoordinator]
+    deferred_transactions: Deferred[TransactionCoordinator]
+    transactions_of: Callable[[str], TransactionCoordinator]
+    deferred_shares: Deferred[ShareCoordinator]
+    deferred_persister: Deferred[Persister]
+
+
+def deferred_coordinators(parts: Parts, partitions: Partitions) -> Deferrals:
+    """Return the coordinators of a node that is the only one."""
+    groups, shares = deferred_groups(parts, partitions), deferred_shares(parts, partitions)
+    transactions = deferred_transactions(parts, partitions, groups.get)
+    persister = deferred_persister(parts, lambda _: shares.get())
+    return Deferrals(groups, transactions, lambda _: transactions.get(), shares, persister)

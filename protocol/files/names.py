@@ -32,6 +32,7 @@ CATALOGUE_END = "catalogue-end"  # not Kafka's: an offset checkpoint, the metada
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 CONSUMER_OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTION_STATE_TOPIC = "__transaction_state"
+SHARE_GROUP_STATE_TOPIC = "__share_group_state"
 
 TEMPORARY_SUFFIX = ".tmp"  # a file being written, to be renamed to its final name
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class CoordinatorTopic:
-    """`__consumer_offsets` or `__transaction_state`. `compression` is the codec that its batches are written with."""
+    """The topic of a coordinator. `compression` is the codec that its batches are written with."""
 
     def __init__(self, name: str, catalogue: Catalogue, partitions: Partitions, compression: int = NONE) -> None:
         self.name = name
@@ -111,6 +111,11 @@ class CoordinatorTopic:
     def release_marker(self, partition: int, producer_id: int) -> None:
         """Show readers of the log the result of an end with `hold`."""
         self._partitions.release_marker(self.name, partition, producer_id)
+
+    def delete_records_before(self, partition: int, offset: int) -> None:
+        """Delete the records that are not needed any more. Raises KafkaError."""
+        with _as_kafka_errors():
+            self._partitions.delete_records_before(self.name, partition, offset)
 
     def extent(self, partition: int) -> tuple[int, int]:
         """Return the log's start offset and its end offset."""

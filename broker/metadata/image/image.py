@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.files.meta_properties import is_reserved_directory_id
-from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, SHARE_GROUP_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.protocol.log_records import catalogue as records
 
 TOPIC_RESOURCE = 2
@@ -37,7 +37,7 @@ LEADER_UNCHANGED = -2
 _NEVER = -1
 
 METADATA_VERSION = "metadata.version"
-INTERNAL_TOPICS = frozenset((CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, "__share_group_state"))
+INTERNAL_TOPICS = frozenset((CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, SHARE_GROUP_STATE_TOPIC))
 
 # The levels that this version can read: 7 is the lowest Kafka 4 accepts, 33 is 4.4's. The others as in Kafka 4.4.0.
 SUPPORTED_FEATURES = {

@@ -19,6 +19,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import (
     CLUSTER_METADATA_TOPIC,
     CONSUMER_OFFSETS_TOPIC,
+    SHARE_GROUP_STATE_TOPIC,
     TOPIC_NAME_MAX,
     TRANSACTION_STATE_TOPIC,
     is_topic_name,
@@ -186,10 +187,17 @@ def create_topic(wish: NewTopic, writer: Writer, config: BrokerConfig, random_by
     return records, created
 
 
+_PREFIXES = {
+    CONSUMER_OFFSETS_TOPIC: "offsets.topic",
+    TRANSACTION_STATE_TOPIC: "transaction.state.log",
+    SHARE_GROUP_STATE_TOPIC: "share.coordinator.state.topic",
+}
+"""How the settings of the coordinators' topics begin."""
+
+
 def replication_factor_key(name: str) -> str:
     """Return the key of the setting for the replication factor of a coordinator's topic."""
-    prefix = "offsets.topic" if name == CONSUMER_OFFSETS_TOPIC else "transaction.state.log"
-    return f"{prefix}.replication.factor"
+    return f"{_PREFIXES[name]}.replication.factor"
 
 
 def internal_topic(name: str, setting: Callable[[str], int]) -> tuple[int, dict[str, str]]:
@@ -199,6 +207,14 @@ def internal_topic(name: str, setting: Callable[[str], int]) -> tuple[int, dict[
             "compression.type": "producer",
             "cleanup.policy": "compact",
             "segment.bytes": str(setting("offsets.topic.segment.bytes")),
+        }
+    if name == SHARE_GROUP_STATE_TOPIC:
+        return setting("share.coordinator.state.topic.num.partitions"), {
+            "compression.type": "producer",
+            "cleanup.policy": "delete",
+            "retention.ms": "-1",
+            "min.insync.replicas": str(setting("share.coordinator.state.topic.min.isr")),
+            "segment.bytes": str(setting("share.coordinator.state.topic.segment.bytes")),
         }
     assert name == TRANSACTION_STATE_TOPIC
     return setting("transaction.state.log.num.partitions"), {

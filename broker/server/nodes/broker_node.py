@@ -93,7 +93,8 @@ class BrokerNode:
 
     def close_coordinators(self) -> None:
         """Close the coordinators, because the process stops: waiting clients have to find the coordinator again."""
-        for deferred in (self.services.deferred_transactions, self.services.deferred_groups):
+        services = self.services
+        for deferred in (services.deferred_transactions, services.deferred_groups, services.deferred_shares):
             if deferred.built is not None:
                 deferred.built.close()
 

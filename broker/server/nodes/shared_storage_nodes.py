@@ -22,19 +22,28 @@ from barnabas.broker.metadata.cluster.peer_node_view import AllNodesView, PeerNo
 from barnabas.broker.metadata.cluster.topology import ClusterTopology
 from barnabas.broker.metadata.image.image import NO_LEADER, TOPIC_RESOURCE
 from barnabas.broker.partitions.node_partitions import NodePartitions
-from barnabas.broker.server.coordinators import Parts, deferred_groups, deferred_transactions
+from barnabas.broker.server.coordinators import (
+    Parts,
+    deferred_groups,
+    deferred_persister,
+    deferred_shares,
+    deferred_transactions,
+)
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, SHARE_GROUP_STATE_TOPIC, TRANSACTION_STATE_TOPIC
+from barnabas.protocol.primitives import uuid_text
 
 if TYPE_CHECKING:
     from barnabas.broker.coordinator import GroupCoordinator, TransactionCoordinator
     from barnabas.broker.coordinator.runtime.shard import AppendPosition
+    from barnabas.broker.coordinator.share.share_coordinator import ShareCoordinator
     from barnabas.broker.metadata.cluster.node_view import Node, NodeView
     from barnabas.broker.metadata.cluster.placement import Placement
     from barnabas.broker.metadata.cluster.topology import PartitionKey
     from barnabas.broker.network.bound_sockets import BoundAddress
     from barnabas.broker.partitions.fetch.fetch_sessions import FetchSessions
     from barnabas.broker.partitions.flush.group_flush import GroupFlush
+    from barnabas.broker.partitions.share.persister import SharePartitionKey
     from barnabas.broker.services import Services
     from barnabas.protocol.records.control import EndTxnMarker
     from barnabas.storage.disk.directory import Directory
@@ -61,6 +70,7 @@ class SharedStorageNodes:
         catalogue, own_id = parts.catalogue, alone.node.node_id
         all_of_them = AllNodesView(own_id, catalogue, nodes, ports)
         self._led_by_any = self._partitions(all_of_them)
+        self._persister = deferred_persister(parts, self._shares_of)
         self.of_node = {
             node_id: self._services(
                 PeerNodeView(node_id, catalogue, nodes, ports),
@@ -78,6 +88,8 @@ class SharedStorageNodes:
             partitions=self._led_by_any,
             deferred_groups=own.deferred_groups,
             deferred_transactions=own.deferred_transactions,
+            deferred_shares=own.deferred_shares,
+            deferred_persister=self._persister,
             transactions_of=self._transactions_of,
             nodes=tuple(self.of_node.values()),
         )
@@ -94,6 +106,8 @@ class SharedStorageNodes:
             partitions=partitions,
             deferred_groups=deferred_groups(self._parts, partitions, self.nodes.racks_of),
             deferred_transactions=deferred_transactions(self._parts, partitions, lambda: self, self._led_by_any),
+            deferred_shares=deferred_shares(self._parts, partitions),
+            deferred_persister=self._persister,
             transactions_of=self._transactions_of,
             fetch_sessions=fetch_sessions,
             quotas=NodeQuotas(catalogue.client_quotas, parts.config, parts.clock, parts.events.stopwatch),
@@ -122,6 +136,12 @@ class SharedStorageNodes:
         if topic is not None:
             leader = self.nodes.of(topic.name, partition_for(transactional_id, len(topic.partitions))).leader
         return self.of_node.get(leader, self.everything).transactions
+
+    def _shares_of(self, key: SharePartitionKey) -> ShareCoordinator:
+        """Return the coordinator of the node that leads the state's partition; without a leader any, which refuses."""
+        topic = self._parts.catalogue.create_internal_topic(SHARE_GROUP_STATE_TOPIC)
+        where = partition_for(key.coordinator_key(uuid_text(key.topic_id)), len(topic.partitions))
+        return self.of_node.get(self.nodes.of(topic.name, where).leader, self.everything).shares
 
     def append_marker(
         self, partition: int, marker: EndTxnMarker, *, transaction_version: int, hold: bool
@@ -200,11 +220,13 @@ def _resign(services: Services, topic: str, number: int) -> None:
     """End the node's leadership of the partition."""
     assert isinstance(services.partitions, NodePartitions)
     services.partitions.resign(topic, number)
-    coordinator: GroupCoordinator | TransactionCoordinator | None = None
+    coordinator: GroupCoordinator | TransactionCoordinator | ShareCoordinator | None = None
     if topic == CONSUMER_OFFSETS_TOPIC:
         coordinator = services.deferred_groups.built
     elif topic == TRANSACTION_STATE_TOPIC:
         coordinator = services.deferred_transactions.built
+    elif topic == SHARE_GROUP_STATE_TOPIC:
+        coordinator = services.deferred_shares.built
     if coordinator is not None:
         coordinator.resign(number)
 

@@ -1,0 +1,1 @@
+"""The share coordinator's pure part: its records, its state, and the decisions about it."""

@@ -1,0 +1,85 @@
+"""The ranges of a share partition's state: a change is put over the ranges so far.
+
+Where ranges overlap, the one with the higher delivery count is in force, of equal ones that with the higher state, as
+in Kafka: a state only goes forward. Ranges that adjoin and are alike become one.
+
+Invariant: the result is in order and without overlaps. Only the ranges near a change are looked at, so that a small
+change of a long state is short work.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
+from itertools import pairwise
+
+from barnabas.broker.partitions.share.persister import NOT_STARTED, StateBatch
+
+
+def merged(so_far: Sequence[StateBatch], new: Iterable[StateBatch], start_offset: int) -> tuple[StateBatch, ...]:
+    """Return the ranges after a change, from the start offset on. `so_far` is in order and without overlaps."""
+    valid = [batch for batch in new if batch.first_offset <= batch.last_offset]
+    if not valid:
+        return _from(start_offset, so_far)
+    first, last = min(batch.first_offset for batch in valid), max(batch.last_offset for batch in valid)
+    begin = bisect_left(so_far, first - 1, key=_last_offset)
+    end = bisect_right(so_far, last + 1, lo=begin, key=_first_offset)
+    return _from(start_offset, (*so_far[:begin], *_flattened([*so_far[begin:end], *valid]), *so_far[end:]))
+
+
+def in_order(batches: Sequence[StateBatch]) -> tuple[StateBatch, ...]:
+    """Return ranges of unknown origin, in order and without overlaps."""
+    if all(one.last_offset < other.first_offset for one, other in pairwise(batches)):
+        return tuple(batches)
+    return merged((), batches, NOT_STARTED)
+
+
+def _from(start_offset: int, batches: Sequence[StateBatch]) -> tuple[StateBatch, ...]:
+    """Return the ranges without what is before the start offset."""
+    begin = bisect_left(batches, start_offset, key=_last_offset)
+    kept = tuple(batches[begin:])
+    if kept and kept[0].first_offset < start_offset:
+        return (kept[0]._replace(first_offset=start_offset), *kept[1:])
+    return kept
+
+
+def _flattened(batches: list[StateBatch]) -> list[StateBatch]:
+    """Return ranges that may overlap without overlaps: from left to right, the strongest of those that cover."""
+    batches.sort()
+    found: list[StateBatch] = []
+    covering: list[tuple[int, int, int]] = []  # a heap, the strongest first: negated count and state, last offset
+    position, at = 0, 0
+    while position < len(batches) or covering:
+        if not covering:
+            at = batches[position].first_offset
+        while position < len(batches) and batches[position].first_offset <= at:
+            _, last, state, count = batches[position]
+            heappush(covering, (-count, -state, last))
+            position += 1
+        count, state, last = covering[0]
+        if position < len(batches):
+            last = min(last, batches[position].first_offset - 1)
+        _extend(found, StateBatch(at, last, -state, -count))
+        at = last + 1
+        while covering and covering[0][2] < at:
+            heappop(covering)
+    return found
+
+
+def _extend(found: list[StateBatch], batch: StateBatch) -> None:
+    """Add a range at the end; one that is like the last and adjoins it becomes a part of it."""
+    if found:
+        first, last, state, count = found[-1]
+        if last + 1 == batch.first_offset and (state, count) == batch[2:]:
+            found[-1] = StateBatch(first, batch.last_offset, state, count)
+            return
+    found.append(batch)
+
+
+def _first_offset(batch: StateBatch) -> int:
+    return batch.first_offset
+
+
+def _last_offset(batch: StateBatch) -> int:
+    return batch.last_offset

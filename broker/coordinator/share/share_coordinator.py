@@ -1,0 +1,284 @@
+"""The share coordinator: the interface for the request handlers and the persister.
+
+Finds the partition of `__share_group_state` for a share partition, calls the decisions in `decisions/`, and has the
+runtime carry them out. Methods return their reply, or a future of it where the request has to wait for the disk. They
+raise KafkaError. Two actions are repeated at intervals: snapshots that are old are written again, and the log is
+deleted before the oldest snapshot that is needed, so that it stays short. The states of a deleted topic are deleted.
+
+Invariant: a state changes only by a record in the log; no reply is sent before its record is durable.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+
+from barnabas.broker.coordinator.runtime.coordinator_partitions import (
+    CoordinatorPartition,
+    CoordinatorPartitions,
+    OwnedTopic,
+)
+from barnabas.broker.coordinator.runtime.replies_after_sync import log_if_not_synced
+from barnabas.broker.coordinator.runtime.shard import Shard
+from barnabas.broker.coordinator.share.decisions import deciding
+from barnabas.broker.coordinator.share.decisions.keys import key_text, parse_key
+from barnabas.broker.coordinator.share.decisions.model import ShareOutcome, ShareRecord, TrackedShareState
+from barnabas.broker.coordinator.share.decisions.share_machine import ShareMachine
+from barnabas.broker.coordinator.share.share_config import ShareCoordinatorConfig, share_coordinator_config
+from barnabas.broker.runtime.clock import Clock, Timer
+from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.broker.runtime.replies import Reply
+from barnabas.broker.runtime.scheduler import CooperativeScheduler, Work, WorkClass
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import SHARE_GROUP_STATE_TOPIC
+
+if TYPE_CHECKING:
+    from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.metadata.catalogue import Catalogue, TopicImage
+    from barnabas.broker.partitions.partitions import Partitions
+    from barnabas.broker.partitions.share.persister import (
+        SharePartitionKey,
+        ShareStateSummary,
+        ShareStateUpdate,
+        StoredShareState,
+    )
+
+_log = logger("coordinator")
+
+T = TypeVar("T")
+
+SharePartitions: TypeAlias = CoordinatorPartition[ShareMachine]
+"""One partition of the topic, with the states of its share partitions."""
+_SWEEP = WorkClass(under_way_max=1_000, slice_ms=5, may_begin_again=False)
+
+
+class ShareTopic(OwnedTopic, Protocol):
+    """`__share_group_state`."""
+
+    def delete_records_before(self, partition: int, offset: int) -> None:
+        """Delete the records that are not needed any more. Raises KafkaError."""
+
+
+class ShareCoordinator:
+    """The share coordinator of this broker, for the share partitions whose states it stores."""
+
+    def __init__(
+        self,
+        *,
+        topic: ShareTopic,
+        config: ShareCoordinatorConfig,
+        exists: Callable[[bytes, int], bool],
+        clock: Clock,
+        machine_clock: Clock,
+        upkeep: CooperativeScheduler,
+    ) -> None:
+        """Create the coordinator. `exists`: whether a topic with this id has a partition of this number."""
+        self.is_closed = False
+        self._topic = topic
+        self._config = config
+        self._exists = exists
+        self._clock = clock
+        self._upkeep = upkeep
+        self._partitions = CoordinatorPartitions(topic, machine_clock, upkeep, self._build, _nothing)
+        self._pruned: dict[int, int] = {}
+        """By partition, the offset before which the log was deleted."""
+        self._timers: dict[str, Timer] = {}
+        self._arm("snapshots", config.repeat_interval_ms, self.repeat_old_snapshots)
+        self._arm("pruning", config.prune_interval_ms, self.prune)
+
+    @classmethod
+    def open(
+        cls,
+        config: BrokerConfig,
+        *,
+        catalogue: Catalogue,
+        partitions: Partitions,
+        clock: Clock,
+        machine_clock: Clock,
+        upkeep: CooperativeScheduler,
+    ) -> ShareCoordinator:
+        """Open the coordinator of a node."""
+        from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic
+
+        def exists(topic_id: bytes, partition: int) -> bool:
+            topic = catalogue.topics_by_id.get(topic_id)
+            return topic is not None and 0 <= partition < len(topic.partitions)
+
+        compression = config.integer("share.coordinator.state.topic.compression.codec")
+        coordinator = cls(
+            topic=CoordinatorTopic(SHARE_GROUP_STATE_TOPIC, catalogue, partitions, compression),
+            config=share_coordinator_config(config),
+            exists=exists,
+            clock=clock,
+            machine_clock=machine_clock,
+            upkeep=upkeep,
+        )
+        catalogue.subscribe(coordinator)
+        return coordinator
+
+    def close(self) -> None:
+        """Stop the coordinator with the broker."""
+        self.is_closed = True
+        for timer in self._timers.values():
+            timer.cancel()
+        self._partitions.close()
+
+    def resign(self, index: int) -> None:
+        """Give up the partition: another node coordinates its share partitions from now on."""
+        self._partitions.resign(index)
+        self._pruned.pop(index, None)
+
+    def prepare(self, text: str) -> int:
+        """Return the partition of a key for a FindCoordinator; start to load it if this node leads it.
+
+        Raises KafkaError INVALID_REQUEST for a text that is no key.
+        """
+        return self._partitions.prepare(key_text(parse_key(text)))
+
+    # Requests
+
+    def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Reply[None]:
+        """Begin a state, or begin it anew with a higher state epoch."""
+        return self._decide(
+            key,
+            lambda tracked: deciding.initialize(tracked, key, state_epoch, start_offset, now_ms=self._clock.now_ms()),
+        )
+
+    def read(self, key: SharePartitionKey, leader_epoch: int) -> Reply[StoredShareState]:
+        """Return the state, for the leader with this epoch."""
+        return self._decide(
+            key,
+            lambda tracked: deciding.read(
+                tracked,
+                key,
+                leader_epoch,
+                updates_per_snapshot=self._config.updates_per_snapshot,
+                now_ms=self._clock.now_ms(),
+            ),
+        )
+
+    def write(self, key: SharePartitionKey, update: ShareStateUpdate) -> Reply[None]:
+        """Store a change."""
+        return self._decide(
+            key,
+            lambda tracked: deciding.write(
+                tracked,
+                key,
+                update,
+                updates_per_snapshot=self._config.updates_per_snapshot,
+                now_ms=self._clock.now_ms(),
+            ),
+        )
+
+    def summarize(self, key: SharePartitionKey) -> Reply[ShareStateSummary]:
+        """Return the progress."""
+        return self._decide(key, lambda tracked: ShareOutcome(reply=deciding.summarize(tracked)))
+
+    def delete(self, key: SharePartitionKey) -> Reply[None]:
+        """Delete the state; one that does not exist counts as deleted."""
+        return self._decide(key, lambda tracked: deciding.delete(tracked, key))
+
+    def _decide(self, key: SharePartitionKey, decide: Callable[[TrackedShareState | None], ShareOutcome]) -> Reply[T]:
+        """Carry out a decision about a share partition, whose topic must exist once the decision has not refused."""
+        if key.partition < 0:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "The partition id cannot be a negative number.")
+        text = key_text(key)
+        partition = self._partitions.of(text)
+        outcome = decide(partition.machine.tracked.get(key))
+        if not self._exists(key.topic_id, key.partition):
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        reply: Reply[T] = partition.shard.execute(text, outcome)
+        return reply
+
+    def _build(self, index: int) -> tuple[ShareMachine, Shard[ShareRecord, None]]:
+        machine = ShareMachine(self._config.updates_per_snapshot)
+        create_future, timeout_ms = self._upkeep.loop.create_future, self._config.write_timeout_ms
+        return machine, Shard(index, machine, self._topic, self._clock, create_future, write_timeout_ms=timeout_ms)
+
+    # What no request makes
+
+    def repeat_old_snapshots(self) -> None:
+        """Write the old snapshots again, unless all are such repetitions: then no log has grown."""
+        for partition in self._partitions.loaded():
+            tracked = partition.machine.tracked
+            if not all(map(deciding.is_repeated, tracked.values())):
+                self._sweep(partition, list(tracked), self._repeated)
+
+    def _repeated(self, tracked: TrackedShareState | None, key: SharePartitionKey) -> ShareOutcome:
+        return deciding.repeat(tracked, key, self._config.repeat_interval_ms, now_ms=self._clock.now_ms())
+
+    def prune(self) -> None:
+        """Delete the beginning of each loaded log that no state needs."""
+        for partition in self._partitions.loaded():
+            offset = partition.machine.needed_offset()
+            if offset <= self._pruned.get(partition.index, 0) or self._topic.unsynced(partition.index) is not None:
+                continue  # with a sync under way the snapshots that replace the rest may still be lost
+            try:
+                self._topic.delete_records_before(partition.index, offset)
+            except KafkaError as refusal:
+                _log.warning(line("share states not pruned", partition=partition.index, reason=refusal))
+            else:
+                self._pruned[partition.index] = offset
+
+    def _sweep(
+        self,
+        partition: SharePartitions,
+        keys: list[SharePartitionKey],
+        decide: Callable[[TrackedShareState | None, SharePartitionKey], ShareOutcome],
+    ) -> None:
+        """Carry out a decision about each of these keys; if it takes long, other work runs in between."""
+
+        def sweep() -> Work[None]:
+            while keys and not partition.shard.is_closed:
+                key = keys.pop()
+                outcome = decide(partition.machine.tracked.get(key), key)
+                if outcome.records:
+                    _execute_unasked(partition, key, outcome)
+                yield None
+
+        self._upkeep.in_slices(sweep, _SWEEP)
+
+    def _arm(self, name: str, interval_ms: int, action: Callable[[], None]) -> None:
+        def run() -> None:
+            self._arm(name, interval_ms, action)
+            action()
+
+        self._timers[name] = self._clock.call_later(self._clock.until_next(interval_ms), run)
+
+    # Called by the catalogue
+
+    def on_topic_created(self, topic: TopicImage) -> None:
+        """Do nothing: no share partition of it has begun."""
+
+    def on_topic_deleted(self, topic: TopicImage) -> None:
+        """Delete the states of the topic's share partitions; forget all if it is the topic of the states."""
+        if topic.name == SHARE_GROUP_STATE_TOPIC:
+            self._partitions.forget()
+            self._pruned.clear()
+            return
+        for partition in self._partitions.loaded():
+            keys = [key for key in partition.machine.tracked if key.topic_id == topic.topic_id]
+            if keys:
+                self._sweep(partition, keys, deciding.delete)
+
+    def on_partitions_added(self, topic: TopicImage, first_new: int) -> None:
+        """Do nothing: no share partition of theirs has begun."""
+
+    def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
+        """Do nothing: the settings are read at the start."""
+
+
+def _execute_unasked(partition: SharePartitions, key: SharePartitionKey, outcome: ShareOutcome) -> None:
+    """Carry out a decision without a waiting request."""
+    try:
+        reply = partition.shard.execute(key_text(key), outcome)
+    except KafkaError as refusal:
+        _log.warning(line("share state not written", group=key.group_id, reason=refusal))
+        return
+    if isinstance(reply, Future):
+        reply.add_done_callback(log_if_not_synced)
+
+
+def _nothing(partition: SharePartitions) -> None:
+    """Do nothing once a partition is loaded: its states wait for requests."""
