@@ -1,23 +1,25 @@
-"""FindCoordinator (key 10), v0-6: which broker coordinates a group or a transactional id.
+"""FindCoordinator (key 10), v0-6: which broker coordinates a group, a transactional id or a share partition.
 
-It is the leader of the key's partition of `__consumer_offsets` or `__transaction_state`, which is created if needed; if
-this broker leads it, the partition begins to load. Key types: 0 group, 1 transactional id (from v1 on); others
-INVALID_REQUEST. v0-3 have one key, v4 and later a list with an error for each.
+It is the leader of the key's partition of `__consumer_offsets`, `__transaction_state` or `__share_group_state`, which
+is created if needed; if this broker leads it, the partition begins to load. Key types: 0 group, 1 transactional id
+(from v1 on), 2 share partition (from v6 on; COORDINATOR_NOT_AVAILABLE without share groups); others INVALID_REQUEST.
+v0-3 have one key, v4 and later a list with an error for each.
 """
 
 from __future__ import annotations
 
 from asyncio import Future
 
+from barnabas.broker.coordinator.share.decisions.keys import parse_key
 from barnabas.broker.metadata.image.image import NO_LEADER
-from barnabas.broker.services import RequestContext
+from barnabas.broker.services import RequestContext, Services
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, SHARE_GROUP_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 from barnabas.storage.steps import Steps, mapped
 
-_GROUP, _TRANSACTION = 0, 1
-_BATCHED_SINCE = 4
+_GROUP, _TRANSACTION, _SHARE = 0, 1, 2
+_BATCHED_SINCE, _SHARE_SINCE = 4, 6
 _NO_NODE = -1
 
 
@@ -48,6 +50,8 @@ def _find(key: str, key_type: int, context: RequestContext) -> Coordinator:
             where = CONSUMER_OFFSETS_TOPIC, services.groups.prepare(key)
         elif key_type == _TRANSACTION:
             where = TRANSACTION_STATE_TOPIC, services.transactions.prepare(key)
+        elif key_type == _SHARE and context.api_version >= _SHARE_SINCE:
+            where = SHARE_GROUP_STATE_TOPIC, _share_partition(key, services)
         else:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"there is no coordinator for key type {key_type}")
         coordinator = services.cluster.coordinator_of(*where)
@@ -61,3 +65,10 @@ def _find(key: str, key_type: int, context: RequestContext) -> Coordinator:
     return Coordinator(
         key=key, node_id=node.node_id, host=node.host, port=node.port, error_code=ErrorCode.NONE, error_message=""
     )
+
+
+def _share_partition(key: str, services: Services) -> int:
+    if not services.offers_share_groups:
+        parse_key(key)
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "share groups are not enabled: share.version is 0")
+    return services.shares.prepare(key)
