@@ -235,7 +235,7 @@ _STORIES = [
     _transactions,
     _deleted_topics,
     _refused_topics,
-    _recovering_partitions,
+    pytest.param(_recovering_partitions, marks=pytest.mark.pure),  # it replaces a method
     _closed_logs,
 ]
 
