@@ -60,7 +60,7 @@ class ProducerIdentity(NamedTuple):
     producer_epoch: int
 
 
-NOBODY = ProducerIdentity(-1, -1)
+NO_PRODUCER = ProducerIdentity(-1, -1)
 
 
 class Initialised(NamedTuple):
@@ -103,7 +103,7 @@ def init_producer(
     transactional_id: str,
     *,
     timeout_ms: int,
-    known: ProducerIdentity = NOBODY,
+    known: ProducerIdentity = NO_PRODUCER,
     enable_2pc: bool = False,
     keep_prepared: bool = False,
     deadline: Deadline | None = None,
@@ -131,7 +131,7 @@ def init_producer(
         raise_for(response.error_code, None, f"transactional id {transactional_id!r}")
         ongoing = ProducerIdentity(response.ongoing_txn_producer_id, response.ongoing_txn_producer_epoch)
         return Initialised(
-            ProducerIdentity(response.producer_id, response.producer_epoch), None if ongoing == NOBODY else ongoing
+            ProducerIdentity(response.producer_id, response.producer_epoch), None if ongoing == NO_PRODUCER else ongoing
         )
 
     return _until_done(client, TRANSACTION, transactional_id, attempt, deadline)
@@ -243,7 +243,7 @@ def end(
     def read(response: EndTxnResponse) -> ProducerIdentity:
         raise_for(response.error_code, None, f"{'commit' if commit else 'abort'} of {transactional_id!r}")
         answered = ProducerIdentity(response.producer_id, response.producer_epoch)
-        return identity if protocol == EXPLICIT or answered == NOBODY else answered
+        return identity if protocol == EXPLICIT or answered == NO_PRODUCER else answered
 
     return _ask(client, TRANSACTION, transactional_id, request, read, protocol, deadline)
 

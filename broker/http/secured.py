@@ -98,10 +98,10 @@ def http_security(
     """
     named = [listener.name for listener in services.config.listeners]
     speaking = [name for name in named if name in endpoints]
-    asking = [name for name in named if name in sasl_listeners]
+    authenticating = [name for name in named if name in sasl_listeners]
     if not speaking:
         raise ConfigError("--http-secure: no listener uses TLS, so there is no certificate: set listeners")
-    door = sasl_listeners[asking[0]] if asking else None
+    door = sasl_listeners[authenticating[0]] if authenticating else None
     passwords = None if door is None else _passwords(door, services, random_bytes)
     if passwords is None and token is None and not _asks_for_certificates(services, speaking[0]):
         raise ConfigError(

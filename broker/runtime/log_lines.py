@@ -59,7 +59,7 @@ class Seldom:
             self._not_logged[kind] = self._not_logged.get(kind, 0) + 1
             return
         self._logged_ms[kind] = now_ms
-        self._log(line(event, **facts, untold=self._not_logged.pop(kind, None)))
+        self._log(line(event, **facts, not_logged=self._not_logged.pop(kind, None)))
 
 
 def _quoted(value: object) -> str:

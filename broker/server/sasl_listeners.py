@@ -25,8 +25,8 @@ def open_sasl_listeners(
     services: Services, machine_clock: Clock, random_bytes: Callable[[int], bytes]
 ) -> Mapping[str, SaslListener]:
     """Return a node's SASL listeners by name; listeners without SASL have none. Raises ConfigError."""
-    asking = [each.name for each in services.config.listeners if each.speaks_sasl]
-    return {name: _door(name, services, machine_clock, random_bytes) for name in asking}
+    with_sasl = [each.name for each in services.config.listeners if each.speaks_sasl]
+    return {name: _door(name, services, machine_clock, random_bytes) for name in with_sasl}
 
 
 def _door(

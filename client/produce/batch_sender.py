@@ -26,7 +26,7 @@ from barnabas.client.errors import ConnectionFailed, raise_for
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.produce.new_batch import NewBatch, seal
 from barnabas.client.produce.partition_queue import Outcome, PartitionQueue, PendingBatch, Report
-from barnabas.client.transaction_requests import NOBODY, ProducerIdentity
+from barnabas.client.transaction_requests import NO_PRODUCER, ProducerIdentity
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from barnabas.protocol.records.batch import NO_SEQUENCE, increment_sequence
@@ -58,7 +58,7 @@ class _Lane:
 
 
 class BatchSender:
-    """A sender of the batches of one producer. NOBODY is a producer without an id: the broker detects no duplicates.
+    """A sender of the batches of one producer. NO_PRODUCER has no id: the broker detects no duplicates.
 
     before_first: gets the partitions before they are written for the first time (AddPartitionsToTxn).
     highest_version: of Produce, if higher versions have another meaning. buffer_bytes: the limit of all queued bytes.
@@ -114,7 +114,7 @@ class BatchSender:
         queue = self._queues.get(where)
         if queue is None:
             queue = self._queues[where] = PartitionQueue(where, self._first_sequences.get(where, 0))
-        sequence = NO_SEQUENCE if self._identity == NOBODY else queue.next_sequence
+        sequence = NO_SEQUENCE if self._identity == NO_PRODUCER else queue.next_sequence
         data = seal(batch, self._identity, sequence, transactional=self._transactional_id is not None)
         queue.next_sequence = increment_sequence(queue.next_sequence, batch.count)
         queue.batches.append(PendingBatch(data, self._client.deadline(self._timeout_ms), report))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from barnabas.client.metadata import TopicPartition
-from barnabas.client.transaction_requests import NOBODY, ProducerIdentity
+from barnabas.client.transaction_requests import NO_PRODUCER, ProducerIdentity
 from barnabas.protocol.errors import EncodeError, ErrorCode, KafkaError
 from barnabas.protocol.primitives import Buffer
 from barnabas.protocol.records import batch as batches
@@ -87,7 +87,7 @@ def unencodable(where: TopicPartition, records: Sequence[NewRecord]) -> dict[int
     found: dict[int, KafkaError] = {}
     for index, record in enumerate(records):
         try:
-            seal(encode(where, [record]), NOBODY, NO_SEQUENCE, transactional=False)
+            seal(encode(where, [record]), NO_PRODUCER, NO_SEQUENCE, transactional=False)
         except CANNOT_BE_ENCODED as error:
             reason = f"{where[0]}-{where[1]}: a record cannot be encoded: {error}"
             found[index] = KafkaError(ErrorCode.INVALID_RECORD, reason)

@@ -22,7 +22,7 @@ from barnabas.client.produce.batch_sender import ACKS_ALL, ACKS_LEADER, ACKS_NON
 from barnabas.client.produce.batching import Batches, CollectedBatch, Delivery
 from barnabas.client.produce.new_batch import CANNOT_BE_ENCODED, NewBatch, encode, unencodable
 from barnabas.client.produce.partitioner import KeylessPartitioner, partition_for_key
-from barnabas.client.transaction_requests import NOBODY, ProducerIdentity
+from barnabas.client.transaction_requests import NO_PRODUCER, ProducerIdentity
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from barnabas.protocol.records.builder import NewRecord
@@ -183,7 +183,7 @@ class Producer:
 
     def _open_sender(self) -> BatchSender:
         """Return a sender for the next batches. KafkaError if no producer id is available."""
-        return self._sender_for(self._ask_for_id() if self._idempotent else NOBODY)
+        return self._sender_for(self._ask_for_id() if self._idempotent else NO_PRODUCER)
 
     def _sender_for(self, identity: ProducerIdentity, **options: Any) -> BatchSender:
         return BatchSender(

@@ -22,7 +22,7 @@ from barnabas.client.produce.batching import Delivery
 from barnabas.client.produce.producer import Producer
 from barnabas.client.transaction_requests import (
     EXPLICIT,
-    NOBODY,
+    NO_PRODUCER,
     ConsumerGroupMetadata,
     Initialised,
     ProducerIdentity,
@@ -64,7 +64,7 @@ class TransactionalProducer:
         self._client = client
         self.transactional_id = transactional_id
         self.timeout_ms = timeout_ms
-        self.identity = NOBODY
+        self.identity = NO_PRODUCER
         self.state = TransactionalProducerState.NEW
         self._protocol = EXPLICIT
         self._records = _Records(client, transactional_id, **options)
@@ -92,7 +92,7 @@ class TransactionalProducer:
         """
         self._check("init")
         try:
-            begun = self._init(NOBODY, enable_2pc=enable_2pc, keep_prepared=keep_prepared)
+            begun = self._init(NO_PRODUCER, enable_2pc=enable_2pc, keep_prepared=keep_prepared)
         except KafkaError as error:
             if error.code.retriable:
                 raise  # nothing is lost: it may be retried

@@ -177,7 +177,7 @@ def _transactions(notes: Sequence[Mapping[str, Any]], kills: Sequence[tuple[floa
     outcomes, under_way = figure.subplots(2, 1, sharex=True)
     for outcome in ("committed", "aborted"):
         outcomes.plot(
-            times, [note["told"].get(outcome, 0) for note in seen], color=COLOURS[outcome], label=f"shop: {outcome}"
+            times, [note["acks"].get(outcome, 0) for note in seen], color=COLOURS[outcome], label=f"shop: {outcome}"
         )
     states = [note["transactions"] for note in seen]
     under_way.step(

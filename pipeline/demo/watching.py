@@ -69,4 +69,4 @@ class Watcher:
             read = sum(stands.get(place, 0) for place in places)
             seen[stage.name] = {"end": end, "read": read}
             self.lag[stage.name] = end - read
-        self._notes.write("seen", stages=seen, transactions=dict(states), told=dict(self._tally.transactions))
+        self._notes.write("seen", stages=seen, transactions=dict(states), acks=dict(self._tally.transactions))

@@ -31,8 +31,8 @@ def produce(request: ProduceRequest, context: RequestContext, rights: Rights) ->
     ):
         return _refused(topics, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     names = [_name(topic, context) for topic, _ in topics]
-    asking = rights.each_allowed(Operation.WRITE, Resource.TOPIC, (name for name in names if name is not None))
-    writable = (yield from asking) if isinstance(context, OwnedRequestContext) else finish(asking)
+    allowed = rights.each_allowed(Operation.WRITE, Resource.TOPIC, (name for name in names if name is not None))
+    writable = (yield from allowed) if isinstance(context, OwnedRequestContext) else finish(allowed)
     named = list(zip(names, topics, strict=True))
     hidden = [each for name, each in named if name is not None and name not in writable]
     if not hidden:

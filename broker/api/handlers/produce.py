@@ -86,7 +86,7 @@ _PRODUCER_POSITION: Final = 43
 _unpack_producer: Final = Struct(">qh").unpack_from  # id, epoch
 _LENGTH_POSITION: Final = 8
 _unpack_length: Final = Struct(">i").unpack_from
-_NOBODY: Verdicts = {}
+_NONE_REFUSED: Verdicts = {}
 _new_tuple = tuple.__new__  # half the cost of a NamedTuple's constructor
 
 
@@ -162,7 +162,7 @@ def _writable(request: ProduceRequest, context: RequestContext) -> Iterator[Topi
 def _append_all(
     request: ProduceRequest,
     context: RequestContext,
-    refused: Verdicts = _NOBODY,
+    refused: Verdicts = _NONE_REFUSED,
     producer: _Producer | None = None,
 ) -> Reply[Produced]:
     """Append every batch except those of partitions in `refused`; `producer` wrote the transactional ones.

@@ -29,7 +29,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.registry import ApiKey
 
 _CODES_MAX: Final = 1_000
-_ASKED: Final = {
+_TRACED: Final = {
     "transactional_id": "transactional_id",
     "v3_and_below_transactional_id": "transactional_id",
     "group_id": "group",
@@ -141,7 +141,7 @@ def _requested(request: Struct) -> dict[str, Any]:
     fields = _fields.get(type(request))
     if fields is None:
         names = [field.name for field in type(request).__schema__.fields]
-        fields = _fields[type(request)] = tuple((name, _ASKED[name]) for name in names if name in _ASKED)
+        fields = _fields[type(request)] = tuple((name, _TRACED[name]) for name in names if name in _TRACED)
     found: dict[str, Any] = {}
     for name, common in fields:
         value = getattr(request, name)

@@ -172,7 +172,7 @@ def _timeout_ms(options: Options) -> int:
 def _print(findings: Sequence[CheckResult]) -> None:
     width = max(len(each.check) for each in findings)
     for each in findings:
-        print(f"{each.level:8} {each.check:{width}}  {each.says}")
+        print(f"{each.level:8} {each.check:{width}}  {each.text}")
         if each.advice:
             print(f"{'':8} {'':{width}}  -> {each.advice}")
     levels = [each.level for each in findings]

@@ -108,8 +108,8 @@ def _room(path: Path) -> CheckResult:
 def _examine_used(root: Directory, config: BrokerConfig, entries: set[str]) -> list[CheckResult]:
     data = root.read(names.META_PROPERTIES)
     if data is None:
-        says = f"{root.path} is not a data directory: it has no {names.META_PROPERTIES}, but it has {min(entries)}"
-        return [problem(_CHECK, says, "choose another directory")]
+        text = f"{root.path} is not a data directory: it has no {names.META_PROPERTIES}, but it has {min(entries)}"
+        return [problem(_CHECK, text, "choose another directory")]
     try:
         meta = meta_properties.decode(data)
     except DecodeError as error:
@@ -152,11 +152,11 @@ def _clock(root: Directory) -> list[CheckResult]:
 def _examine_owner(root: Directory, config: BrokerConfig, meta: MetaProperties) -> list[CheckResult]:
     findings = []
     if meta.node_id != config.node_id:
-        says = f"{root.path} belongs to node.id {meta.node_id}, and node.id is {config.node_id}"
-        findings.append(problem(_CHECK, says, f"set node.id={meta.node_id}, or choose another directory"))
+        text = f"{root.path} belongs to node.id {meta.node_id}, and node.id is {config.node_id}"
+        findings.append(problem(_CHECK, text, f"set node.id={meta.node_id}, or choose another directory"))
     if config.cluster_id not in (None, meta.cluster_id):
-        says = f"{root.path} belongs to cluster {meta.cluster_id}: CLUSTER_ID has no effect"
-        findings.append(warning(_CHECK, says, f"for cluster {config.cluster_id} choose another directory"))
+        text = f"{root.path} belongs to cluster {meta.cluster_id}: CLUSTER_ID has no effect"
+        findings.append(warning(_CHECK, text, f"for cluster {config.cluster_id} choose another directory"))
     return findings
 
 

@@ -20,25 +20,25 @@ class CheckResult(NamedTuple):
 
     check: str
     level: Level
-    says: str
+    text: str
     advice: str | None = None
 
 
-def ok(check: str, says: str) -> CheckResult:
+def ok(check: str, text: str) -> CheckResult:
     """Return a finding of level OK: all is well."""
-    return CheckResult(check, Level.OK, says)
+    return CheckResult(check, Level.OK, text)
 
 
-def note(check: str, says: str, advice: str | None = None) -> CheckResult:
+def note(check: str, text: str, advice: str | None = None) -> CheckResult:
     """Return a finding of level NOTE: worth knowing."""
-    return CheckResult(check, Level.NOTE, says, advice)
+    return CheckResult(check, Level.NOTE, text, advice)
 
 
-def warning(check: str, says: str, advice: str | None = None) -> CheckResult:
+def warning(check: str, text: str, advice: str | None = None) -> CheckResult:
     """Return a finding of level WARNING: it works, but probably not as intended."""
-    return CheckResult(check, Level.WARNING, says, advice)
+    return CheckResult(check, Level.WARNING, text, advice)
 
 
-def problem(check: str, says: str, advice: str | None = None) -> CheckResult:
+def problem(check: str, text: str, advice: str | None = None) -> CheckResult:
     """Return a finding of level PROBLEM: it does not work."""
-    return CheckResult(check, Level.PROBLEM, says, advice)
+    return CheckResult(check, Level.PROBLEM, text, advice)

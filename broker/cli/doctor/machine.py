@@ -22,20 +22,20 @@ _AHEAD_S_MAX = 300
 def examine_descriptors(hard_limit: int) -> CheckResult:
     """Check the number of descriptors. hard_limit: the limit that the process can raise its own to."""
     room = f"room for {sockets_max(hard_limit)} connections and {open_files_max(hard_limit)} open segment files"
-    says, advice = f"{hard_limit} descriptors: {room}", "raise it: ulimit -Hn, --ulimit nofile=… of docker run"
+    text, advice = f"{hard_limit} descriptors: {room}", "raise it: ulimit -Hn, --ulimit nofile=… of docker run"
     if hard_limit < _DESCRIPTORS_MIN:
-        return problem("descriptors", says, advice)
-    return warning("descriptors", says, advice) if hard_limit < _DESCRIPTORS_FEW else ok("descriptors", says)
+        return problem("descriptors", text, advice)
+    return warning("descriptors", text, advice) if hard_limit < _DESCRIPTORS_FEW else ok("descriptors", text)
 
 
 def examine_volume(path: str, volume: Volume) -> CheckResult:
     """Check the file system of the data."""
-    says = f"{_size(volume.usable_bytes)} of {_size(volume.total_bytes)} are free where {path} is"
+    text = f"{_size(volume.usable_bytes)} of {_size(volume.total_bytes)} are free where {path} is"
     if volume.usable_bytes == 0:
         return problem("disk", f"{path} is full: producers wait", f"delete topics or records, or {_MAKE_ROOM}")
     if volume.usable_bytes < _FREE_BYTES_MIN:
-        return problem("disk", says, _MAKE_ROOM)
-    return warning("disk", says) if volume.usable_bytes < _FREE_BYTES_FEW else ok("disk", says)
+        return problem("disk", text, _MAKE_ROOM)
+    return warning("disk", text) if volume.usable_bytes < _FREE_BYTES_FEW else ok("disk", text)
 
 
 def examine_clock(now_s: float, newest_s: float | None) -> CheckResult:

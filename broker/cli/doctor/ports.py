@@ -71,8 +71,8 @@ def _cannot_bind(check: str, host: str, port: int, error: OSError) -> CheckResul
     where = Address(host, port)
     if error.errno == errno.EADDRINUSE:
         holders = [named(pid) for pid in listening_processes(host, port)]
-        says = f"{where} is in use by {' and '.join(holders) or 'a program that is not visible from here'}"
-        return problem(check, says, "stop it, or choose another port (0 picks a free one)")
+        text = f"{where} is in use by {' and '.join(holders) or 'a program that is not visible from here'}"
+        return problem(check, text, "stop it, or choose another port (0 picks a free one)")
     if error.errno in (errno.EACCES, errno.EPERM):
         return problem(check, f"no permission to listen on {where}", "ports below 1024 belong to root")
     if error.errno == errno.EADDRNOTAVAIL:
@@ -83,10 +83,10 @@ def _cannot_bind(check: str, host: str, port: int, error: OSError) -> CheckResul
 def _with_broker(found: CheckResult, listener: Listener, clock: ClientClock, timeout_ms: int) -> CheckResult:
     """Return the finding with the cluster of the broker that already holds the port, if it is a broker."""
     host = "localhost" if listener.is_every_interface else listener.host
-    probed = probe(Address(host, listener.port), clock, timeout_ms) if "in use" in found.says else None
+    probed = probe(Address(host, listener.port), clock, timeout_ms) if "in use" in found.text else None
     if not isinstance(probed, ProbedBroker):
         return found
-    return found._replace(says=f"{found.says}: a broker of cluster {probed.cluster.cluster_id}")
+    return found._replace(text=f"{found.text}: a broker of cluster {probed.cluster.cluster_id}")
 
 
 def _bindable(bound: BoundAddress) -> list[CheckResult]:
@@ -95,30 +95,30 @@ def _bindable(bound: BoundAddress) -> list[CheckResult]:
     if listener.host in ("127.0.0.1", "localhost") and len(bound.sockets) == 1 and listener.port:
         pids = listening_processes("::1", listener.port)
         if pids:
-            says = f"[::1]:{listener.port} is in use by {named(pids[0])}: `localhost` may lead clients there"
-            findings.append(warning(check, says, "clients should connect to 127.0.0.1"))
+            text = f"[::1]:{listener.port} is in use by {named(pids[0])}: `localhost` may lead clients there"
+            findings.append(warning(check, text, "clients should connect to 127.0.0.1"))
     return findings
 
 
 def _advertised(bound: BoundAddress, timeout_ms: int, *, is_container: bool) -> CheckResult:
     check, advertised = f"advertised {bound.listener.name}", bound.advertised
     if advertised is None:
-        says = "clients get the address that they connected to"
+        text = "clients get the address that they connected to"
         if is_container:
-            says += f"; those that connect to a mapped port get localhost:{bound.port}"
-            return note(check, says, _MAP_EQUALLY)
-        return ok(check, says)
+            text += f"; those that connect to a mapped port get localhost:{bound.port}"
+            return note(check, text, _MAP_EQUALLY)
+        return ok(check, text)
     address = Address(advertised.host, advertised.port or bound.port)
     arrival = try_to_reach(bound.sockets, address, timeout_ms / 1000)
     if arrival.is_here:
         if advertised.host.startswith(_LOOPBACK) and bound.listener.is_every_interface:
             return note(check, f"{address} leads to this broker, but only for clients on this machine")
         return ok(check, f"{address} leads to this broker")
-    says = f"{address} does not lead to the listener from here: {arrival.reason}"
+    text = f"{address} does not lead to the listener from here: {arrival.reason}"
     if is_container:
         advice = f"if it is for clients on other machines, run there: barnabas doctor --bootstrap-server {address}"
-        return note(check, says, advice)
-    return problem(check, says, "set advertised.listeners to an address that clients can connect to")
+        return note(check, text, advice)
+    return problem(check, text, "set advertised.listeners to an address that clients can connect to")
 
 
 def try_to_reach(sockets: list[socket.socket], address: Address, timeout_s: float) -> Arrival:

@@ -88,11 +88,11 @@ def _advertised(
         return ok(check, f"advertises {advertised}, the address that was used")
     there = met_at(advertised)
     if isinstance(there, ProbeFailure):
-        says = f"advertises {advertised}, which does not lead to it: {there.reason}"
-        return problem(check, says, _remedy(address, advertised))
+        text = f"advertises {advertised}, which does not lead to it: {there.reason}"
+        return problem(check, text, _remedy(address, advertised))
     if there.cluster.cluster_id != probed.cluster.cluster_id:
-        says = f"advertises {advertised}, which leads to another cluster: {there.cluster.cluster_id}"
-        return problem(check, says, _remedy(address, advertised))
+        text = f"advertises {advertised}, which leads to another cluster: {there.cluster.cluster_id}"
+        return problem(check, text, _remedy(address, advertised))
     return ok(check, f"advertises {advertised}: it leads to the same cluster")
 
 
@@ -141,8 +141,8 @@ def _not_opened(found: DescribeLogDirsResult) -> list[CheckResult]:
     if not refused:
         return []
     named_ones = ", ".join(refused[:_NAMED_MAX]) + (" …" if len(refused) > _NAMED_MAX else "")
-    says = f"{len(refused)} in {found.log_dir} could not be opened, and requests get KAFKA_STORAGE_ERROR: {named_ones}"
-    return [problem("partitions", says, "the broker's log has the reason (could not open partition)")]
+    text = f"{len(refused)} in {found.log_dir} could not be opened, and requests get KAFKA_STORAGE_ERROR: {named_ones}"
+    return [problem("partitions", text, "the broker's log has the reason (could not open partition)")]
 
 
 def _descriptors(address: Address) -> list[CheckResult]:
@@ -152,9 +152,9 @@ def _descriptors(address: Address) -> list[CheckResult]:
         found = descriptors_of(pid)
         if found is None:
             continue
-        says = f"{named(pid)} has {found.used} of {found.limit} descriptors open"
+        text = f"{named(pid)} has {found.used} of {found.limit} descriptors open"
         few = found.used > found.limit * _DESCRIPTORS_USED_SHARE_MAX
         findings.append(
-            warning("descriptors", says, "raise its limit: ulimit -Hn") if few else note("descriptors", says)
+            warning("descriptors", text, "raise its limit: ulimit -Hn") if few else note("descriptors", text)
         )
     return findings

@@ -81,8 +81,8 @@ def _certificate(check: str, certificate: bytes, host: str | None, now: datetime
     else:
         yield ok(check, f"its certificate is for {named}, until {ends}")
     if host is not None and not is_for(host, hosts):
-        says = f"clients connect to {host}, but the certificate is for {named}: they refuse it"
-        yield problem(check, says, "issue one for that name, or set advertised.listeners to a name that it has")
+        text = f"clients connect to {host}, but the certificate is for {named}: they refuse it"
+        yield problem(check, text, "issue one for that name, or set advertised.listeners to a name that it has")
 
 
 def _host_of(config: BrokerConfig, listener: Listener) -> str | None:
@@ -150,5 +150,5 @@ def _authorizer(config: BrokerConfig) -> Iterator[CheckResult]:
     elif config.boolean("allow.everyone.if.no.acl.found"):
         yield note(check, "there are no super.users: a resource without ACLs is open to every user")
     else:
-        says = "there are no super.users: a user may do only what an ACL in the data directory allows"
-        yield warning(check, says, "set super.users=User:NAME, or no user can add the first ACL")
+        text = "there are no super.users: a user may do only what an ACL in the data directory allows"
+        yield warning(check, text, "set super.users=User:NAME, or no user can add the first ACL")

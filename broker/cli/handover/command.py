@@ -97,7 +97,7 @@ def _print_properties(loaded: LoadedConfig, metadata_dir: str, options: argparse
     directories = [os.path.abspath(path) for path in config.data_dirs]
     stopped, findings = open_stopped(list(dict.fromkeys((*directories, metadata_dir))), metadata_dir)
     if stopped is None:
-        raise UsageError(f"handover: {findings[0].says}")
+        raise UsageError(f"handover: {findings[0].text}")
     place = NodeDirectories(stopped.meta.node_id, directories, metadata_dir, stopped.has_voters)
     try:
         print(server_properties(config, place, options.controller_port), end="")
@@ -123,7 +123,7 @@ def _print(report: HandoverReport) -> None:
 
 def _line(finding: CheckResult, width: int) -> str:
     advice = f" -> {finding.advice}" if finding.advice else ""
-    return f"{finding.level:8} {finding.check:{width}}  {finding.says}{advice}"
+    return f"{finding.level:8} {finding.check:{width}}  {finding.text}{advice}"
 
 
 def _print_json(report: HandoverReport) -> None:

@@ -15,9 +15,9 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 
 def with_near_name(error: KafkaError, client: Client, options: argparse.Namespace) -> KafkaError:
     """Return the same refusal, with a question at its end if an existing name is similar."""
-    if error.code not in _ASKED:
+    if error.code not in _NAMES_OF:
         return error
-    words, known = _ASKED[error.code]
+    words, known = _NAMES_OF[error.code]
     try:
         there = set(known(client))
     except KafkaError:  # without the right to see them, for example
@@ -70,7 +70,7 @@ def _quotas(client: Client) -> Iterable[str]:
 
 
 _SETTINGS = ("config", "set", "delete", "append", "subtract")
-_ASKED: dict[ErrorCode, tuple[tuple[str, ...], Callable[[Client], Iterable[str]]]] = {
+_NAMES_OF: dict[ErrorCode, tuple[tuple[str, ...], Callable[[Client], Iterable[str]]]] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: (("topic", "topics", "places", "partition"), _topics),
     ErrorCode.GROUP_ID_NOT_FOUND: (("group", "groups"), _groups),
     ErrorCode.TRANSACTIONAL_ID_NOT_FOUND: (("id", "ids", "transactional_ids"), _transactional_ids),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from barnabas.broker.insight.why.rules.producer import Told
+from barnabas.broker.insight.why.rules.producer import RecordedEvent
 from barnabas.broker.insight.why.sources.history_source import Happened, HistorySource
 from barnabas.broker.runtime.events import kinds
 
@@ -39,12 +39,12 @@ class TransactionPast:
         self._events: Sequence[Happened] = ring.of(transactional_id, _KINDS)
         self._now_ms = now_ms
 
-    def client_of(self, producer_id: int, producer_epoch: int) -> Told | None:
+    def client_of(self, producer_id: int, producer_epoch: int) -> RecordedEvent | None:
         """Return the client of a producer's transaction: the one that began it, else the one given the id and epoch."""
         mine = {"producer_id": producer_id, "producer_epoch": producer_epoch}
         return self._last(_BEGUN[:1], **mine) or self._last(_BEGUN[1:], **mine)
 
-    def refused(self) -> Told | None:
+    def refused(self) -> RecordedEvent | None:
         """Return the last refused request of the id whose error the producer cannot retry."""
         refused = [each for each in self._events if each.kind in _REFUSED and each.facts.get("error") in _REFUSALS]
         if not refused:
@@ -56,32 +56,32 @@ class TransactionPast:
         )
         return self._recorded(best)
 
-    def fenced(self, refused: Told | None) -> Told | None:
+    def fenced(self, refused: RecordedEvent | None) -> RecordedEvent | None:
         """Return the last InitProducerId by which another producer fenced the one that was refused."""
         facts: dict[str, Any] = {"why": BY_ANOTHER}
         if refused is not None and refused.producer_epoch is not None:
             facts |= {"producer_id": refused.producer_id, "producer_epoch": refused.producer_epoch}
         return self._last((_FENCED,), **facts)
 
-    def timed_out(self) -> Told | None:
+    def timed_out(self) -> RecordedEvent | None:
         """Return the last abort of a transaction of the id for its timeout."""
         return self._last((_TIMED_OUT,))
 
-    def expired(self) -> Told | None:
+    def expired(self) -> RecordedEvent | None:
         """Return the last removal of the id for expiration."""
         return self._last((_EXPIRED,))
 
-    def _last(self, names: Sequence[str], **facts: Any) -> Told | None:
+    def _last(self, names: Sequence[str], **facts: Any) -> RecordedEvent | None:
         for event in self._events:
             if event.kind in names and all(event.facts.get(name) == value for name, value in facts.items()):
                 return self._recorded(event)
         return None
 
-    def _recorded(self, event: Happened) -> Told:
+    def _recorded(self, event: Happened) -> RecordedEvent:
         facts, cause = event.facts, event.cause
         is_fence = event.kind == _FENCED
         values = facts if is_fence else {**facts, **cause}  # the values in the request, not those of the coordinator
-        return Told(
+        return RecordedEvent(
             at_ms=event.at_ms,
             ago_ms=self._now_ms - event.at_ms,
             request=cause.get("api"),

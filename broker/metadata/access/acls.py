@@ -66,7 +66,7 @@ class Acls:
             self._by_id[record.id] = Acl.of(record)
         self._there = Counter(self._by_id.values())
         self._changes = 0  # the number of changes so far
-        self._untold: deque[tuple[Sequence[Acl], Sequence[Acl]]] = deque()  # (added, removed), not yet reported
+        self._unreported: deque[tuple[Sequence[Acl], Sequence[Acl]]] = deque()  # (added, removed), not yet reported
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -177,12 +177,12 @@ class Acls:
             return
         _log.info(line(event, acls=len(added) + len(removed), all=len(self._by_id)))
         for first in range(0, len(added) + len(removed), AT_ONCE):
-            self._untold.append((added[first : first + AT_ONCE], removed[first : first + AT_ONCE]))
-        while self._untold:
-            came, went = self._untold.popleft()
+            self._unreported.append((added[first : first + AT_ONCE], removed[first : first + AT_ONCE]))
+        while self._unreported:
+            came, went = self._unreported.popleft()
             for listener in self._listeners:
                 listener.changed(added=came, removed=went)
-            if self._untold:
+            if self._unreported:
                 yield
 
 

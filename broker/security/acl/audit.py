@@ -96,7 +96,7 @@ class AclAudit:
                     resource=resource.name.title().replace("_", ""),
                     host=host,
                     request=ApiKey(api_key).api_name,
-                    untold=not_logged,
+                    not_logged=not_logged,
                 )
             )
 

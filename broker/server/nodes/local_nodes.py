@@ -59,7 +59,7 @@ class LocalNodes:
         listening = partial(open_listener, parts.config, quotas, clock, network, sockets_max, parts.events)
         sasl_listeners = [open_sasl_listeners(each, clock, environment.random) for each in of_node.values()]
         nodes = zip(of_node.values(), bound, sasl_listeners, strict=True)
-        self.each = [BrokerNode(node, at, listening, tls, asking) for node, at, asking in nodes]
+        self.each = [BrokerNode(node, at, listening, tls, node_listeners) for node, at, node_listeners in nodes]
         self.lifecycle = None if self.shared_storage is None else self._open_lifecycle(self.shared_storage)
         """Stops and starts single nodes, if there are several."""
 

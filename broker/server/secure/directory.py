@@ -20,7 +20,7 @@ from barnabas.broker.server.secure.authority import Authority, authority_of, is_
 from barnabas.broker.server.secure.users import USERS, text_of, text_with, users_of, why_no_user
 
 AUTHORITY, AUTHORITY_KEY, BROKER, USER_LIST = "authority.pem", "authority.key", "broker.pem", "users.properties"
-NOBODY: Final[Mapping[str, str]] = MappingProxyType({})
+NO_USERS: Final[Mapping[str, str]] = MappingProxyType({})
 _PASSWORD_BYTES = 18
 _OTHERS_WRITE, _OTHERS_ENTER = 0o022, 0o011
 _log = logger("security")
@@ -35,7 +35,7 @@ class Security(NamedTuple):
 
     path: str
     passwords: dict[str, str]
-    changed: Mapping[str, str] = NOBODY
+    changed: Mapping[str, str] = NO_USERS
     """The passwords that the file does not have yet: `keep_users` writes them."""
 
     def file(self, name: str) -> str:
@@ -66,7 +66,7 @@ def open_security(
     hosts: Collection[str],
     now_ms: int,
     random: Callable[[int], bytes],
-    users: Mapping[str, str] = NOBODY,
+    users: Mapping[str, str] = NO_USERS,
 ) -> Security:
     """Open the directory with an authority, a certificate for `hosts` and users; create those that do not exist.
 

@@ -17,7 +17,7 @@ from barnabas.broker.server.secure.clients import MECHANISM, files
 from barnabas.broker.server.secure.directory import (
     AUTHORITY,
     BROKER,
-    NOBODY,
+    NO_USERS,
     DirectoryContent,
     Security,
     SecurityError,
@@ -39,7 +39,7 @@ _LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
 
 def open_for(
-    config: BrokerConfig, now_ms: int, random: Callable[[int], bytes], users: Mapping[str, str] = NOBODY
+    config: BrokerConfig, now_ms: int, random: Callable[[int], bytes], users: Mapping[str, str] = NO_USERS
 ) -> Security:
     """Open or create the security directory of this configuration's broker, with these additional users.
 

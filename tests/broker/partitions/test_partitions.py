@@ -232,6 +232,6 @@ async def test_a_failing_disk_is_told_once_a_minute_and_how_often_it_was_not(
             assert code_of(lambda: world.append("t", b"v")) is ErrorCode.KAFKA_STORAGE_ERROR
     first, second = [record.message for record in caplog.records if record.levelname == "ERROR"]
     assert "Input/output error" in first
-    assert "untold" not in first
-    assert second.endswith("untold=299")
+    assert "not_logged" not in first
+    assert second.endswith("not_logged=299")
     world.files.heal()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.client.produce.new_batch import encode, seal, split
-from barnabas.client.transaction_requests import NOBODY, ProducerIdentity
+from barnabas.client.transaction_requests import NO_PRODUCER, ProducerIdentity
 from barnabas.protocol.records.batch import NO_SEQUENCE, parse_header
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.compression import COMPRESSION_IDS
@@ -35,15 +35,15 @@ def test_a_sealed_batch_is_the_one_that_is_built_in_one_go(
 
 @pytest.mark.parametrize(
     ("identity", "sequence", "expected"),
-    [(ProducerIdentity(7, 3), 10, (10, 12)), (NOBODY, NO_SEQUENCE, (NO_SEQUENCE, NO_SEQUENCE))],
+    [(ProducerIdentity(7, 3), 10, (10, 12)), (NO_PRODUCER, NO_SEQUENCE, (NO_SEQUENCE, NO_SEQUENCE))],
 )
 def test_a_batch_that_is_split_keeps_its_records_and_numbers(
     identity: ProducerIdentity, sequence: int, expected: tuple[int, int]
 ) -> None:
     records = [NewRecord(b"k%d" % number, b"v", (), number) for number in range(5)]
-    data = seal(encode(("t", 0), records), identity, sequence, transactional=identity != NOBODY)
+    data = seal(encode(("t", 0), records), identity, sequence, transactional=identity != NO_PRODUCER)
     left, right = map(parse_header, split(data))
     assert (left.records_count, right.records_count) == (2, 3)
     assert (left.base_sequence, right.base_sequence) == expected
-    assert all(each.is_transactional == (identity != NOBODY) for each in (left, right))
+    assert all(each.is_transactional == (identity != NO_PRODUCER) for each in (left, right))
     assert all((each.producer_id, each.producer_epoch) == identity for each in (left, right))

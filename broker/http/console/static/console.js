@@ -48,7 +48,7 @@ follow();
 
 // --- the strip of a log: each view has an address; the server draws it ---
 
-let asked = null; // the view that is being loaded
+let loading = null; // the view that is being loaded
 
 /** Return the live part of the page at an address; null if another one was requested meanwhile, or the page itself is opened. */
 async function part(href, signal) {
@@ -63,9 +63,9 @@ async function part(href, signal) {
 
 /** Show the page at another address without leaving this one: its live part alone. */
 async function go(href) {
-  asked?.abort();
-  asked = new AbortController();
-  const html = await part(href, asked.signal);
+  loading?.abort();
+  loading = new AbortController();
+  const html = await part(href, loading.signal);
   if (html === null) return;
   rest();
   history.replaceState(null, "", href);

@@ -25,7 +25,7 @@ READERS = Lifeline("Readers (read_committed)", 900)
 LIFELINES = (PRODUCER, COORDINATOR, PARTITIONS, READERS)
 
 
-class Said(NamedTuple):
+class SequenceMessage(NamedTuple):
     """A message between participants."""
 
     source: Lifeline
@@ -53,18 +53,18 @@ def _record(state: str) -> tuple[SequenceStep, SequenceStep]:
     )
 
 
-COMMIT: tuple[Said | SequenceStep, ...] = (
-    Said(PRODUCER, COORDINATOR, "AddPartitionsToTxn"),
+COMMIT: tuple[SequenceMessage | SequenceStep, ...] = (
+    SequenceMessage(PRODUCER, COORDINATOR, "AddPartitionsToTxn"),
     *_record("Ongoing"),
-    Said(PRODUCER, PARTITIONS, "Produce: records that these readers do not see yet"),
-    Said(PRODUCER, COORDINATOR, "EndTxn"),
+    SequenceMessage(PRODUCER, PARTITIONS, "Produce: records that these readers do not see yet"),
+    SequenceMessage(PRODUCER, COORDINATOR, "EndTxn"),
     *_record("PrepareCommit"),
     SequenceStep(kinds.TRANSACTION_PREPARED.name, COORDINATOR),
-    Said(COORDINATOR, PRODUCER, "the answer to EndTxn"),
-    Said(COORDINATOR, PARTITIONS, "WriteTxnMarkers"),
+    SequenceMessage(COORDINATOR, PRODUCER, "the answer to EndTxn"),
+    SequenceMessage(COORDINATOR, PARTITIONS, "WriteTxnMarkers"),
     SequenceStep(kinds.MARKER_WRITING.name, PARTITIONS),
     SequenceStep(kinds.MARKER_WRITTEN.name, PARTITIONS),
-    Said(PARTITIONS, READERS, "all records, in one step"),
+    SequenceMessage(PARTITIONS, READERS, "all records, in one step"),
     SequenceStep(kinds.TRANSACTION_MARKED.name, READERS),
     *_record("CompleteCommit"),
     SequenceStep(kinds.TRANSACTION_COMPLETED.name, COORDINATOR),

@@ -12,7 +12,7 @@ from barnabas.broker.insight.why.rules.refused_clients import RefusedClients, be
 from barnabas.broker.insight.why.rules.transaction import TransactionFacts, waits_for
 
 
-class Told(NamedTuple):
+class RecordedEvent(NamedTuple):
     """An event of the transactional id, from the history."""
 
     at_ms: int
@@ -49,17 +49,17 @@ class ProducerFacts(NamedTuple):
     partitions_count: int = 0
     transaction: TransactionFacts | None = None
     """The open transaction."""
-    refused: Told | None = None
+    refused: RecordedEvent | None = None
     """Its last request that was refused."""
-    fenced: Told | None = None
+    fenced: RecordedEvent | None = None
     """The last InitProducerId by which another producer fenced it."""
-    timed_out: Told | None = None
+    timed_out: RecordedEvent | None = None
     """The last abort of one of its transactions for the timeout."""
     held: HeldRequests | None = None
     """Its requests that faults hold up."""
     kept_out: RefusedClients | None = None
     """Recent refusals of its clients."""
-    expired: Told | None = None
+    expired: RecordedEvent | None = None
     """When the id was removed, if it does not exist."""
     has_history: bool = False
     """Whether a history is stored."""
@@ -81,7 +81,7 @@ def _sentences(facts: ProducerFacts) -> list[str]:
     return [*_refusal(name, facts), *_now(name, facts)]
 
 
-def _missing(name: str, expired: Told | None, is_denied: bool) -> str:
+def _missing(name: str, expired: RecordedEvent | None, is_denied: bool) -> str:
     if expired is None and is_denied:
         return f"There is no transactional id {name}."
     if expired is None:
@@ -106,7 +106,7 @@ def _refusal(name: str, facts: ProducerFacts) -> list[str]:
     return [first, *_reason(refused, facts)]
 
 
-def _reason(refused: Told, facts: ProducerFacts) -> list[str]:
+def _reason(refused: RecordedEvent, facts: ProducerFacts) -> list[str]:
     """Return what raised the epoch: the later of a timeout and an InitProducerId before the refusal."""
     event: list[tuple[int, list[str]]] = []
     if facts.timed_out is not None and facts.timed_out.at_ms <= refused.at_ms:
@@ -116,7 +116,7 @@ def _reason(refused: Told, facts: ProducerFacts) -> list[str]:
     return max(event)[1] if event else []
 
 
-def _fenced(event: Told) -> str:
+def _fenced(event: RecordedEvent) -> str:
     before = "" if event.epoch_before is None else f", before that it was {event.epoch_before}"
     return (
         f"Another InitProducerId{_who(event)} came {duration(event.ago_ms)} ago, at {moment(event.at_ms)}: "
@@ -134,7 +134,7 @@ def _timeout(facts: ProducerFacts) -> list[str]:
     ]
 
 
-def _who(event: Told) -> str:
+def _who(event: RecordedEvent) -> str:
     if event.client_id is None:
         return ""
     return f" by client {named(event.client_id)}" + (f" from {event.peer}" if event.peer else "")

@@ -81,7 +81,7 @@ class RefusedClients(NamedTuple):
 
     bootstrap: str
     """Bootstrap server for commands."""
-    asked_about: str | None = None
+    subject: str | None = None
     """A group, a transactional id; None if the query is about all clients."""
     denials: tuple[DenialFacts, ...] = ()
     throttles: tuple[ThrottleFacts, ...] = ()
@@ -99,7 +99,7 @@ def sentences(kept_out: RefusedClients | None, shown_max: int = SHOWN_MAX) -> li
         return []
     lines = [_denial(each, kept_out.bootstrap) for each in kept_out.denials[:shown_max]]
     lines += [_throttle(each, kept_out.bootstrap) for each in kept_out.throttles[:shown_max]]
-    lines += [_refusal(each, kept_out.asked_about) for each in kept_out.refusals[:shown_max]]
+    lines += [_refusal(each, kept_out.subject) for each in kept_out.refusals[:shown_max]]
     more = sum(max(0, len(each) - shown_max) for each in (kept_out.denials, kept_out.throttles, kept_out.refusals))
     if more:
         lines.append(f"{counted(more, 'more case')} of clients that were refused or throttled are in the evidence.")
@@ -208,10 +208,10 @@ _MAYBE: Final[dict[str | None, str]] = {
 """The uncertainty about a client that was not authenticated, by the subject of the query."""
 
 
-def _refusal(refusal: RefusalFacts, asked_about: str | None) -> str:
+def _refusal(refusal: RefusalFacts, subject: str | None) -> str:
     who = f"A client{_client(refusal.client_id)} from {refusal.host}"
     if not refusal.is_sure:
-        who += f", which may {_MAYBE.get(asked_about, 'be meant')},"
+        who += f", which may {_MAYBE.get(subject, 'be meant')},"
     by = "" if refusal.mechanism is None else f" with {refusal.mechanism}"
     what = "could not re-authenticate" if refusal.is_again else "could not authenticate"
     reason = refusal.reason.rstrip(".")

@@ -53,7 +53,7 @@ class Meant(NamedTuple):
     """By `client_id` and `host`."""
     maybe: IsMeant = lambda _: False
     """Clients that were not authenticated and may belong to the query: their purpose is not known yet."""
-    asked_about: str | None = None
+    subject: str | None = None
     """See `RefusedClients`."""
 
 
@@ -135,7 +135,7 @@ def refused_clients(services: Services, meant: Meant) -> RefusedClients | None:
     """Return the refusals that match; None if there are none."""
     found = RefusedClients(
         f"{services.node.host}:{services.node.port}",
-        meant.asked_about,
+        meant.subject,
         tuple(_some(_denials(services, meant.denial))),
         tuple(_some(_throttles(services, meant.client))),
         tuple(_some(_refusals(services, meant))),

@@ -277,7 +277,7 @@ async def test_of_very_many_denials_some_are_told_and_the_others_counted(
         assert len(told) == lines
         caplog.clear()
         if told:
-            what = "operation=DESCRIBE resource=Topic host=127.0.0.1 request=Metadata untold=500"
+            what = "operation=DESCRIBE resource=Topic host=127.0.0.1 request=Metadata not_logged=500"
             assert told[-1] == f"denied more principal=User:alice {what}"
     access = world.services.access
     assert access is not None

@@ -45,7 +45,7 @@ def test_a_problem_is_an_exit_status_of_1_and_comes_with_advice(offline: Barnaba
 
 
 @pytest.mark.parametrize(
-    ("plan", "says"),
+    ("plan", "text"),
     [
         ('{"version": 2, "faults": []}', "the plan has version 2, and this broker knows versions up to 1"),
         (
@@ -60,7 +60,7 @@ def test_a_problem_is_an_exit_status_of_1_and_comes_with_advice(offline: Barnaba
     ],
 )
 def test_a_plan_of_faults_is_checked_as_serve_would(
-    offline: Barnabas, healthy: list[str], tmp_path: Path, plan: str, says: str
+    offline: Barnabas, healthy: list[str], tmp_path: Path, plan: str, text: str
 ) -> None:
     file = tmp_path / "plan.json"
     file.write_text(plan)
@@ -68,7 +68,7 @@ def test_a_plan_of_faults_is_checked_as_serve_would(
     assert found.status == 1
     (finding,) = [each for each in json.loads(found.stdout)["findings"] if each["check"] == "faults"]
     assert finding["level"] == "problem"
-    assert finding["says"].startswith(f"doctor: --faults {file}: {says}"), finding["says"]
+    assert finding["text"].startswith(f"doctor: --faults {file}: {text}"), finding["text"]
 
 
 def test_a_plan_of_faults_that_can_be_armed_is_a_note(offline: Barnabas, healthy: list[str], tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_an_unknown_key_is_a_warning_with_the_key_that_may_be_meant(
 ) -> None:
     monkeypatch.setenv("KAFKA_LOG_RETENTION_MSEC", "1000")
     answer = json.loads(offline("doctor", "--json", *healthy, "--set", "no.such.thing=1").stdout)
-    found = {each["says"]: each for each in answer["findings"] if each["check"] == "configuration"}
+    found = {each["text"]: each for each in answer["findings"] if each["check"] == "configuration"}
     meant = ": did you mean log.retention.ms?"
     assert found[f"unknown configuration key log.retention.msec: ignored{meant}"]["level"] == "warning"
     assert found["unknown configuration key no.such.thing: ignored"]["level"] == "warning"
@@ -99,17 +99,17 @@ def test_an_unknown_key_is_a_warning_with_the_key_that_may_be_meant(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "text"),
     [
         (["--set", "num.partitions=0"], "Invalid value 0 for configuration num.partitions"),
         (["--config", "/does/not/exist"], "/does/not/exist cannot be read"),
     ],
 )
-def test_a_configuration_that_cannot_be_used_is_a_problem(offline: Barnabas, arguments: list[str], says: str) -> None:
+def test_a_configuration_that_cannot_be_used_is_a_problem(offline: Barnabas, arguments: list[str], text: str) -> None:
     found = offline("doctor", *arguments)
     assert found.status == 1
     assert found.stdout.startswith("problem ")
-    assert says in found.stdout.splitlines()[0]
+    assert text in found.stdout.splitlines()[0]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_running_broker_is_examined_and_known_to_be_in_the_way(offline: Barnab
 def told_of(text: str, check: str) -> list[str]:
     """LEVEL and what is said, of each line of this check."""
     found = [line.split(check, 1) for line in text.splitlines() if f" {check} " in line]
-    return [f"{level.strip()}: {says.strip()}" for level, says in found]
+    return [f"{level.strip()}: {text.strip()}" for level, text in found]
 
 
 def test_with_secure_it_looks_at_what_serve_would_find_and_makes_nothing(

@@ -44,27 +44,27 @@ def taken() -> Iterator[int]:
 def test_a_listener_that_can_be_had_is_fine(free: int) -> None:
     found = examine(f"listeners=PLAINTEXT://127.0.0.1:{free}")
     assert [each.level for each in found.values()] == ["ok", "ok"]
-    assert found["listener PLAINTEXT"].says == f"127.0.0.1:{free} is free"
-    assert found["advertised PLAINTEXT"].says == "clients get the address that they connected to"
+    assert found["listener PLAINTEXT"].text == f"127.0.0.1:{free} is free"
+    assert found["advertised PLAINTEXT"].text == "clients get the address that they connected to"
     socket.create_server(("127.0.0.1", free)).close()  # nothing is left of the look
 
 
 def test_a_port_that_is_taken_is_told_with_who_has_it(taken: int) -> None:
     found = examine(f"listeners=PLAINTEXT://127.0.0.1:{taken}", timeout_ms=SILENCE_MS)["listener PLAINTEXT"]
     assert found.level == "problem"
-    assert f"127.0.0.1:{taken} is in use by process {os.getpid()} (" in found.says
+    assert f"127.0.0.1:{taken} is in use by process {os.getpid()} (" in found.text
 
 
 @pytest.mark.parametrize(
-    ("host", "says"),
+    ("host", "text"),
     [
         ("192.0.2.1", "192.0.2.1:9092 is not an address of this machine"),
         ("no.such.host.invalid", "cannot listen on no.such"),
     ],
 )
-def test_an_address_that_cannot_be_had_is_told(host: str, says: str) -> None:
+def test_an_address_that_cannot_be_had_is_told(host: str, text: str) -> None:
     found = examine(f"listeners=PLAINTEXT://{host}:9092")["listener PLAINTEXT"]
-    assert (found.level, says in found.says) == ("problem", True)
+    assert (found.level, text in found.text) == ("problem", True)
 
 
 def test_an_advertised_address_that_leads_to_the_listener_is_fine_whatever_is_in_between(free: int) -> None:
@@ -72,13 +72,13 @@ def test_an_advertised_address_that_leads_to_the_listener_is_fine_whatever_is_in
         mapped.target = ("127.0.0.1", free)
         told = mapped.address
         found = examine(f"listeners=PLAINTEXT://127.0.0.1:{free}", f"advertised.listeners=PLAINTEXT://{told}")
-    assert found["advertised PLAINTEXT"].says == f"{told} leads to this broker"
+    assert found["advertised PLAINTEXT"].text == f"{told} leads to this broker"
 
 
 def test_an_advertised_loopback_is_worth_a_note_where_others_may_come(free: int) -> None:
     settings = f"listeners=PLAINTEXT://0.0.0.0:{free}", f"advertised.listeners=PLAINTEXT://localhost:{free}"
     found = examine(*settings)["advertised PLAINTEXT"]
-    assert (found.level, "only for clients on this machine" in found.says) == ("note", True)
+    assert (found.level, "only for clients on this machine" in found.text) == ("note", True)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_an_advertised_address_that_leads_nowhere_is_a_problem_and_in_a_containe
 ) -> None:
     settings = f"listeners=PLAINTEXT://127.0.0.1:{free}", f"advertised.listeners=PLAINTEXT://{told}"
     found = examine(*settings)["advertised PLAINTEXT"]
-    assert (found.level, why in found.says) == ("problem", True), found
+    assert (found.level, why in found.text) == ("problem", True), found
     found = examine(*settings, is_container=True)["advertised PLAINTEXT"]
     assert (found.level, found.advice) == (
         "note",
@@ -105,12 +105,12 @@ def test_an_advertised_address_that_leads_nowhere_is_a_problem_and_in_a_containe
 def test_an_advertised_address_where_somebody_else_answers_is_a_problem(free: int, taken: int) -> None:
     ports_tried = f"listeners=PLAINTEXT://127.0.0.1:{free}", f"advertised.listeners=PLAINTEXT://127.0.0.1:{taken}"
     found = examine(*ports_tried, timeout_ms=SILENCE_MS)["advertised PLAINTEXT"]
-    assert (found.level, "another broker answers there" in found.says) == ("problem", True)
+    assert (found.level, "another broker answers there" in found.text) == ("problem", True)
 
 
 def test_in_a_container_the_rule_of_mapped_ports_is_told(free: int) -> None:
     found = examine(f"listeners=PLAINTEXT://:{free}", is_container=True)["advertised PLAINTEXT"]
-    assert f"those that connect to a mapped port get localhost:{free}" in found.says
+    assert f"those that connect to a mapped port get localhost:{free}" in found.text
     assert found.advice is not None
     assert "KAFKA_ADVERTISED_LISTENERS" in found.advice
 
@@ -121,10 +121,10 @@ def test_another_program_on_the_loopback_of_ipv6_is_told() -> None:
         port = other.getsockname()[1]
         found = ports.examine(config(f"listeners=PLAINTEXT://127.0.0.1:{port}"), SystemClientClock(), PATIENCE_MS)
     assert [each.level for each in found] == ["ok", "warning", "ok"]
-    assert f"[::1]:{port} is in use by process {os.getpid()}" in found[1].says
+    assert f"[::1]:{port} is in use by process {os.getpid()}" in found[1].text
 
 
 def test_the_address_for_http_is_looked_at_too(free: int, taken: int) -> None:
     assert ports.examine_http("127.0.0.1", free).level == "ok"
     found = ports.examine_http("127.0.0.1", taken)
-    assert (found.level, f"127.0.0.1:{taken} is in use by process {os.getpid()}" in found.says) == ("problem", True)
+    assert (found.level, f"127.0.0.1:{taken} is in use by process {os.getpid()}" in found.text) == ("problem", True)

@@ -1,4 +1,4 @@
-"""What the doctor says of a broker that runs, by what a client meets."""
+"""What the doctor text of a broker that runs, by what a client meets."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -48,8 +48,8 @@ async def test_a_broker_that_is_what_it_says_is_fine(tmp_path: Path) -> None:
         "descriptors": "note",
         "hanging": "note",
     }
-    assert found["node 1"].says == f"advertises {address}, the address that was used"
-    assert str(tmp_path / "data") in found["disk"].says
+    assert found["node 1"].text == f"advertises {address}, the address that was used"
+    assert str(tmp_path / "data") in found["disk"].text
     assert found["hanging"].advice is not None
     assert found["hanging"].advice.startswith(f"`barnabas why hanging --bootstrap-server {address}`")
 
@@ -59,7 +59,7 @@ async def test_an_advertised_address_of_another_way_to_the_same_broker_is_fine(t
         async with broker(tmp_path / "data", f"advertised.listeners=PLAINTEXT://{mapped.address}") as address:
             mapped.target = address
             found = await examine(address)
-            assert found["node 1"].says == f"advertises {mapped.address}: it leads to the same cluster"
+            assert found["node 1"].text == f"advertises {mapped.address}: it leads to the same cluster"
 
 
 async def test_a_port_that_is_mapped_to_another_number_is_explained(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ async def test_a_port_that_is_mapped_to_another_number_is_explained(tmp_path: Pa
             mapped.target = address
             found = (await examine(Address("localhost", mapped.port)))["node 1"]
     assert found.level == "problem"
-    assert found.says.startswith("advertises localhost:1, which does not lead to it: cannot connect")
+    assert found.text.startswith("advertises localhost:1, which does not lead to it: cannot connect")
     assert found.advice == (
         f"port 1 seems to be mapped to {mapped_port(found)}: map it to the same number, "
         f"or set KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://localhost:{mapped_port(found)}"
@@ -87,8 +87,8 @@ async def test_an_advertised_address_of_another_cluster_is_told(tmp_path: Path) 
     ):
         found = (await examine(address))["node 1"]
         both = await examine(address, other)
-    assert (found.level, f"advertises {other}, which leads to another cluster" in found.says) == ("problem", True)
-    assert both["bootstrap"].says == "the addresses lead to different clusters"
+    assert (found.level, f"advertises {other}, which leads to another cluster" in found.text) == ("problem", True)
+    assert both["bootstrap"].text == "the addresses lead to different clusters"
 
 
 async def test_nobody_and_somebody_else_at_the_address_are_told_apart(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ async def test_nobody_and_somebody_else_at_the_address_are_told_apart(tmp_path: 
     server.close()
     await server.wait_closed()
     found = (await examine(other))["bootstrap"]
-    assert (found.level, found.says) == ("problem", f"cannot connect to {other}: connection refused")
+    assert (found.level, found.text) == ("problem", f"cannot connect to {other}: connection refused")
 
 
 @pytest.mark.parametrize(
@@ -138,4 +138,4 @@ async def test_a_partition_that_could_not_be_opened_is_named(tmp_path: Path) -> 
     finally:
         await started.stop()
     assert found["partitions"].level == "problem"
-    assert found["partitions"].says.endswith("could not be opened, and requests get KAFKA_STORAGE_ERROR: t-1")
+    assert found["partitions"].text.endswith("could not be opened, and requests get KAFKA_STORAGE_ERROR: t-1")

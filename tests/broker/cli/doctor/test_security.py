@@ -1,4 +1,4 @@
-"""What doctor says of listeners that are secured: stores, certificates, users, super users; and never a secret."""
+"""What doctor text of listeners that are secured: stores, certificates, users, super users; and never a secret."""
 
 from pathlib import Path
 
@@ -47,25 +47,25 @@ def sasl(ssl: dict[str, str]) -> dict[str, str]:
 def test_a_certificate_that_is_well_is_told_with_its_hosts_and_its_end(ssl: dict[str, str]) -> None:
     (finding,) = found(ssl)
     assert (finding.check, finding.level) == ("TLS of SSL", Level.OK)
-    assert finding.says == "its certificate is for 127.0.0.1, ::1, localhost, until 2120-01-01 00:00 UTC"
+    assert finding.text == "its certificate is for 127.0.0.1, ::1, localhost, until 2120-01-01 00:00 UTC"
 
 
 def test_a_store_that_is_not_there_or_cannot_be_opened(ssl: dict[str, str], tmp_path: Path) -> None:
     (missing,) = found({**ssl, "ssl.keystore.location": str(tmp_path / "no.pem")})
-    assert (missing.level, "no.pem: No such file" in missing.says) == (Level.PROBLEM, True)
+    assert (missing.level, "no.pem: No such file" in missing.text) == (Level.PROBLEM, True)
     (none,) = found({"listeners": "SSL://localhost:0"})
-    assert (none.level, none.says) == (Level.PROBLEM, "there is no key store: set ssl.keystore.location")
+    assert (none.level, none.text) == (Level.PROBLEM, "there is no key store: set ssl.keystore.location")
     store = authority().issue().write_pkcs12(tmp_path / "broker.p12", "right")
     of_p12 = {"ssl.keystore.type": "PKCS12", "ssl.keystore.location": str(store)}
     (wrong,) = found({**ssl, **of_p12, "ssl.keystore.password": "hunter2"})
-    assert (wrong.level, "broker.p12" in wrong.says, "password" in wrong.says) == (Level.PROBLEM, True, True)
+    assert (wrong.level, "broker.p12" in wrong.text, "password" in wrong.text) == (Level.PROBLEM, True, True)
     assert "hunter2" not in str(wrong)
 
 
 def test_a_certificate_that_expired_or_soon_will_or_is_not_valid_yet(ssl: dict[str, str], tmp_path: Path) -> None:
     path = authority().issue(is_expired=True).write_pem(tmp_path / "old.pem")
     expired = worst(found({**ssl, "ssl.keystore.location": str(path)}))
-    assert (expired.level, expired.says) == (Level.PROBLEM, "its certificate expired on 2021-01-01 00:00 UTC")
+    assert (expired.level, expired.text) == (Level.PROBLEM, "its certificate expired on 2021-01-01 00:00 UTC")
     ends = validity_of(authority().issue().certificate.public_bytes(Encoding.DER)).ends
     ends_ms = int(ends.timestamp() * 1000)
     assert [worst(found(ssl, ends_ms - days * DAY_MS)).level for days in (31, 30, 1, 0)] == [
@@ -75,13 +75,13 @@ def test_a_certificate_that_expired_or_soon_will_or_is_not_valid_yet(ssl: dict[s
         Level.PROBLEM,
     ]
     early = worst(found(ssl, 1_500_000_000_000))
-    assert (early.level, "is not valid before 2020-01-01" in early.says) == (Level.PROBLEM, True)
+    assert (early.level, "is not valid before 2020-01-01" in early.text) == (Level.PROBLEM, True)
 
 
 def test_a_host_that_is_not_in_the_certificate(ssl: dict[str, str]) -> None:
     advertised = found({**ssl, "advertised.listeners": "SSL://broker.example:9092"})
     assert worst(advertised).level is Level.PROBLEM
-    assert "clients connect to broker.example, but the certificate is for 127.0.0.1" in worst(advertised).says
+    assert "clients connect to broker.example, but the certificate is for 127.0.0.1" in worst(advertised).text
     assert worst(found({**ssl, "listeners": "SSL://127.0.0.1:0"})).level is Level.OK
     assert worst(found({**ssl, "listeners": "SSL://:0"})).level is Level.OK  # nobody knows by which name they come
 
@@ -94,14 +94,14 @@ def test_a_key_that_everybody_may_read(ssl: dict[str, str]) -> None:
 
 def test_sasl_without_users(sasl: dict[str, str]) -> None:
     none = worst(found(sasl), "SASL")
-    assert (none.level, "offers PLAIN but has no users" in none.says) == (Level.PROBLEM, True)
+    assert (none.level, "offers PLAIN but has no users" in none.text) == (Level.PROBLEM, True)
     empty = found({**sasl, JAAS: f"{LOGIN};"})
-    assert worst(empty, "SASL").says == "no client can log in: none of its mechanisms has users"
+    assert worst(empty, "SASL").text == "no client can log in: none of its mechanisms has users"
     some = worst(found({**sasl, JAAS: f'{LOGIN} user_alice="hunter2";'}), "SASL")
-    assert (some.level, some.says) == (Level.OK, "PLAIN can be used to log in")
+    assert (some.level, some.text) == (Level.OK, "PLAIN can be used to log in")
     in_the_clear = {**sasl, "listeners": "SASL_PLAINTEXT://localhost:0"}
     told = found({**in_the_clear, JAAS.replace("_ssl", "_plaintext"): f'{LOGIN} user_alice="hunter2";'})
-    assert worst(told).says == "PLAIN sends passwords unencrypted, and this listener does not use TLS"
+    assert worst(told).text == "PLAIN sends passwords unencrypted, and this listener does not use TLS"
     assert "hunter2" not in str(told)
 
 
@@ -117,7 +117,7 @@ def test_scram_without_users_in_the_data_directory(sasl: dict[str, str]) -> None
     assert worst(found(settings, catalogue=catalogue), "SASL").level is Level.OK
     settings["sasl.enabled.mechanisms"] = "SCRAM-SHA-512,SCRAM-SHA-256"
     half = worst(found(settings, catalogue=catalogue), "SASL")
-    assert (half.level, half.says) == (Level.WARNING, "SCRAM-SHA-256 has no users in the data directory")
+    assert (half.level, half.text) == (Level.WARNING, "SCRAM-SHA-256 has no users in the data directory")
     assert "--add-scram 'SCRAM-SHA-256=[" in str(half.advice)
     settings["sasl.enabled.mechanisms"] = "SCRAM-SHA-512"
     advice = [each.advice for each in found(settings) if each.level is Level.WARNING]

@@ -63,11 +63,11 @@ class Left:
         report = self.checked()
         assert not report.is_ready
         (found,) = [each for each in report.findings if each.level is Level.PROBLEM]
-        return found.says
+        return found.text
 
 
 def said(report: HandoverReport, of: str) -> list[str]:
-    return [each.says for each in report.findings if each.check == of]
+    return [each.text for each in report.findings if each.check == of]
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_levels_that_a_release_does_not_know_are_a_problem_for_it_alone(left: Le
 def test_a_directory_without_meta_properties_is_none(tmp_path: Path) -> None:
     report = check([str(tmp_path)], str(tmp_path), "4.4")
     assert not report.is_ready
-    assert "not a data directory" in report.findings[0].says
+    assert "not a data directory" in report.findings[0].text
 
 
 def test_a_directory_in_use_is_not_looked_at(left: Left) -> None:
@@ -195,7 +195,7 @@ def test_directories_of_two_nodes_do_not_belong_together(left: Left, tmp_path: P
         (other / "meta.properties").write_bytes(encode_meta(meta))
         report = left.checked("4.4", other)
         assert not report.is_ready
-        assert says in report.findings[0].says
+        assert says in report.findings[0].text
 
 
 def test_a_cluster_of_several_is_refused_by_name(left: Left) -> None:
@@ -257,9 +257,9 @@ def test_transactions_that_are_not_ended_are_told_with_what_becomes_of_them(left
     report = left.stopped().checked()
     assert report.is_ready
     decided, is_open, two_phases = [each for each in report.findings if each.check == "transactions"]
-    assert "its end is decided" in decided.says
-    assert is_open.says.startswith("open (producer 7, epoch 1) is open: Apache Kafka aborts it when")
-    assert (two_phases.level, "in a two-phase commit" in two_phases.says) == (Level.WARNING, True)
+    assert "its end is decided" in decided.text
+    assert is_open.text.startswith("open (producer 7, epoch 1) is open: Apache Kafka aborts it when")
+    assert (two_phases.level, "in a two-phase commit" in two_phases.text) == (Level.WARNING, True)
 
 
 def test_a_damaged_transaction_log_is_a_warning(left: Left) -> None:

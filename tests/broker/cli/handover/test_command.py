@@ -40,7 +40,7 @@ def test_programs_get_json(stopped: Path, capsys: pytest.CaptureFixture[str]) ->
     assert main(["handover", str(stopped), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["ready"], told["to"], told["node_id"], told["partitions"]) == (True, "4.4", 1, 3)
-    assert told["findings"][0].keys() == {"check", "level", "says", "advice"}
+    assert told["findings"][0].keys() == {"check", "level", "text", "advice"}
 
 
 def test_the_properties_carry_what_barnabas_was_given(stopped: Path, capsys: pytest.CaptureFixture[str]) -> None:

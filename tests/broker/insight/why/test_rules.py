@@ -8,7 +8,7 @@ from barnabas.broker.insight.why.rules import consumer, formatting, producer, re
 from barnabas.broker.insight.why.rules.consumer import ConsumerFacts, Contents, PartitionFacts
 from barnabas.broker.insight.why.rules.group import GroupFacts
 from barnabas.broker.insight.why.rules.held_requests import HeldFacts
-from barnabas.broker.insight.why.rules.producer import ProducerFacts, Told
+from barnabas.broker.insight.why.rules.producer import ProducerFacts, RecordedEvent
 from barnabas.broker.insight.why.rules.record import Fate, MarkerFacts, OffsetContent, RecordFacts
 from barnabas.broker.insight.why.rules.refused_clients import RefusedClients
 from barnabas.broker.insight.why.rules.transaction import TransactionFacts, Unmarked, waits_for, whose
@@ -103,7 +103,7 @@ PRESENT += "(PRODUCER_FENCED, INVALID_PRODUCER_EPOCH)."
 IDLE = ProducerFacts(
     "tx", state="Empty", producer_id=4_000, producer_epoch=3, timeout_ms=60_000, updated_ago_ms=2_000, has_history=True
 )
-REFUSED = Told(
+REFUSED = RecordedEvent(
     AT_MS + 8_000,
     2_000,
     request="EndTxn",
@@ -113,7 +113,7 @@ REFUSED = Told(
     producer_id=4_000,
     producer_epoch=2,
 )
-BEGAN = Told(
+BEGAN = RecordedEvent(
     AT_MS + 5_000, 5_000, client_id="b", peer="127.0.0.1:2", producer_id=4_000, producer_epoch=3, epoch_before=2
 )
 NOTHING_OPEN = "Transactional id tx waits for nothing: no transaction is open, and InitProducerId came 2 s ago."
@@ -133,14 +133,14 @@ PRODUCERS: dict[str, tuple[ProducerFacts, *tuple[str, ...]]] = {
         PRESENT,
     ),
     "it timed out, and another one began before": (
-        IDLE._replace(refused=REFUSED, fenced=BEGAN, timed_out=Told(AT_MS + 7_000, 3_000)),
+        IDLE._replace(refused=REFUSED, fenced=BEGAN, timed_out=RecordedEvent(AT_MS + 7_000, 3_000)),
         WAS_REFUSED,
         TIMED_OUT,
         NOTHING_OPEN,
         PRESENT,
     ),
     "it timed out, and nothing was refused": (
-        IDLE._replace(timed_out=Told(AT_MS + 7_000, 3_000)),
+        IDLE._replace(timed_out=RecordedEvent(AT_MS + 7_000, 3_000)),
         TIMED_OUT,
         NOTHING_OPEN,
         PRESENT,

@@ -8,7 +8,7 @@ from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 from tests.simulation.clients.errors import TRY_AGAIN
 from tests.simulation.clients.looking import look
-from tests.simulation.clients.members.identity import NOBODY
+from tests.simulation.clients.members.identity import NO_MEMBER_EPOCH
 from tests.simulation.clients.members.member import BACKOFF_S, REBALANCE_MS, Member
 from tests.simulation.clients.wire import Disconnected
 from tests.simulation.history.history import TopicPartition
@@ -79,7 +79,7 @@ class ConsumerMember(Member):
         self._told = None
 
     async def leave(self) -> None:
-        if self.epoch != NOBODY:
+        if self.epoch != NO_MEMBER_EPOCH:
             epoch = _LEAVES if self._instance_id is None else _LEAVES_FOR_A_WHILE
             request = ConsumerGroupHeartbeatRequest(
                 group_id=self.group, member_id=self.member_id, member_epoch=epoch, instance_id=self._instance_id

@@ -2,14 +2,14 @@
 
 from typing import NamedTuple
 
-NOBODY = -1  # the epoch of who is in no group
+NO_MEMBER_EPOCH = -1  # the epoch of who is in no group
 
 
 class Identity(NamedTuple):
     """What OffsetCommit and TxnOffsetCommit want to know."""
 
     member_id: str = ""
-    epoch: int = NOBODY
+    epoch: int = NO_MEMBER_EPOCH
     instance_id: str | None = None
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from barnabas.protocol.errors import ErrorCode as E
 from barnabas.protocol.messages import offset_commit, offset_fetch
 from tests.simulation.clients.errors import TRY_AGAIN
-from tests.simulation.clients.members.identity import NOBODY, Identity
+from tests.simulation.clients.members.identity import NO_MEMBER_EPOCH, Identity
 from tests.simulation.clients.reader import Reader
 from tests.simulation.clients.wire import Disconnected, Wire
 from tests.simulation.history.groups import Commit, Owned
@@ -51,7 +51,7 @@ class Member(ABC):
         self._instance_id, self._dice = instance_id, dice
         self._reads = history.group_reads if commits else history.offset_reads
         self._commits = commits
-        self.member_id, self.epoch = "", NOBODY
+        self.member_id, self.epoch = "", NO_MEMBER_EPOCH
         self.owned: set[TopicPartition] = set()
         self._share: Owned | None = None
 
@@ -62,7 +62,7 @@ class Member(ABC):
     async def stay(self) -> None:
         """A heartbeat; or it joins, if it is no member yet or any more. Some errors are for the next time."""
         try:
-            await (self._join() if self.epoch == NOBODY else self._beat())
+            await (self._join() if self.epoch == NO_MEMBER_EPOCH else self._beat())
         except Disconnected:
             self._note_lost()
             await asyncio.sleep(BACKOFF_S)
@@ -118,7 +118,7 @@ class Member(ABC):
         """It is no member any more."""
         for at in self.owned:
             self.reader.drop(at)
-        self.epoch, self.owned = NOBODY, set()
+        self.epoch, self.owned = NO_MEMBER_EPOCH, set()
         self._end_share(self._world.now_us, is_lost=True)
 
     # --- records and offsets ---------------------------------------------------------------------------------------
