@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.produce.batch_validations import BatchValidations
     from barnabas.broker.partitions.purgatory import Purgatory
     from barnabas.broker.partitions.share.persister import Persister
+    from barnabas.broker.partitions.share.share_partition_manager import SharePartitionManager
     from barnabas.broker.runtime.clock import Clock
     from barnabas.broker.runtime.events import Events
     from barnabas.broker.runtime.scheduler import CooperativeScheduler
@@ -93,6 +94,8 @@ class Services:
     """The share coordinator, which stores the states of share partitions (KIP-932)."""
     deferred_persister: Deferred[Persister]
     """Reaches the share coordinator of each share partition, on any node."""
+    deferred_share_partitions: Deferred[SharePartitionManager]
+    """The share partitions that this node leads, and the sessions of their members."""
     deferred_telemetry: Deferred[Telemetry]
     producer_ids: ProducerIds
     fetch_sessions: FetchSessions
@@ -160,6 +163,11 @@ class Services:
     def persister(self) -> Persister:
         """The store of the states of share partitions."""
         return self.deferred_persister.get()
+
+    @property
+    def share_partitions(self) -> SharePartitionManager:
+        """The share partitions that this node leads."""
+        return self.deferred_share_partitions.get()
 
     @property
     def moves(self) -> LogDirMoves:

@@ -181,6 +181,12 @@ SHARE_STATE_TABLE: tuple[ApiRow, ...] = (
 )
 """The share coordinator (KIP-932); offered once share groups are."""
 
+SHARE_GROUPS_TABLE: tuple[ApiRow, ...] = (
+    _row(ApiKey.SHARE_FETCH, "share_fetch", group=_READ, topic=_READ),
+    _row(ApiKey.SHARE_ACKNOWLEDGE, "share_acknowledge", group=_READ, topic=_READ),
+)
+"""The APIs of share groups (KIP-932), which are not offered yet."""
+
 TELEMETRY_TABLE: tuple[ApiRow, ...] = (
     _row(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, "get_telemetry_subscriptions"),
     _row(ApiKey.PUSH_TELEMETRY, "push_telemetry"),

@@ -156,6 +156,9 @@ class Connection(asyncio.BufferedProtocol):
         self._receiver.close()
         self._transport = None  # type: ignore[assignment]  # because nothing is sent from here on
         self._listener.connection_closed(self)
+        when_closed, self.session.when_closed = self.session.when_closed, None
+        if when_closed is not None:
+            when_closed()
         self._waiters.finish_woken()  # where serving ended in an exception, which closed the connection
 
     def get_buffer(self, sizehint: int) -> memoryview:

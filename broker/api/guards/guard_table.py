@@ -24,6 +24,8 @@ BY_HANDLER: Final = frozenset(
         ApiKey.CREATE_DELEGATION_TOKEN,
         ApiKey.DESCRIBE_DELEGATION_TOKEN,
         ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+        ApiKey.SHARE_FETCH,
+        ApiKey.SHARE_ACKNOWLEDGE,
     )
 )
 """The APIs whose handlers check, because only they know the resources."""

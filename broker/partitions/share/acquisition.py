@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
+from barnabas.broker.config.resources.share_groups import ShareGroupSettings
 from barnabas.broker.partitions.share.in_flight_records import DeliveryCell, InFlightBatch, InFlightRecords
 from barnabas.broker.partitions.share.persister import DeliveryState
-from barnabas.broker.partitions.share.settings import SharePartitionSettings
 
 _ISOLATED_ABOVE = 2  # with a limit of two deliveries no record is isolated
 
@@ -60,7 +60,7 @@ class Acquisition:
         in_flight: InFlightRecords,
         wanted: AcquireRequest,
         log: Sequence[LogRange],
-        settings: SharePartitionSettings,
+        settings: ShareGroupSettings,
         deadline: float,
     ) -> None:
         self._in_flight = in_flight
@@ -122,7 +122,7 @@ class Acquisition:
         available = [cell for cell in batch.cells if cell.is_available and cell.last >= first and cell.first <= last]
         if not available:
             return
-        throttled = max(cell.count for cell in available) >= self._settings.throttled_from
+        throttled = max(cell.count for cell in available) >= throttled_from(self._settings)
         if throttled and self.acquired:
             self.is_over = True
             return
@@ -150,7 +150,7 @@ class _Part:
     """The part of an old batch that is acquired: as much as its failed deliveries allow."""
 
     def __init__(
-        self, batch: InFlightBatch, available: Sequence[DeliveryCell], settings: SharePartitionSettings, limit: int
+        self, batch: InFlightBatch, available: Sequence[DeliveryCell], settings: ShareGroupSettings, limit: int
     ) -> None:
         self._size = batch.size
         self._available = available
@@ -184,10 +184,15 @@ class _Part:
 
     def _throttle(self, cell: DeliveryCell, taken: int) -> None:
         """Reduce what may be acquired at the first record that failed often."""
-        over = cell.count - self._settings.throttled_from
+        over = cell.count - throttled_from(self._settings)
         if over >= 0 and not self._is_throttled:
             self._is_throttled = True
             self._left = min(self._left, max(1, self._size >> (over + 1)) - taken)
+
+
+def throttled_from(settings: ShareGroupSettings) -> int:
+    """Return the delivery count from which a batch is taken apart, to find the record that cannot be processed."""
+    return max(2, (settings.delivery_count_limit + 1) // 2)
 
 
 def _by_size(first: int, last: int, log: Iterable[LogRange], batch_size: int) -> list[tuple[int, int]]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from barnabas.broker.config.resources.share_groups import ShareGroupSettings
 from barnabas.broker.partitions.share.acknowledgements import (
     AcknowledgedBatch,
     AcknowledgeType,
@@ -38,7 +39,6 @@ from barnabas.broker.partitions.share.persister import (
     StateBatch,
     StoredShareState,
 )
-from barnabas.broker.partitions.share.settings import SharePartitionSettings
 from barnabas.broker.partitions.share.state_change import StateChange, released_state, state_batches
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
@@ -88,7 +88,7 @@ class SharePartition:
             self._may_have_available = False
         return self.end_offset
 
-    def can_acquire(self, settings: SharePartitionSettings) -> bool:
+    def can_acquire(self, settings: ShareGroupSettings) -> bool:
         """Return whether a fetch may acquire records, if the log has some."""
         return self.next_fetch_offset != self.end_offset or self.span < settings.partition_max_record_locks
 
@@ -110,7 +110,7 @@ class SharePartition:
         wanted: AcquireRequest,
         fetch_offset: int,
         log: Sequence[LogRange],
-        settings: SharePartitionSettings,
+        settings: ShareGroupSettings,
         now: float,
     ) -> list[Acquired]:
         """Acquire records for a member, out of the batches that the log has from `fetch_offset` on."""
@@ -171,11 +171,11 @@ class SharePartition:
     # --- ends of deliveries ------------------------------------------------------------------------------------------
 
     def acknowledge(
-        self, member: str, batches: Sequence[AcknowledgedBatch], settings: SharePartitionSettings, now: float
+        self, member: str, batches: Sequence[AcknowledgedBatch], settings: ShareGroupSettings, now: float
     ) -> StateChange:
         """Apply a member's acknowledgements, all of them or none. Raises KafkaError."""
         check_held(self._in_flight, batches, self.start_offset, member)
-        renews = not settings.renew_acknowledge_enable and any(AcknowledgeType.RENEW in each.types for each in batches)
+        renews = not settings.renew_acknowledge_enabled and any(AcknowledgeType.RENEW in each.types for each in batches)
         if renews:
             raise KafkaError(ErrorCode.INVALID_RECORD_STATE, "Renewing acquisition locks is not enabled for the group.")
         changed: list[DeliveryCell] = []
@@ -189,7 +189,7 @@ class SharePartition:
                         changed.append(cell)
         return self._change(changed, member)
 
-    def release(self, member: str, settings: SharePartitionSettings) -> StateChange:
+    def release(self, member: str, settings: ShareGroupSettings) -> StateChange:
         """Release all that a member holds, because its session ends."""
         held = [
             cell
@@ -200,7 +200,7 @@ class SharePartition:
             cell.state = released_state(cell, settings.delivery_count_limit)
         return self._change(held, member)
 
-    def expire(self, now: float, settings: SharePartitionSettings) -> StateChange:
+    def expire(self, now: float, settings: ShareGroupSettings) -> StateChange:
         """Release what is held longer than its lock."""
         late = [cell for cell in self._in_flight.cells() if cell.deadline <= now and cell.change is None]
         for cell in late:
@@ -231,7 +231,7 @@ class SharePartition:
         change.finish()
         self._settle()
 
-    def not_stored(self, change: StateChange, settings: SharePartitionSettings, now: float) -> None:
+    def not_stored(self, change: StateChange, settings: ShareGroupSettings, now: float) -> None:
         """Take a change back: it could not be stored."""
         change.undo(now, settings.delivery_count_limit)
         self._settle()
@@ -255,7 +255,7 @@ class SharePartition:
             self._advance()
 
 
-def _state_after(kind: AcknowledgeType, cell: DeliveryCell, settings: SharePartitionSettings) -> DeliveryState:
+def _state_after(kind: AcknowledgeType, cell: DeliveryCell, settings: ShareGroupSettings) -> DeliveryState:
     if kind is AcknowledgeType.ACCEPT:
         return DeliveryState.ACKNOWLEDGED
     if kind is AcknowledgeType.RELEASE:

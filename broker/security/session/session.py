@@ -7,6 +7,7 @@ the client.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from enum import Enum
 from typing import Final
 
@@ -33,6 +34,7 @@ class Session:
         "listener",
         "mechanism",
         "principal",
+        "when_closed",
     )
 
     def __init__(
@@ -53,6 +55,8 @@ class Session:
         """The maximum size of a request until it is authenticated, if less than that of any request."""
         self.client_software = ("unknown", "unknown")
         """Name and version, from the client's last ApiVersions."""
+        self.when_closed: Callable[[], None] | None = None
+        """Called once when the connection has closed, for what ends with it."""
 
     def authenticated(self, principal: Principal, mechanism: str | None = None, *, by_token: bool = False) -> None:
         """Complete the authentication as `principal`. by_token: with a delegation token of it."""

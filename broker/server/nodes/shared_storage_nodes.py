@@ -29,6 +29,7 @@ from barnabas.broker.server.coordinators import (
     deferred_shares,
     deferred_transactions,
 )
+from barnabas.broker.server.share_partitions import deferred_share_partitions
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, SHARE_GROUP_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.protocol.primitives import uuid_text
@@ -87,6 +88,7 @@ class SharedStorageNodes:
             cluster=all_of_them,
             partitions=self._led_by_any,
             deferred_groups=own.deferred_groups,
+            deferred_share_partitions=own.deferred_share_partitions,
             deferred_transactions=own.deferred_transactions,
             deferred_shares=own.deferred_shares,
             deferred_persister=self._persister,
@@ -108,6 +110,7 @@ class SharedStorageNodes:
             deferred_transactions=deferred_transactions(self._parts, partitions, lambda: self, self._led_by_any),
             deferred_shares=deferred_shares(self._parts, partitions),
             deferred_persister=self._persister,
+            deferred_share_partitions=deferred_share_partitions(lambda: self.of_node[node.node_id]),
             transactions_of=self._transactions_of,
             fetch_sessions=fetch_sessions,
             quotas=NodeQuotas(catalogue.client_quotas, parts.config, parts.clock, parts.events.stopwatch),

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.config.resources.share_groups import share_group_settings
 from barnabas.broker.partitions.share.acknowledgements import AcknowledgedBatch, AcknowledgeType, checked_batches
 from barnabas.broker.partitions.share.acquisition import AcquireMode, AcquireRequest, LogRange
 from barnabas.broker.partitions.share.persister import StateBatch, StoredShareState
-from barnabas.broker.partitions.share.settings import SharePartitionSettings
 from barnabas.broker.partitions.share.share_partition import SharePartition
 from barnabas.broker.partitions.share.state_change import StateChange
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -29,7 +30,7 @@ class Share:
     def __init__(
         self, end: int, batch: int = 0, stored: Sequence[StateBatch] = (), start: int = 0, **settings: Any
     ) -> None:
-        self.settings = SharePartitionSettings()._replace(**settings)
+        self.settings = share_group_settings({}, BrokerConfig({}))._replace(**settings)
         size = batch or end
         self.log = [LogRange(first, min(first + size, end) - 1) for first in range(0, end, size)]
         self.partition = SharePartition(StoredShareState(0, start, tuple(stored)), 0)
@@ -203,7 +204,7 @@ def test_a_lock_ends_unless_it_is_renewed() -> None:
 
 
 def test_a_group_may_forbid_renewals() -> None:
-    share = Share(1, renew_acknowledge_enable=False)
+    share = Share(1, renew_acknowledge_enabled=False)
     share.poll()
     with pytest.raises(KafkaError) as refused:
         share.acknowledge(0, 0, RENEW)

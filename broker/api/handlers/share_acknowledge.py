@@ -1,0 +1,85 @@
+"""ShareAcknowledge (key 79), v1-2: acknowledge records of a share group, and end the share session (KIP-932).
+
+Acknowledgements are applied for each partition together or not at all. At the top: UNSUPPORTED_VERSION without share
+groups, INVALID_REQUEST without group or member, GROUP_AUTHORIZATION_FAILED, SHARE_SESSION_NOT_FOUND,
+INVALID_SHARE_SESSION_EPOCH, also for epoch 0. For a partition: INVALID_REQUEST, INVALID_RECORD_STATE,
+UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATION_FAILED, NOT_LEADER_OR_FOLLOWER, and the errors of
+the persister. Epoch -1 ends the session, which releases what its member still holds. Versions: 2 renews locks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from barnabas.broker.api.share.share_request import ShareRequest
+from barnabas.broker.partitions.share.share_sessions import FINAL_EPOCH, INITIAL_EPOCH, SessionPartition
+from barnabas.broker.runtime.replies import Reply, reply_to, reply_to_all
+from barnabas.broker.services import RequestContext
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.share_acknowledge import (
+    LeaderIdAndEpoch,
+    PartitionData,
+    ShareAcknowledgeRequest,
+    ShareAcknowledgeResponse,
+    ShareAcknowledgeTopicResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from barnabas.broker.partitions.share.share_sessions import ShareSession
+
+
+def handle(request: ShareAcknowledgeRequest, context: RequestContext) -> Reply[ShareAcknowledgeResponse]:
+    return reply_to(lambda: _acknowledge(request, context), lambda response: response, _refused)
+
+
+def _acknowledge(request: ShareAcknowledgeRequest, context: RequestContext) -> Reply[ShareAcknowledgeResponse]:
+    share = ShareRequest(request.group_id, request.member_id, context, is_renew_ack=request.is_renew_ack)
+    session = _session(share, request.share_session_epoch)
+    requested = {
+        SessionPartition(topic.topic_id, each.partition_index): each.acknowledgement_batches
+        for topic in request.topics
+        for each in topic.partitions
+    }
+    replies = list(share.acknowledge(session, requested))
+    if request.share_session_epoch == FINAL_EPOCH:
+        share.manager.sessions.end(session)
+    lock_timeout_ms = share.manager.settings_of(share.key.group_id).record_lock_duration_ms
+    return reply_to_all(
+        replies,
+        lambda outcomes: _response(zip(requested, outcomes, strict=True), lock_timeout_ms),
+        lambda refusal: refusal,
+    )
+
+
+def _session(share: ShareRequest, epoch: int) -> ShareSession:
+    if epoch == INITIAL_EPOCH:
+        raise KafkaError(ErrorCode.INVALID_SHARE_SESSION_EPOCH)
+    return share.manager.sessions.resume(share.key, epoch)
+
+
+def _response(
+    outcomes: Iterable[tuple[SessionPartition, KafkaError | None]], lock_timeout_ms: int
+) -> ShareAcknowledgeResponse:
+    topics: dict[bytes, list[PartitionData]] = {}
+    for (topic_id, partition), refusal in outcomes:
+        data = PartitionData(
+            partition_index=partition,
+            error_code=ErrorCode.NONE if refusal is None else refusal.code,
+            error_message=None if refusal is None else refusal.message,
+            current_leader=LeaderIdAndEpoch(leader_id=0, leader_epoch=0),
+        )
+        topics.setdefault(topic_id, []).append(data)
+    return ShareAcknowledgeResponse(
+        error_code=ErrorCode.NONE,
+        acquisition_lock_timeout_ms=lock_timeout_ms,
+        responses=[ShareAcknowledgeTopicResponse(topic_id=each, partitions=of) for each, of in topics.items()],
+        node_endpoints=[],
+    )
+
+
+def _refused(refusal: KafkaError) -> ShareAcknowledgeResponse:
+    return ShareAcknowledgeResponse(
+        error_code=refusal.code, error_message=refusal.message, responses=[], node_endpoints=[]
+    )

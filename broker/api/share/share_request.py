@@ -1,0 +1,79 @@
+"""One request of a share session: its member checked, its acknowledgements applied, its partitions authorized.
+
+Invariant: what is wrong with one partition is the error of that partition; only what is wrong with the session, the
+group or the request as a whole is raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from barnabas.broker.partitions.share.acknowledgements import AcknowledgedBatch, checked_batches
+from barnabas.broker.partitions.share.share_partition_manager import SharePartitionManager, session_key
+from barnabas.broker.partitions.share.share_sessions import SessionPartition
+from barnabas.broker.runtime.replies import Reply, reply_to
+from barnabas.broker.security.session.operations import Operation, Resource
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from barnabas.broker.partitions.share.share_sessions import ShareSession
+    from barnabas.broker.services import RequestContext
+    from barnabas.protocol.messages import share_acknowledge, share_fetch
+
+    RequestedBatches = Sequence[share_fetch.AcknowledgementBatch] | Sequence[share_acknowledge.AcknowledgementBatch]
+
+Outcomes = dict[SessionPartition, KafkaError | None]
+"""For each partition whether its acknowledgements were refused."""
+
+
+class ShareRequest:
+    """The member of one request, and what it may do."""
+
+    def __init__(
+        self, group_id: str | None, member_id: str | None, context: RequestContext, *, is_renew_ack: bool
+    ) -> None:
+        """Check the request as a whole. Raises KafkaError."""
+        if not context.services.offers_share_groups:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+        self.key = session_key(group_id, member_id)
+        self._rights = context.rights
+        if self._rights is not None and not self._rights.allows(Operation.READ, Resource.GROUP, self.key.group_id):
+            raise KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        self._is_renew_ack = is_renew_ack
+        self.connection = None if context.connection is None else context.connection.session
+        self.manager: SharePartitionManager = context.services.share_partitions
+
+    def refusal_of(self, wanted: SessionPartition) -> KafkaError | None:
+        """Return why the partition may not be read, or None."""
+        try:
+            topic = self.manager.topic_of(*wanted)
+        except KafkaError as error:
+            return error.as_value()
+        if self._rights is not None and not self._rights.allows(Operation.READ, Resource.TOPIC, topic):
+            return KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        return None
+
+    def acknowledge(
+        self, session: ShareSession, requested: Mapping[SessionPartition, RequestedBatches]
+    ) -> Iterable[Reply[KafkaError | None]]:
+        """Return for each partition the refusal of its acknowledgements, None for none, once they are stored."""
+        for wanted, batches in requested.items():
+            yield reply_to(
+                partial(self._acknowledge, session, wanted, batches),
+                lambda _: None,
+                KafkaError.as_value,
+            )
+
+    def _acknowledge(self, session: ShareSession, wanted: SessionPartition, requested: RequestedBatches) -> Reply[None]:
+        refusal = self.refusal_of(wanted)
+        if refusal is not None:
+            raise refusal
+        if wanted not in session.partitions:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        batches = [AcknowledgedBatch(each.first_offset, each.last_offset, each.acknowledge_types) for each in requested]
+        checked_batches(batches, may_renew=self._is_renew_ack)
+        return self.manager.acknowledge(session, wanted, batches)

@@ -1,0 +1,192 @@
+"""A share partition on the node that leads it: its state loaded, changed and stored, and its locks ended in time.
+
+The state itself is `share_partition.py`. Here are the clock, the persister and the requests that wait: they are woken
+when the state is loaded, when records are released, and when the start offset moved. (Apache Kafka wakes them on new
+records and at the end of a lock only.)
+
+Invariants: one timer at most, for the first lock that ends; a partition that is closed changes nothing any more.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from barnabas.broker.partitions.share.in_flight_records import NEVER
+from barnabas.broker.partitions.share.persister import (
+    NOT_STARTED,
+    Persister,
+    SharePartitionKey,
+    StoredShareState,
+)
+from barnabas.broker.partitions.share.share_partition import SharePartition
+from barnabas.broker.runtime.replies import Reply, ignore_result, reply_to
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.broker.config.resources.share_groups import ShareGroupSettings
+    from barnabas.broker.partitions.share.acknowledgements import AcknowledgedBatch
+    from barnabas.broker.partitions.share.acquisition import Acquired, AcquireRequest, LogRange
+    from barnabas.broker.partitions.share.state_change import StateChange
+    from barnabas.broker.runtime.clock import Clock, Timer
+
+_AS_KAFKA = {
+    ErrorCode.NOT_COORDINATOR: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.GROUP_ID_NOT_FOUND: ErrorCode.GROUP_ID_NOT_FOUND,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.FENCED_LEADER_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.FENCED_STATE_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+}
+"""The codes that members get for those of the persister; UNKNOWN_SERVER_ERROR for all others."""
+_FENCING = (
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.GROUP_ID_NOT_FOUND,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+)
+"""The codes after which the state is loaded again."""
+
+
+class LedSharePartition:
+    """One share partition, from its first use on this node until its leader changes."""
+
+    def __init__(
+        self,
+        key: SharePartitionKey,
+        leader_epoch: int,
+        persister: Persister,
+        settings: Callable[[], ShareGroupSettings],
+        clock: Clock,
+        wake: Callable[[], None],
+        close: Callable[[LedSharePartition], None],
+    ) -> None:
+        """Create it. `settings`: the group's, now. `wake`: wakes waiting fetches. `close`: has it loaded again."""
+        self.key = key
+        self.leader_epoch = leader_epoch
+        self._persister = persister
+        self._settings = settings
+        self._clock = clock
+        self._wake = wake
+        self._close = close
+        self._timer: Timer | None = None
+        self._is_closed = False
+        self.state: SharePartition | None = None
+        """None until it is loaded."""
+        self.refusal: KafkaError | None = None
+        """Why it could not be loaded."""
+
+    def load(self, reset: Callable[[], Reply[int]]) -> None:
+        """Read the stored state; `reset` returns the start offset of one that has none."""
+        reading: Reply[StoredShareState] = self._persister.read(self.key, self.leader_epoch)
+        read = reply_to(lambda: reading, lambda stored: self._begin_at(stored, reset))
+        if isinstance(read, Future):
+            read.add_done_callback(self._loaded)
+        else:
+            self._begin(read)
+
+    def _begin_at(self, stored: StoredShareState, reset: Callable[[], Reply[int]]) -> Reply[StoredShareState]:
+        if stored.start_offset != NOT_STARTED:
+            return stored
+        return reply_to(reset, lambda offset: stored._replace(start_offset=offset))
+
+    def _loaded(self, read: Future[StoredShareState]) -> None:
+        failure = None if read.cancelled() else read.exception()
+        try:
+            if read.cancelled() or failure is not None:
+                raise as_kafka(failure)
+            self._begin(read.result())
+        except KafkaError as error:
+            self.refusal = error
+            self._close(self)
+        self._wake()
+
+    def _begin(self, stored: StoredShareState) -> None:
+        self.state = SharePartition(stored, self.leader_epoch)
+
+    def close(self) -> None:
+        """Stop: the state is of no use any more."""
+        self._is_closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    # --- deliveries --------------------------------------------------------------------------------------------------
+
+    def acquire(self, request: AcquireRequest, fetch_offset: int, log: Sequence[LogRange]) -> list[Acquired]:
+        """Acquire records for a member, as `SharePartition.acquire` does."""
+        assert self.state is not None, "only a loaded state is fetched from"
+        acquired = self.state.acquire(request, fetch_offset, log, self._settings(), self._clock.monotonic())
+        if acquired:
+            self._watch_locks()
+        return acquired
+
+    def acknowledge(self, member: str, batches: Sequence[AcknowledgedBatch]) -> Reply[None]:
+        """Apply a member's acknowledgements, all or none; answered once they are stored. Raises KafkaError."""
+        if self.state is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        change = self.state.acknowledge(member, batches, self._settings(), self._clock.monotonic())
+        self._watch_locks()
+        return self._store(change)
+
+    def release(self, member: str) -> None:
+        """Release all that a member holds."""
+        if self.state is not None:
+            stored = self._store(self.state.release(member, self._settings()))
+            if isinstance(stored, Future):
+                ignore_result(stored)
+
+    def _store(self, change: StateChange) -> Reply[None]:
+        if change.update is None:
+            return None
+        written = self._persister.write(self.key, change.update)
+        answer: Future[None] = written.get_loop().create_future()
+        written.add_done_callback(partial(self._stored, change, answer))
+        return answer
+
+    def _stored(self, change: StateChange, answer: Future[None], written: Future[None]) -> None:
+        assert self.state is not None, "a change is one of a loaded state"
+        failure = None if written.cancelled() else written.exception()
+        if not written.cancelled() and failure is None:
+            self.state.stored(change)
+            if not answer.done():
+                answer.set_result(None)
+        else:
+            error = as_kafka(failure)
+            self.state.not_stored(change, self._settings(), self._clock.monotonic())
+            if not answer.done():
+                answer.set_exception(error)
+            if error.code in _FENCING:
+                self._close(self)
+        if not self._is_closed:
+            self._wake()
+
+    # --- locks -------------------------------------------------------------------------------------------------------
+
+    def _watch_locks(self) -> None:
+        assert self.state is not None, "only what is loaded has locks"
+        due = self.state.next_deadline
+        if due == NEVER or self._is_closed or (self._timer is not None and self._timer.due <= due):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._clock.call_later((due - self._clock.monotonic()) * 1000, self._end_locks)
+
+    def _end_locks(self) -> None:
+        assert self.state is not None, "only what is loaded has locks"
+        self._timer = None
+        stored = self._store(self.state.expire(self._clock.monotonic(), self._settings()))
+        if isinstance(stored, Future):
+            ignore_result(stored)
+            self._wake()
+        self._watch_locks()
+
+
+def as_kafka(failure: BaseException | None) -> KafkaError:
+    """Return the error that members get where the persister failed so."""
+    if not isinstance(failure, KafkaError):
+        return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    return KafkaError(_AS_KAFKA.get(ErrorCode(failure.code), ErrorCode.UNKNOWN_SERVER_ERROR), failure.message)
