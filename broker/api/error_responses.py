@@ -39,6 +39,8 @@ _BARE_VALUE_FIELDS = ("name", "partition_index", "partition_id", "key", "group_i
 _IDENTIFYING = ("entity",)
 # Lists that are null in a refusal, and not empty.
 _NULL_WHEN_REFUSED = {"DescribeClientQuotasResponse": "entries"}
+# Responses whose lists are empty in a refusal: the code stands at the top only.
+_REFUSED_AT_THE_TOP = ("ShareFetchResponse", "ShareAcknowledgeResponse")
 # Fields that have another name in the request.
 _CARRIED_FROM = {"topic_name": "name", "partition_index": "partition", "user": "name"}
 
@@ -57,7 +59,10 @@ def error_response_in_steps(
     response: Response = default_instance(spec.response)
     if (name := _NULL_WHEN_REFUSED.get(spec.response.__name__)) is not None:
         setattr(response, name, None)
-    return response if (yield from _fill(response, request, version, code, message)) else None
+    is_placed = yield from _fill(response, request, version, code, message)
+    if spec.response.__name__ in _REFUSED_AT_THE_TOP:
+        response.responses = []  # type: ignore[attr-defined]  # because both have it
+    return response if is_placed else None
 
 
 @cache

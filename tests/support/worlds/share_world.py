@@ -35,11 +35,15 @@ Acks = tuple[int, int, list[int]]
 class ShareWorld(BrokerWorld):
     """A broker with a topic `t`, and the group `g` that begins at its first record."""
 
-    def __init__(self, settings: dict[str, str] | None = None, *, level: int = 2, partitions: int = 1) -> None:
+    def __init__(
+        self, settings: dict[str, str] | None = None, *, level: int = 2, partitions: int = 1, in_memory: bool = True
+    ) -> None:
+        """`level`: of share.version. `in_memory`: else states are stored by the share coordinator."""
         super().__init__(settings, topics={"t": partitions})
         self.dispatcher = Dispatcher(self.services, (*API_TABLE, *SHARE_GROUPS_TABLE))
         self.persister = MemoryPersister()
-        self.services.deferred_persister.built = self.persister
+        if in_memory:
+            self.services.deferred_persister.built = self.persister
         features: Any = self.services.catalogue.feature_levels
         features[SHARE_VERSION] = level
         self.configure("share.auto.offset.reset", "earliest")

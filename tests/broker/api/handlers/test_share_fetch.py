@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from barnabas.broker.partitions.share.persister import NOT_STARTED, SharePartitionKey
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.control import EndTxnMarker
@@ -327,3 +328,25 @@ async def test_the_start_offset_follows_the_log_start() -> None:
     assert await member.acquire() == []
     await member.acknowledge((0, 3, [RELEASE]))
     assert await member.acquire() == [(2, 3, 2)]
+
+
+async def test_an_error_of_the_broker_is_answered_at_the_top(monkeypatch: pytest.MonkeyPatch) -> None:
+    member = ShareWorld().member()
+    await member.fetch()
+    monkeypatch.setattr(member.world.services.share_partitions, "settings_of", None)
+    for answer in (await member.fetch(0), await member.acknowledge((0, 0, [1]))):
+        assert (answer.error_code, answer.responses) == (E.UNKNOWN_SERVER_ERROR, [])
+
+
+async def test_the_share_coordinator_stores_what_is_acknowledged() -> None:
+    world = ShareWorld({"share.coordinator.state.topic.num.partitions": "1"}, in_memory=False)
+    world.append("t", b"a", b"b", b"c")
+    key = SharePartitionKey("g", world.topic_id, 0)
+    await world.services.persister.initialize(key, 1, NOT_STARTED)
+    member = world.member()
+    assert await member.acquire() == [(0, 2, 1)]
+    assert partition_of(await member.acknowledge((0, 2, [ACCEPT, RELEASE, REJECT]))).error_code == E.NONE
+    stored = await world.services.persister.read(key, 0)
+    assert stored.start_offset == 0
+    assert [tuple(each) for each in stored.batches] == [(0, 0, 2, 1), (1, 1, 0, 1), (2, 2, 4, 1)]
+    assert await member.acquire() == [(1, 1, 2)]
