@@ -81,9 +81,8 @@ def check_held(
         done = batch.last_offset
         _check_inside(in_flight, first, batch.last_offset)
         for known in in_flight.between(first, batch.last_offset):
-            for cell in known.cells:
-                if cell.last >= first and cell.first <= batch.last_offset:
-                    _check_cell(cell, member)
+            for cell in known.overlapping(first, batch.last_offset):
+                _check_cell(cell, member)
 
 
 def _check_inside(in_flight: InFlightRecords, first: int, last: int) -> None:

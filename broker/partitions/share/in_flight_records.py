@@ -101,22 +101,26 @@ class InFlightBatch:
 
     def cut(self, first: int, last: int) -> list[DeliveryCell]:
         """Return the cells in [first, last]; those across its bounds are split."""
-        inside: list[DeliveryCell] = []
-        cells: list[DeliveryCell] = []
-        for whole in self.cells:
-            cell = whole
-            if cell.first < first <= cell.last:
-                cells.append(cell)
-                cell = cell.split_before(first)
-            if cell.first <= last < cell.last:
-                rest = cell.split_before(last + 1)
-                cells += (cell, rest)
-            else:
-                cells.append(cell)
-            if first <= cell.first <= last:
-                inside.append(cell)
-        self.cells = cells
-        return inside
+        begin, end = self._bounds(first, last)
+        cells = self.cells
+        if begin < end and cells[begin].first < first:
+            cells.insert(begin + 1, cells[begin].split_before(first))
+            begin, end = begin + 1, end + 1
+        if begin < end and cells[end - 1].last > last:
+            cells.insert(end, cells[end - 1].split_before(last + 1))
+        return cells[begin:end]
+
+    def overlapping(self, first: int, last: int) -> list[DeliveryCell]:
+        """Return the cells that have offsets in [first, last]."""
+        begin, end = self._bounds(first, last)
+        return self.cells[begin:end]
+
+    def _bounds(self, first: int, last: int) -> tuple[int, int]:
+        """Return the indexes of the first cell that has offsets in [first, last], and behind the last one."""
+        begin = bisect_right(self.cells, first, key=_FIRST)
+        if begin and self.cells[begin - 1].last >= first:
+            begin -= 1
+        return begin, bisect_right(self.cells, last, key=_FIRST)
 
     def join_cells(self) -> None:
         """Make one cell of those that do not differ."""

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from barnabas.broker.partitions.share.persister import NOT_STARTED, SharePartitionKey
+from barnabas.broker.security.session.operations import Operation, Resource
+from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.control import EndTxnMarker
@@ -328,6 +330,27 @@ async def test_the_start_offset_follows_the_log_start() -> None:
     assert await member.acquire() == []
     await member.acknowledge((0, 3, [RELEASE]))
     assert await member.acquire() == [(2, 3, 2)]
+
+
+@pytest.mark.parametrize(
+    ("denied", "top", "below"),
+    [("g", E.GROUP_AUTHORIZATION_FAILED, None), ("t", E.NONE, E.TOPIC_AUTHORIZATION_FAILED)],
+)
+async def test_members_need_to_read_the_group_and_the_topic(
+    monkeypatch: pytest.MonkeyPatch, denied: str, top: ErrorCode, below: ErrorCode | None
+) -> None:
+    class Denying:
+        def allows(self, operation: Operation, resource: Resource, name: str) -> bool:
+            assert operation is Operation.READ
+            return name != denied
+
+    monkeypatch.setattr(RequestContext, "rights", property(lambda _: Denying()))
+    member = ShareWorld().member()
+    for answer in (await member.fetch(), await member.acknowledge((0, 0, [1]))):
+        assert answer.error_code == top
+        assert [each.error_code for topic in answer.responses for each in topic.partitions] == (
+            [below] if below else []
+        )
 
 
 async def test_an_error_of_the_broker_is_answered_at_the_top(monkeypatch: pytest.MonkeyPatch) -> None:
