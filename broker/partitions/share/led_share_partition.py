@@ -157,6 +157,7 @@ class LedSharePartition:
         else:
             error = as_kafka(failure)
             self.state.not_stored(change, self._settings(), self._clock.monotonic())
+            self._watch_locks()
             if not answer.done():
                 answer.set_exception(error)
             if error.code in _FENCING:

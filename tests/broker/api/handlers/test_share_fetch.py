@@ -157,6 +157,26 @@ async def test_two_members_share_and_a_lock_ends_on_the_last_delivery() -> None:
     assert partition_of(await member.acknowledge((0, 0, [1]))).error_code == E.NONE  # below the start offset
 
 
+async def test_a_lock_ends_though_its_acknowledgement_could_not_be_stored() -> None:
+    world = ShareWorld()
+    world.append("t", b"a")
+    member, other = world.member(), world.member("other")
+    await member.fetch()
+    await world.advance(10_000)
+    world.append("t", b"b")
+    assert await other.acquire() == [(1, 1, 1)]
+    world.persister.held = []
+    other.peer.ask(other.request(0, acks=((1, 1, [ACCEPT]),)))
+    await settle()
+    (write,) = world.persister.held
+    world.persister.held = None
+    await world.advance(20_000)  # the first lock ends
+    write.set_exception(KafkaError(E.COORDINATOR_NOT_AVAILABLE))
+    await settle()
+    await world.advance(10_000)
+    assert await member.acquire() == [(0, 0, 2), (1, 1, 2)]
+
+
 async def test_a_renewed_lock_ends_later() -> None:
     world = ShareWorld()
     world.append("t", b"a")
