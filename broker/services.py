@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 from barnabas.broker.metadata.cluster.node_view import Node, NodeView
-from barnabas.broker.metadata.image.features import GROUP_VERSION, SHARE_VERSION
+from barnabas.broker.metadata.image.features import GROUP_VERSION, SHARE_VERSION, STREAMS_VERSION
 from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.broker.security.session.principal import ANONYMOUS, Principal
 
@@ -143,6 +143,12 @@ class Services:
     def offers_share_groups(self) -> bool:
         """Whether there may be share groups (KIP-932)."""
         return self.share_version > 0
+
+    @property
+    def offers_streams_groups(self) -> bool:
+        """Whether there may be streams groups (KIP-1071)."""
+        protocols = self.config.strings("group.coordinator.rebalance.protocols")
+        return "streams" in protocols and bool(self.catalogue.feature_level(STREAMS_VERSION))
 
     @property
     def groups(self) -> GroupCoordinator:

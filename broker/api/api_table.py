@@ -194,6 +194,19 @@ TELEMETRY_TABLE: tuple[ApiRow, ...] = (
 """Offered only with `barnabas.client.telemetry.enable` (KIP-714); in Kafka, where a plug-in receives metrics."""
 
 
+STREAMS_TABLE: tuple[ApiRow, ...] = (
+    _row(
+        ApiKey.STREAMS_GROUP_HEARTBEAT,
+        "streams_group_heartbeat",
+        group=_READ,
+        topic=(_DESCRIBE, _CREATE),
+        cluster=_CREATE,
+    ),
+    _row(ApiKey.STREAMS_GROUP_DESCRIBE, "streams_group_describe", group=_DESCRIBE, topic=_DESCRIBE),
+)
+"""The APIs of streams groups (KIP-1071). Not in `table_for` before the feature streams.version is offered."""
+
+
 def table_for(config: BrokerConfig) -> tuple[ApiRow, ...]:
     """Return the table of a broker: `API_TABLE`, and the APIs that its settings enable."""
     table = API_TABLE

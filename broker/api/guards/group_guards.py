@@ -9,7 +9,7 @@ from barnabas.broker.api.guards.guard import Guarding, divided, refused, some, t
 from barnabas.broker.security.acl.rights import Rights, refusal
 from barnabas.broker.security.session.operations import CLUSTER_NAME, Access, Operation, Resource
 from barnabas.broker.services import RequestContext
-from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordinatorResponse
 from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchResponseGroup,
@@ -251,3 +251,61 @@ def consumer_group_heartbeat(request: Any, context: RequestContext, rights: Righ
     if len(describable) < len(set(names)):
         return (yield from refused(request, refusal(_TOPIC), context))
     return (yield request)
+
+
+def streams_group_heartbeat(request: Any, context: RequestContext, rights: Rights) -> Guarding:
+    """Check Read on the group, and Describe on each topic of its topology. Its handler checks Create."""
+    from barnabas.broker.api.guards.streams_topics import check_names, topic_names  # few brokers have such groups
+
+    if not context.services.offers_streams_groups:
+        return (yield request)  # it answers that there is no such protocol
+    if not rights.allows(Operation.READ, _GROUP, request.group_id):
+        return (yield from refused(request, refusal(_GROUP), context))
+    if request.topology is not None:
+        try:
+            check_names(request.topology)
+        except KafkaError:
+            return (yield request)  # it answers that the names are invalid
+        names = topic_names(request.topology)
+        describable = yield from rights.each_allowed(*_DESCRIBE_TOPIC, names)
+        if len(describable) < len(names):
+            return (yield from refused(request, refusal(_TOPIC), context))
+    return (yield request)
+
+
+def streams_group_describe(request: Any, context: RequestContext, rights: Rights) -> Guarding:
+    """Check groups as for DescribeGroups; a group with a topic that may not be described shows none of its members."""
+    response = yield from _described(request, context, rights, "group_ids")
+    topics = []
+    for group in response.groups:
+        if request.include_authorized_operations and not group.error_code:
+            group.authorized_operations = rights.operations(_GROUP, group.group_id)
+        topics.append(_topics_of_topology(group))
+        yield
+    names = sorted(set[str]().union(*topics))
+    describable = yield from rights.each_allowed(*_DESCRIBE_TOPIC, names, quietly=True)
+    shown = []
+    for group, required in zip(response.groups, topics, strict=True):
+        shown.append(group if required <= describable else _hidden_streams_group(group))
+        yield
+    return with_fields(response, groups=shown)
+
+
+def _topics_of_topology(group: Any) -> set[str]:
+    found: set[str] = set()
+    for each in () if group.topology is None else group.topology.subtopologies or ():
+        found.update(each.source_topics, each.repartition_sink_topics)
+        found.update(topic.name for topic in (*each.repartition_source_topics, *each.state_changelog_topics))
+    return found
+
+
+def _hidden_streams_group(group: Any) -> Any:
+    return type(group)(
+        error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        error_message="The described group uses topics that the client is not authorized to describe.",
+        group_id=group.group_id,
+        group_state="",
+        group_epoch=0,
+        assignment_epoch=0,
+        members=[],
+    )

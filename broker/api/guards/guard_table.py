@@ -67,6 +67,8 @@ GUARDS: Final[dict[ApiKey, Guard]] = {
     ApiKey.LIST_TRANSACTIONS: transaction_guards.list_transactions,
     ApiKey.CONSUMER_GROUP_HEARTBEAT: group_guards.consumer_group_heartbeat,
     ApiKey.CONSUMER_GROUP_DESCRIBE: group_guards.consumer_group_describe,
+    ApiKey.STREAMS_GROUP_HEARTBEAT: group_guards.streams_group_heartbeat,
+    ApiKey.STREAMS_GROUP_DESCRIBE: group_guards.streams_group_describe,
 }
 
 

@@ -6,7 +6,7 @@ Codes of each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST for a negat
 
 from __future__ import annotations
 
-from barnabas.broker.api.share_states import serve_each
+from barnabas.broker.api.share.share_states import serve_each
 from barnabas.broker.partitions.share.persister import SharePartitionKey
 from barnabas.broker.runtime.replies import Reply, reply_to
 from barnabas.broker.services import RequestContext

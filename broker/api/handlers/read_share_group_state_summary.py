@@ -7,7 +7,7 @@ for a negative partition. From v1 on with the number of records whose delivery i
 
 from __future__ import annotations
 
-from barnabas.broker.api.share_states import serve_each
+from barnabas.broker.api.share.share_states import serve_each
 from barnabas.broker.partitions.share.persister import SharePartitionKey, ShareStateSummary
 from barnabas.broker.runtime.replies import Reply, reply_to
 from barnabas.broker.services import RequestContext

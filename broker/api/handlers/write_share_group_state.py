@@ -8,7 +8,7 @@ whose delivery is complete.
 
 from __future__ import annotations
 
-from barnabas.broker.api.share_states import serve_each
+from barnabas.broker.api.share.share_states import serve_each
 from barnabas.broker.partitions.share.persister import SharePartitionKey, ShareStateUpdate, StateBatch
 from barnabas.broker.runtime.replies import Reply, reply_to
 from barnabas.broker.services import RequestContext

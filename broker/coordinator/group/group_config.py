@@ -13,6 +13,8 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
 
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
+    from barnabas.broker.coordinator.group.decisions.consumer.model import Topics
+    from barnabas.broker.coordinator.group.decisions.streams.model import StreamsContext
     from barnabas.broker.metadata.config_resources.groups import GroupConfigs
 
 
@@ -61,3 +63,14 @@ class ConsumerConfigs:
             migration_policy=MigrationPolicy[config.string("group.consumer.migration.policy").upper()],
             assignors=tuple(config.strings("group.consumer.assignors")) or BUILT_IN_ASSIGNORS,
         )
+
+
+def streams_context(config: BrokerConfig, of_groups: GroupConfigs, topics: Topics) -> StreamsContext:
+    """Return the input of decisions about streams groups. Few brokers have any: imported at their first use."""
+    from barnabas.broker.coordinator.group.decisions.streams.model import StreamsConfig, StreamsContext
+
+    def config_of(group_id: str) -> StreamsConfig:
+        max_size = config.integer("group.streams.max.size")
+        return StreamsConfig(max_size=max_size, **of_groups.streams_group(group_id)._asdict())
+
+    return StreamsContext(config_of, topics)

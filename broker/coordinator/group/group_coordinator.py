@@ -32,6 +32,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerC
 from barnabas.broker.coordinator.group.decisions.consumer.timers import is_of_consumer_group
 from barnabas.broker.coordinator.group.decisions.group_machine import GroupMachine
 from barnabas.broker.coordinator.group.decisions.group_types import (
+    STREAMS_TYPE,
     AnyGroup,
     AnyOutcome,
     AnyRecord,
@@ -42,6 +43,7 @@ from barnabas.broker.coordinator.group.decisions.migration import joining as mig
 from barnabas.broker.coordinator.group.decisions.migration import staying
 from barnabas.broker.coordinator.group.decisions.modern.group import ModernGroup
 from barnabas.broker.coordinator.group.decisions.offsets import admission, committed_offsets
+from barnabas.broker.coordinator.group.decisions.streams.timers import is_of_streams_group
 from barnabas.broker.coordinator.group.group_decisions import RECORDS_AT_ONCE, GroupDecisions
 from barnabas.broker.coordinator.group.group_partition import GroupPartition
 from barnabas.broker.coordinator.group.offset_cleanup import OffsetCleanup
@@ -61,6 +63,8 @@ from barnabas.storage.steps import Steps
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.coordinator.group.catalogue_topics import Racks
+    from barnabas.broker.coordinator.group.decisions.streams.model import StreamsContext
+    from barnabas.broker.coordinator.group.streams_groups import StreamsGroups
     from barnabas.broker.metadata.catalogue import Catalogue
     from barnabas.broker.partitions.partitions import Partitions
 
@@ -93,9 +97,13 @@ class GroupCoordinator:
         random_bytes: Callable[[int], bytes],
         topic_ids: Callable[[str], bytes | None],
         consumer: ConsumerContext,
+        streams: Callable[[], StreamsContext],
         listener_factory: ListenerFactory | None = None,
     ) -> None:
-        """Create the coordinator. `topic_ids` returns the id of the topic that now has a name, or None."""
+        """Create the coordinator. `topic_ids` returns the id of the topic that now has a name, or None.
+
+        `streams` is called at the first use of a streams group.
+        """
         self._config, self._listener_factory = config, listener_factory
         self._clock = clock
         self._random_bytes = random_bytes
@@ -109,6 +117,8 @@ class GroupCoordinator:
             consumer, config, self._partitions, self._decisions, clock, upkeep, self._fresh_id
         )
         """Groups of the consumer protocol (KIP-848)."""
+        self._streams_context = streams
+        self._streams: StreamsGroups | None = None
         self._removals = OffsetCleanup(machine_clock, upkeep, topic_ids, self._execute_unasked)
         self._expiries = OffsetExpiration(config, clock, upkeep, self._partitions.loaded, self._execute)
 
@@ -131,10 +141,12 @@ class GroupCoordinator:
         racks: of the replicas of each partition, if there are other brokers.
         """
         from barnabas.broker.coordinator.group.catalogue_topics import CatalogueTopics, all_in, topic_ids_in
-        from barnabas.broker.coordinator.group.group_config import ConsumerConfigs, group_config
+        from barnabas.broker.coordinator.group.group_config import ConsumerConfigs, group_config, streams_context
         from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic, TopicDeletions
         from barnabas.broker.metadata.config_resources.groups import GroupConfigs
 
+        of_groups = GroupConfigs(catalogue, config)
+        topics = CatalogueTopics(catalogue, racks or all_in(config.text("broker.rack")))
         coordinator = cls(
             topic=CoordinatorTopic(
                 CONSUMER_OFFSETS_TOPIC,
@@ -148,14 +160,21 @@ class GroupCoordinator:
             upkeep=upkeep,
             random_bytes=random_bytes,
             topic_ids=topic_ids_in(catalogue),
-            consumer=ConsumerContext(
-                ConsumerConfigs(config, GroupConfigs(catalogue, config)).of,
-                CatalogueTopics(catalogue, racks or all_in(config.text("broker.rack"))),
-            ),
+            consumer=ConsumerContext(ConsumerConfigs(config, of_groups).of, topics),
+            streams=partial(streams_context, config, of_groups, topics),
             listener_factory=listener_factory,
         )
         catalogue.subscribe(TopicDeletions(coordinator.on_topic_deleted))
         return coordinator
+
+    @property
+    def streams(self) -> StreamsGroups:
+        """Groups of the streams protocol (KIP-1071); few brokers have any."""
+        if self._streams is None:
+            from barnabas.broker.coordinator.group.streams_groups import StreamsGroups
+
+            self._streams = StreamsGroups(self._streams_context(), self._partitions, self._decisions, self._clock)
+        return self._streams
 
     def close(self) -> None:
         """Stop the coordinator with the broker: waiting requests get the error to find the coordinator again."""
@@ -275,12 +294,12 @@ class GroupCoordinator:
     ) -> committed_offsets.GroupOffsets:
         """Handle OffsetFetch: return all offsets that the group committed; none for an unknown group.
 
-        The epoch of a consumer group's member is checked if the request names the member.
+        The epoch of a modern group's member is checked if the request names the member.
         """
         check_group_id(group_id, may_be_empty=True)
         partition = self._partitions.of(group_id)
         durable = partition.machine.durable
-        group = durable.consumer(group_id)
+        group = durable.modern.get(group_id)
         if group is not None:
             refusal = admission.fetch_refusal(group, member_id, member_epoch)
             if refusal is not ErrorCode.NONE:
@@ -401,6 +420,8 @@ class GroupCoordinator:
         """Decide what a group's timer does, and carry it out. KafkaError."""
         if is_of_consumer_group(timer):
             return self.consumer.fire(group_id, timer)
+        if is_of_streams_group(timer):
+            return self.streams.fire(group_id, timer)
         self._partitions.of(group_id).shard.fire_at_once(group_id, timer)
         return None
 
@@ -411,6 +432,9 @@ class GroupCoordinator:
     def _on_loaded(self, partition: GroupPartition) -> None:
         for group_id, outcome in partition.machine.loaded(self._now_ms()):
             self._execute(partition, group_id, outcome)
+        if any(group.group_type == STREAMS_TYPE for group in partition.machine.durable.modern.values()):
+            for group_id, outcome in self.streams.loaded(partition):
+                self._execute(partition, group_id, outcome)
         self._removals.loaded(partition)
 
     def on_topic_deleted(self, topic: str) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from barnabas.broker.config.resources.group_configs import ConsumerGroupSettings, consumer_group_settings
 from barnabas.broker.config.resources.share_groups import ShareGroupSettings, share_group_settings
+from barnabas.broker.config.resources.streams_groups import StreamsGroupSettings, streams_group_settings
 from barnabas.broker.metadata.image.image import GROUP_RESOURCE
 
 if TYPE_CHECKING:
@@ -41,3 +42,7 @@ class GroupConfigs:
     def share_group(self, group_id: str) -> ShareGroupSettings:
         """Return a share group's effective settings, within the broker's bounds."""
         return share_group_settings(self._catalogue.configs_of(GROUP_RESOURCE, group_id), self._config)
+
+    def streams_group(self, group_id: str) -> StreamsGroupSettings:
+        """Return a streams group's effective settings, within the broker's bounds."""
+        return streams_group_settings(self._catalogue.configs_of(GROUP_RESOURCE, group_id), self._config)

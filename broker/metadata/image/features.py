@@ -21,6 +21,8 @@ KRAFT_VERSION = "kraft.version"
 ELIGIBLE_LEADER_REPLICAS_VERSION = "eligible.leader.replicas.version"
 SHARE_VERSION = "share.version"
 """Share groups (KIP-932): 0 none, 1 with them, 2 with their dead-letter queues, too."""
+STREAMS_VERSION = "streams.version"
+"""Streams groups (KIP-1071): 0 none, 1 with them."""
 
 OFFERED_FEATURES = {
     ELIGIBLE_LEADER_REPLICAS_VERSION: (0, 1),

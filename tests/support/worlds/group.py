@@ -21,6 +21,7 @@ from barnabas.broker.coordinator.group.decisions.classic.model import (
     SyncRequest,
 )
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerConfig, ConsumerContext, HeartbeatRequest
+from barnabas.broker.coordinator.group.decisions.streams.model import StreamsConfig, StreamsContext
 from barnabas.broker.coordinator.group.group_coordinator import GroupCoordinator
 from barnabas.broker.coordinator.runtime.outcome import TransactionProducer
 from barnabas.broker.runtime.scheduler import CooperativeScheduler
@@ -44,6 +45,7 @@ class GroupWorld:
     ) -> None:
         self.config = config or GroupConfig()
         self.consumer_config = consumer_config or ConsumerConfig()
+        self.streams_config = StreamsConfig()
         self.topics = MemoryTopics()
         self.loop = asyncio.new_event_loop()
         self.topic = topic or MemoryTopic()
@@ -71,6 +73,7 @@ class GroupWorld:
             random_bytes=self._random_bytes,
             topic_ids=self.topic_ids.get,
             consumer=ConsumerContext(lambda group_id: self.consumer_config, self.topics),
+            streams=lambda: StreamsContext(lambda group_id: self.streams_config, self.topics),
         )
 
     def _random_bytes(self, size: int) -> bytes:

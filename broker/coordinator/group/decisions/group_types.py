@@ -16,7 +16,7 @@ AnyRecord: TypeAlias = GroupRecord | KeyedRecord
 AnyVolatile: TypeAlias = Group | MetadataSeen | VolatileState
 AnyOutcome: TypeAlias = Outcome[AnyRecord, AnyVolatile]
 
-CLASSIC_TYPE, CONSUMER_TYPE = "classic", "consumer"
+CLASSIC_TYPE, CONSUMER_TYPE, STREAMS_TYPE = "classic", "consumer", "streams"
 
 
 def type_of(group: AnyGroup) -> str:

@@ -11,20 +11,20 @@ from collections.abc import Iterable
 from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequest, Group, OffsetToCommit
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerGroupMember
-from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup
+from barnabas.broker.coordinator.group.decisions.group_types import CONSUMER_TYPE, STREAMS_TYPE, AnyGroup
 from barnabas.broker.coordinator.group.decisions.modern.group import ModernGroup
 from barnabas.protocol.errors import ErrorCode
 
 
 def may_have_offsets(group: AnyGroup) -> bool:
     """Return whether a group of this type commits offsets; otherwise it also stays when it has none."""
-    return isinstance(group, Group | ConsumerGroup)
+    return isinstance(group, Group) or group.group_type in (CONSUMER_TYPE, STREAMS_TYPE)
 
 
 def commit_refusal(group: ModernGroup, request: CommitRequest, offsets: Iterable[OffsetToCommit]) -> ErrorCode:
     """Return the error of an OffsetCommit, or NONE: one code for all of it, as from Kafka."""
     if not isinstance(group, ConsumerGroup):
-        return ErrorCode.GROUP_ID_NOT_FOUND
+        return _of_another_type(group, request, offsets, is_transactional=False)
     if request.generation_id < 0 and not group.members:
         return ErrorCode.NONE
     member = group.members.get(request.member_id)
@@ -38,7 +38,7 @@ def commit_refusal(group: ModernGroup, request: CommitRequest, offsets: Iterable
 def transactional_refusal(group: ModernGroup, request: CommitRequest, offsets: Iterable[OffsetToCommit]) -> ErrorCode:
     """Return the error of a TxnOffsetCommit, or NONE; ILLEGAL_GENERATION for clients without member epochs."""
     if not isinstance(group, ConsumerGroup):
-        return ErrorCode.GROUP_ID_NOT_FOUND
+        return _of_another_type(group, request, offsets, is_transactional=True)
     if request.generation_id < 0 and not group.members:
         return ErrorCode.NONE
     if request.generation_id == -1 and not request.member_id and request.group_instance_id is None:
@@ -52,9 +52,30 @@ def transactional_refusal(group: ModernGroup, request: CommitRequest, offsets: I
     return code
 
 
-def fetch_refusal(group: ConsumerGroup, member_id: str | None, member_epoch: int) -> ErrorCode:
+def _of_another_type(
+    group: ModernGroup, request: CommitRequest, offsets: Iterable[OffsetToCommit], *, is_transactional: bool
+) -> ErrorCode:
+    """Return the error of a commit in a group of a type that few brokers have; its code is imported here."""
+    if group.group_type != STREAMS_TYPE:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    from barnabas.broker.coordinator.group.decisions.offsets.streams_admission import streams_commit_refusal
+    from barnabas.broker.coordinator.group.decisions.streams.group import StreamsGroup
+
+    assert isinstance(group, StreamsGroup)
+    return streams_commit_refusal(group, request, offsets, is_transactional=is_transactional)
+
+
+def fetch_refusal(group: ModernGroup, member_id: str | None, member_epoch: int) -> ErrorCode:
     """Return the error of an OffsetFetch, or NONE. A client that is not a member may fetch, too."""
     if member_id is None and member_epoch < 0:
+        return ErrorCode.NONE
+    if group.group_type == STREAMS_TYPE:
+        from barnabas.broker.coordinator.group.decisions.offsets.streams_admission import streams_fetch_refusal
+        from barnabas.broker.coordinator.group.decisions.streams.group import StreamsGroup
+
+        assert isinstance(group, StreamsGroup)
+        return streams_fetch_refusal(group, member_id or "", member_epoch)
+    if not isinstance(group, ConsumerGroup):
         return ErrorCode.NONE
     member = group.members.get(member_id or "")
     if member is None:

@@ -1,0 +1,142 @@
+"""The topics of streams applications in heartbeats (KIP-1071): the topology in a request, and its internal topics.
+
+The coordinator decides which internal topics a topology lacks. They are created here, in the name of the client whose
+heartbeat showed it, with that client's rights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from barnabas.broker.api.current_request import keep_current_request
+from barnabas.broker.coordinator.group.decisions.streams.topics.internal_topics import InternalTopic
+from barnabas.broker.coordinator.group.decisions.streams.topics.topology import StreamsTopology, topology_of
+from barnabas.broker.metadata.image.image import INTERNAL_TOPICS
+from barnabas.broker.metadata.image.topic_changes import NewTopic, check_request_size
+from barnabas.broker.metadata.split_changes import CHANGES, in_changes
+from barnabas.broker.runtime.replies import Reply
+from barnabas.broker.security.session.operations import Operation, Resource
+from barnabas.broker.services import RequestContext
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.files.names import is_topic_name
+from barnabas.protocol.log_records import streams_group as log
+from barnabas.protocol.messages.streams_group_heartbeat import Subtopology, TopicInfo, Topology
+from barnabas.storage.steps import Steps
+
+_SHOWN_MAX = 3
+
+
+def topic_names(topology: Topology) -> list[str]:
+    """Return the names of all topics of a topology, each once."""
+    found: dict[str, None] = {}
+    for each in topology.subtopologies:
+        found |= dict.fromkeys((*each.source_topics, *each.repartition_sink_topics))
+        found |= dict.fromkeys(topic.name for topic in (*each.repartition_source_topics, *each.state_changelog_topics))
+    return list(found)
+
+
+def check_names(topology: Topology | None) -> None:
+    """Raise STREAMS_INVALID_TOPOLOGY for names that are Kafka's own or invalid."""
+    names = [] if topology is None else topic_names(topology)
+    prohibited = ",".join(name for name in names if name in INTERNAL_TOPICS)
+    if prohibited:
+        why = f"Use of Kafka internal topics {prohibited} in a Kafka Streams topology is prohibited."
+        raise KafkaError(ErrorCode.STREAMS_INVALID_TOPOLOGY, why)
+    invalid = ",".join(name for name in names if not is_topic_name(name))
+    if invalid:
+        raise KafkaError(ErrorCode.STREAMS_INVALID_TOPOLOGY, f"Topic names {invalid} are not valid topic names.")
+
+
+def topology_in(topology: Topology) -> StreamsTopology:
+    """Return the topology of a request. INVALID_REQUEST for regular expressions, which Kafka does not support yet."""
+    if any(each.source_topic_regex for each in topology.subtopologies):
+        why = "Regular expressions for source topics are not supported yet."
+        raise KafkaError(ErrorCode.INVALID_REQUEST, why)
+    subtopologies = [_subtopology(each) for each in topology.subtopologies]
+    return topology_of(log.StreamsGroupTopologyValue(epoch=topology.epoch, subtopologies=subtopologies))
+
+
+def _subtopology(declared: Subtopology) -> log.StoredSubtopology:
+    return log.StoredSubtopology(
+        subtopology_id=declared.subtopology_id,
+        source_topics=declared.source_topics,
+        source_topic_regex=[],
+        state_changelog_topics=[_topic(each) for each in declared.state_changelog_topics],
+        repartition_sink_topics=declared.repartition_sink_topics,
+        repartition_source_topics=[_topic(each) for each in declared.repartition_source_topics],
+        copartition_groups=[
+            log.StoredCopartitionGroup(
+                source_topics=each.source_topics,
+                source_topic_regex=each.source_topic_regex,
+                repartition_source_topics=each.repartition_source_topics,
+            )
+            for each in declared.copartition_groups
+        ],
+    )
+
+
+def _topic(declared: TopicInfo) -> log.StoredTopicInfo:
+    configs = [log.StoredTopicConfig(key=each.key, value=each.value) for each in declared.topic_configs]
+    return log.StoredTopicInfo(
+        name=declared.name,
+        partitions=declared.partitions,
+        replication_factor=declared.replication_factor,
+        topic_configs=configs,
+    )
+
+
+def created(missing: Sequence[InternalTopic], context: RequestContext) -> Reply[str]:
+    """Create internal topics in slices; return what to add to the group's status: nothing, or why it failed."""
+    return context.services.upkeep.to_the_end(partial(_created, missing, context), CHANGES)
+
+
+def _created(missing: Sequence[InternalTopic], context: RequestContext) -> Steps[str]:
+    refused = yield from _unauthorized(missing, context)
+    if refused:
+        return f"; Unauthorized to CREATE on topics {', '.join(refused)}."
+    as_current_request = keep_current_request(context.services)
+    failures: list[str] = []
+    for number, some in enumerate(in_changes(missing, lambda topic: topic.partitions)):
+        if number:
+            yield
+        failures += as_current_request(partial(_change, some, context))
+    if not failures:
+        return ""
+    shown, more = ", ".join(failures[:_SHOWN_MAX]), len(failures) - _SHOWN_MAX
+    return f"; Creation failed: {shown}{f' and {more} more' if more > 0 else ''}."
+
+
+def _unauthorized(missing: Sequence[InternalTopic], context: RequestContext) -> Steps[list[str]]:
+    """Return the topics that the client may not create."""
+    rights = context.rights
+    if rights is None or rights.allows(Operation.CREATE, Resource.CLUSTER, quietly=True):
+        return []
+    names = [topic.name for topic in missing]
+    creatable = yield from rights.each_allowed(Operation.CREATE, Resource.TOPIC, names)
+    return [name for name in names if name not in creatable]
+
+
+def _change(topics: Sequence[InternalTopic], context: RequestContext) -> list[str]:
+    """Create some topics in one change; return each that failed, with the reason. Existing ones are no failure."""
+    services = context.services
+    try:
+        services.disk_space.check_may_grow()
+        check_request_size(topic.partitions for topic in topics)
+        results = services.catalogue.create_topics([_wish(topic) for topic in topics])
+    except KafkaError as failure:
+        results = [failure.as_value()] * len(topics)
+    return [
+        f"{topic.name} ({result.message})"
+        for topic, result in zip(topics, results, strict=True)
+        if isinstance(result, KafkaError) and result.code is not ErrorCode.TOPIC_ALREADY_EXISTS
+    ]
+
+
+def _wish(topic: InternalTopic) -> NewTopic:
+    return NewTopic(
+        name=topic.name,
+        num_partitions=topic.partitions,
+        replication_factor=topic.replication_factor or -1,
+        configs=dict(topic.configs),
+    )
