@@ -80,7 +80,7 @@ def test_where_there_are_no_pidfds_its_end_is_seen_by_its_socket(monkeypatch: py
         assert broker.topics() == {"orders": 1}
 
 
-def test_a_pool_that_cannot_start_says_what_its_python_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pool_that_cannot_start_states_what_its_python_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "_pool", None)
     monkeypatch.setattr(pool, "_PROGRAM", "raise SystemExit('no room in the castle')")
     with pytest.raises(BarnabasError, match="no room in the castle"):
@@ -106,7 +106,7 @@ def test_a_forked_child_of_the_owner_has_a_pool_of_its_own_and_leaves_the_owners
         assert broker.topics() == {"orders": 1}
 
 
-def test_messages_go_over_a_socket_whole_and_its_end_is_told() -> None:
+def test_messages_go_over_a_socket_whole_and_its_end_is_reported() -> None:
     first, second = socket.socketpair()
     message = ("records", [(0, 1, None, b"v" * 100_000, [("h", None)])], None, True)
     with second:

@@ -40,7 +40,7 @@ def test_it_stands_still_and_is_moved(broker: Barnabas) -> None:
     assert repr(clock) == "<the clock of a Barnabas>"
 
 
-def test_what_it_cannot_do_is_said_in_a_sentence(broker: Barnabas) -> None:
+def test_an_unsupported_operation_is_reported_in_a_sentence(broker: Barnabas) -> None:
     clock = broker.clock
     with pytest.raises(BarnabasError, match=r"^the clock does not go back$"):
         clock.advance(-1)

@@ -92,7 +92,7 @@ def test_a_broker_is_started_again_by_itself_while_a_client_goes_on(writer: Writ
             broker.faults.wait_crashed(0.01)
 
 
-def test_it_is_started_again_without_being_asked_and_as_often_as_it_is_said(writer: Writer) -> None:
+def test_it_restarts_by_itself_as_often_as_configured(writer: Writer) -> None:
     with Barnabas(topics={"orders": 1}) as broker:
         for number in range(2):
             broker.faults.arm_plan(PLAN, restart=True)
@@ -105,7 +105,7 @@ def test_it_is_started_again_without_being_asked_and_as_often_as_it_is_said(writ
         broker.create_topic("it-lives")
 
 
-def test_what_ends_it_otherwise_is_the_end_of_it() -> None:
+def test_another_error_ends_it() -> None:
     with Barnabas() as broker:
         broker.faults.arm(point="topic.created", crash=True, restart=True)
         os.kill(broker.pid, signal.SIGKILL)
@@ -120,7 +120,7 @@ def test_what_ends_it_otherwise_is_the_end_of_it() -> None:
             broker.topics()
 
 
-def test_where_it_cannot_be_started_again_the_next_call_says_so(tmp_path: Path) -> None:
+def test_where_it_cannot_be_started_again_the_next_call_reports_it(tmp_path: Path) -> None:
     data = tmp_path / "data"
     broker = Barnabas(data_dir=data).start()
     broker.faults.arm(point="topic.creating", crash=True, restart=True, name="mine")
@@ -135,7 +135,7 @@ def test_where_it_cannot_be_started_again_the_next_call_says_so(tmp_path: Path) 
     broker.close()
 
 
-def test_where_nobody_was_told_that_it_could_not_be_started_again_the_end_says_so(
+def test_where_nobody_was_told_that_it_could_not_be_started_again_the_end_reports_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broker = Barnabas(data_dir=tmp_path / "data", topics=["t"]).start()

@@ -29,7 +29,7 @@ def values(broker: Barnabas, isolation_level: str = "read_committed") -> list[by
     return [record.value for record in broker.records("orders", isolation_level=isolation_level)]
 
 
-def test_what_was_written_is_told_with_all_its_parts(broker: Barnabas) -> None:
+def test_a_written_record_is_reported_with_all_its_parts(broker: Barnabas) -> None:
     with Client(broker.bootstrap_servers) as client, Producer(client) as producer:
         producer.send("orders", b"v", key=b"k", partition=1, headers=[("h", b"x"), ("none", None)], timestamp=1234)
     (record,) = broker.records("orders")
@@ -54,7 +54,7 @@ def test_the_isolation_levels_see_what_consumers_of_theirs_see(broker: Barnabas,
     assert broker.offsets("orders", 1) == ("orders", 1, 0, 0, 0)
 
 
-def test_transactions_are_told_with_whom_they_keep_waiting(broker: Barnabas, writer: Writer) -> None:
+def test_transactions_are_reported_with_whom_they_keep_waiting(broker: Barnabas, writer: Writer) -> None:
     assert broker.transactions() == []
     writer.begin(broker, "over", b"a").commit()
     writer.begin(broker, "open", b"b", b"c")
@@ -67,7 +67,7 @@ def test_transactions_are_told_with_whom_they_keep_waiting(broker: Barnabas, wri
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_a_transaction_that_is_told_is_open_where_the_protocol_says_so(state: str) -> None:
+def test_a_listed_transaction_is_open_where_the_protocol_reports_it(state: str) -> None:
     """Told apart on its own, as what a user imports loads nothing of the broker."""
     assert Transaction("id", state, 1, 0, 1, None, ()).is_open == (state in OPEN_STATES)
 
@@ -119,7 +119,7 @@ def test_a_kill_loses_nothing_that_was_acknowledged_and_leaves_transactions_open
     assert [each.transaction.transactional_id for each in broker.open_transactions()] == ["id"]
 
 
-def test_what_takes_long_to_recover_after_a_kill_is_waited_for(broker: Barnabas, writer: Writer) -> None:
+def test_a_start_waits_for_a_long_recovery_after_a_kill(broker: Barnabas, writer: Writer) -> None:
     writer.write(broker, *[b"v" * 100_000] * 60)  # more than is recovered at once
     broker.kill()
     broker.start()
@@ -218,7 +218,7 @@ def test_a_key_that_does_not_exist_is_warned_of(new_broker: NewBroker) -> None:
         new_broker(config={"num.partitons": 3})
 
 
-def test_what_does_not_exist_cannot_be_read(broker: Barnabas) -> None:
+def test_a_missing_partition_cannot_be_read(broker: Barnabas) -> None:
     for ask in (lambda: broker.records("nothing"), lambda: broker.records("orders", 2), lambda: broker.offsets("x")):
         with pytest.raises(BarnabasError):
             ask()
@@ -226,7 +226,7 @@ def test_what_does_not_exist_cannot_be_read(broker: Barnabas) -> None:
         broker.records("orders", isolation_level="serializable")
 
 
-def test_nothing_can_be_asked_of_what_was_never_started() -> None:
+def test_nothing_can_be_queried_of_what_was_never_started() -> None:
     broker = Barnabas()
     for ask in (lambda: broker.bootstrap_servers, lambda: broker.pid, broker.topics, broker.stop):
         with pytest.raises(NotRunning):
@@ -261,7 +261,7 @@ print([name for name in sys.modules if name.split(".")[:1] == ["barnabas"] and n
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
-def test_a_broker_that_dies_is_told_with_its_last_words(writer: Writer) -> None:
+def test_a_broker_that_dies_is_reported_with_its_last_words(writer: Writer) -> None:
     with Barnabas(topics=["orders"]) as broker:
         os.kill(broker.pid, signal.SIGKILL)
         with pytest.raises(NotRunning, match="broker started"):

@@ -26,7 +26,7 @@ def test_a_commit_whose_answer_never_comes_was_made(broker: Barnabas, writer: Wr
     broker.faults.assert_all_fired()
 
 
-def test_somebody_stands_at_a_pause_until_it_is_released(broker: Barnabas, writer: Writer) -> None:
+def test_a_pause_holds_a_request_until_it_is_released(broker: Barnabas, writer: Writer) -> None:
     pause = broker.faults.arm(name="here", api="EndTxn", pause=True)
     tx = writer.begin(broker, "tx", b"x")
     with ThreadPoolExecutor(1) as thread:
@@ -50,7 +50,7 @@ def test_one_waits_in_a_thread_while_another_asks_the_broker(broker: Barnabas) -
     assert fault.fired == 2
 
 
-def test_which_did_not_fire_is_said(broker: Barnabas) -> None:
+def test_which_did_not_fire_is_reported(broker: Barnabas) -> None:
     fault = broker.faults.arm(name="never", api="EndTxn", drop=True)
     with pytest.raises(AssertionError, match=r"^these faults did not fire as often as planned: never$"):
         broker.faults.assert_all_fired()
@@ -74,7 +74,7 @@ def test_a_plan_is_armed_and_taken_back(broker: Barnabas) -> None:
     assert broker.faults.armed == []
 
 
-def test_what_makes_no_sense_is_said_in_a_sentence(broker: Barnabas) -> None:
+def test_invalid_input_is_reported_in_a_sentence(broker: Barnabas) -> None:
     with pytest.raises(BarnabasError, match="EndTxn names no topic, only transactional_id"):
         broker.faults.arm(api="EndTxn", topic="t", drop=True)
     with pytest.raises(BarnabasError, match="a fault needs an action"):
@@ -100,7 +100,9 @@ def test_what_makes_no_sense_is_said_in_a_sentence(broker: Barnabas) -> None:
         ("arm_plan", {"times": 2}, r"it belongs to one of the plan's faults$"),
     ],
 )
-def test_a_keyword_at_the_wrong_place_is_told_where_it_belongs(arm: str, words: dict[str, object], said: str) -> None:
+def test_a_keyword_at_the_wrong_place_is_reported_where_it_belongs(
+    arm: str, words: dict[str, object], said: str
+) -> None:
     armed = faults.FaultsHandle(lambda *_: None, lambda _: None, lambda *_: None)
     with pytest.raises(TypeError, match=said):
         getattr(armed, arm)(**words)
@@ -252,7 +254,7 @@ def test_keywords_and_values_add_up() -> None:
         ({"do": {"drop": object()}}, "a fault is made of JSON values, FaultMatch and FaultEffect, not <object"),
     ],
 )
-def test_what_cannot_be_one_fault_is_refused(form: dict[str, Any], said: str) -> None:
+def test_contradictory_keys_of_a_fault_are_refused(form: dict[str, Any], said: str) -> None:
     asked = Asked()
     with pytest.raises(TypeError, match=f"^{said}"):
         asked.faults.arm(**form)

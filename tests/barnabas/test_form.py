@@ -64,7 +64,7 @@ def runs_pure(checkout: Path, program: str = PROGRAM, wished: str = "") -> str:
     return err
 
 
-def test_a_fresh_checkout_runs_pure_and_says_nothing(checkout: Path) -> None:
+def test_a_fresh_checkout_runs_pure_and_prints_nothing(checkout: Path) -> None:
     assert runs_pure(checkout) == ""
 
 
@@ -115,7 +115,7 @@ def test_a_manifest_that_is_damaged_or_names_a_source_that_is_gone_fails_no_impo
     assert said in runs_pure(checkout)
 
 
-def test_what_was_compiled_for_another_python_is_not_touched(checkout: Path) -> None:
+def test_files_compiled_for_another_python_are_not_touched(checkout: Path) -> None:
     compiled(checkout, "cpython-39-x86_64-linux-gnu")
     change(checkout)
     assert runs_pure(checkout) == ""

@@ -44,7 +44,7 @@ def test_a_leader_is_moved_and_its_node_stopped_and_started(three: Barnabas) -> 
     assert leaders(three)[0] == 3
 
 
-def test_what_there_is_not_is_told(three: Barnabas) -> None:
+def test_a_missing_resource_is_reported(three: Barnabas) -> None:
     for ask in (
         lambda: three.stop_node(4),
         lambda: three.move_leader("t", 9, 1),
@@ -68,7 +68,7 @@ def test_a_restart_keeps_ports_leaders_and_who_is_stopped() -> None:
             assert sorted(client.connect().brokers) == [1, 2]
 
 
-def test_transactions_of_all_nodes_are_told() -> None:
+def test_transactions_of_all_nodes_are_reported() -> None:
     with Barnabas(brokers=3, topics={"t": 3}) as broker, Client(broker.bootstrap_servers) as client:
         for name in "abcdef":
             with begun(client, name, b"v") as producer:
@@ -154,7 +154,7 @@ def test_a_topic_that_is_deleted_once_a_move_has_found_it_is_told_to_be_gone(
         (["move", "t", "--to", "3"], 1, "includes broker 3, but no such broker is registered"),
     ],
 )
-def test_what_cannot_be_is_told_in_one_line(
+def test_impossible_values_are_reported_in_one_line(
     barnabas: Barnabas, capsys: pytest.CaptureFixture[str], words: list[str], status: int, says: str
 ) -> None:
     told = shell(capsys, barnabas, *words)

@@ -90,7 +90,7 @@ def test_users_are_kept_beside_the_data_and_may_be_given_other_passwords(tmp_pat
         ({"grants": {"client": "--topic t --deny-principal User:x"}}, "the right already has a principal before it"),
     ],
 )
-def test_what_cannot_be_is_said_at_the_start(settings: Mapping[str, Any], said: str) -> None:
+def test_impossible_settings_are_reported_at_the_start(settings: Mapping[str, Any], said: str) -> None:
     with pytest.raises(BarnabasError) as refused, Barnabas(secure=True, **settings):
         pass
     assert said in str(refused.value)
@@ -118,7 +118,7 @@ def test_only_a_secured_broker_has_users() -> None:
         ({"grants": {1: READER}}, "grants: 1 is not a user: names must be strings"),
     ],
 )
-def test_what_is_no_mapping_is_refused_in_a_sentence(settings: Mapping[str, Any], said: str) -> None:
+def test_a_value_that_is_no_mapping_is_refused_in_a_sentence(settings: Mapping[str, Any], said: str) -> None:
     with pytest.raises(TypeError, match=said):
         Barnabas(secure=True, **settings)
 
@@ -127,7 +127,7 @@ def test_what_is_no_mapping_is_refused_in_a_sentence(settings: Mapping[str, Any]
     ("name", "said"),
     [("users", ["alice"]), ("grants", [READER]), ("grants", READER), ("topics", "orders"), ("topics", 1)],
 )
-def test_what_is_no_mapping_cannot_be_merged(name: str, said: object) -> None:
+def test_a_value_that_is_no_mapping_cannot_be_merged(name: str, said: object) -> None:
     with pytest.raises(TypeError, match=rf"{name} must be a mapping( or a list of names)?, not a "):
         merged({name: {"a": "b"}}, {name: said})
     assert merged({name: {"a": "b"}}, {name: None}) == {name: {"a": "b"}}

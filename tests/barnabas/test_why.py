@@ -62,7 +62,7 @@ def test_a_producer_that_a_fault_holds_up(broker: Barnabas) -> None:
     assert broker.why.hanging() == {}
 
 
-def test_what_makes_no_sense_is_said_in_a_sentence(broker: Barnabas) -> None:
+def test_invalid_input_is_reported_in_a_sentence(broker: Barnabas) -> None:
     with pytest.raises(BarnabasError, match="orders:0:-1: partitions and offsets begin with 0"):
         broker.why.record("orders", 0, -1)
     with pytest.raises(BarnabasError, match=r"^why_record: TypeError"):
@@ -72,7 +72,7 @@ def test_what_makes_no_sense_is_said_in_a_sentence(broker: Barnabas) -> None:
     assert repr(broker.why) == "<the whys of a Barnabas>"
 
 
-def test_several_nodes_are_asked_together() -> None:
+def test_several_nodes_are_queried_together() -> None:
     with Barnabas(topics={"t": 3}, brokers=3) as broker:
         with Client(broker.bootstrap_servers) as client:
             producer = TransactionalProducer(client, "tx", timeout_ms=60_000)
@@ -102,7 +102,7 @@ def test_producers_that_wait_for_room_hang(broker: Barnabas, writer: Writer) -> 
     assert len(broker.records("orders")) == 1
 
 
-def test_a_clock_that_stands_is_told_beside_what_waits_for_it(broker: Barnabas, writer: Writer) -> None:
+def test_a_frozen_clock_is_reported_beside_its_waiters(broker: Barnabas, writer: Writer) -> None:
     broker.clock.freeze()
     assert broker.why.hanging() == {}
     writer.begin(broker, "tx", b"v")

@@ -170,7 +170,7 @@ async def test_partitions_that_retention_looks_into_leave_no_file_open() -> None
 
 
 @pytest.mark.parametrize("end", ["deleted topic", "deleted segment"])
-async def test_who_still_reads_what_was_deleted_holds_its_file_until_it_is_removed(end: str) -> None:
+async def test_a_reader_of_a_deleted_log_holds_its_file_until_removal(end: str) -> None:
     world = BrokerWorld()
     await world.broker.start()
     world.services.catalogue.create_topic("t", 1, {"segment.bytes": str(1 << 20), "retention.bytes": str(1 << 20)})
@@ -191,7 +191,7 @@ async def test_who_still_reads_what_was_deleted_holds_its_file_until_it_is_remov
         data.read_all()
 
 
-async def test_who_waits_for_the_sync_of_a_deleted_topic_leaves_no_file_open() -> None:
+async def test_a_waiting_sync_of_a_deleted_topic_leaves_no_file_open() -> None:
     world = BrokerWorld()
     await world.broker.start()
     world.services.catalogue.create_topic("t", 1)

@@ -140,7 +140,7 @@ def test_a_flag_moves_the_listener_of_the_file_and_what_the_file_tells_of_it(ver
         ("zookeeper", ["localhost:32768", "172.17.0.2:9092"], ["zookeeper.connect"]),
     ],
 )
-def test_what_testcontainers_sets_starts_with_a_word_on_what_is_ignored(
+def test_the_environment_of_testcontainers_starts_with_a_note_on_ignored_variables(
     module: str, told: list[str], unknown: list[str]
 ) -> None:
     config, warnings = load_config(environment=read_environment(MODULES[module]))

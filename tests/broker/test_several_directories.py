@@ -62,7 +62,7 @@ async def test_a_new_partition_is_put_where_the_fewest_are() -> None:
     assert sorted(len(placed) for placed in places(world).values()) == [1, 2, 2]
 
 
-async def test_a_partition_lies_where_the_catalogue_says_and_is_told_there() -> None:
+async def test_a_partition_lies_in_the_directory_of_the_catalogue_and_is_reported_there() -> None:
     world = world_of()
     world.services.catalogue.create_topic("t", 3)
     world.append("t", b"v", partition=1)
@@ -141,7 +141,7 @@ async def test_partitions_get_a_place_where_a_second_directory_is_added() -> Non
     assert more.append("t", b"v") == 1
 
 
-async def test_the_disk_is_right_where_the_catalogue_says_something_else() -> None:
+async def test_the_disk_is_right_where_the_catalogue_specifies_something_else() -> None:
     world = world_of(paths="/one,/two")
     world.services.catalogue.create_topic("t", 2)
     world.append("t", b"v")

@@ -27,9 +27,7 @@ def produce(world: BrokerWorld) -> ProduceRequest:
 
 @pytest.mark.pure
 @pytest.mark.parametrize("how", ["stop", "abandon", "neither"])
-async def test_what_a_client_left_behind_is_not_appended_to_a_stopped_broker(
-    how: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_pending_requests_are_not_appended_to_a_stopped_broker(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     world = BrokerWorld()
     world.services.catalogue.create_topic("t", 1, {"compression.type": "gzip"})
     world.append("t", b"v")

@@ -77,7 +77,7 @@ class _Program:
 
 
 @pytest.mark.parametrize("committed", [True, False])
-async def test_what_was_prepared_outlives_everybody(committed: bool) -> None:
+async def test_prepared_transactions_survive_every_restart(committed: bool) -> None:
     program = _Program()
     begun = await program.init(keep=False)
     in_the_database = (begun.producer_id, begun.producer_epoch)
@@ -105,7 +105,7 @@ async def test_what_was_prepared_outlives_everybody(committed: bool) -> None:
     await program.world.close()
 
 
-async def test_whoever_keeps_a_transaction_adds_nothing_to_it() -> None:
+async def test_a_reused_transaction_needs_no_new_partition() -> None:
     program = _Program()
     begun = await program.init(keep=False)
     assert await program.produce((begun.producer_id, begun.producer_epoch), b"prepared") is E.NONE

@@ -67,7 +67,7 @@ def test_a_closed_client_connects_anew() -> None:
         assert broker.connections == 2
 
 
-def test_a_leader_is_looked_up_once_and_again_after_it_was_forgotten() -> None:
+def test_a_leader_is_looked_up_once_and_again_after_it_was_dropped() -> None:
     with ScriptedBroker(topics={"t": 2}) as broker, Client(broker.address) as client:
         assert client.leader("t", 1, client.deadline()) == NODE_ID
         broker.topics["t"] = 1

@@ -34,7 +34,7 @@ def test_addresses_are_read_as_people_write_them() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " , ", ":9092", "h:x", "h:70000", "::1", "[::1", "[::1]x", "h:-1", "h:²"])
-def test_what_is_no_address_is_refused_in_words(text: str) -> None:
+def test_an_invalid_address_is_refused_in_words(text: str) -> None:
     with pytest.raises(ValueError, match="broker address"):
         parse_addresses(text)
 
@@ -77,7 +77,7 @@ def test_pauses_between_attempts_double_up_to_a_second() -> None:
     assert [next(pauses) for _ in range(8)] == [20, 40, 80, 160, 320, 640, 1000, 1000]
 
 
-def test_what_may_pass_is_tried_until_it_has_passed() -> None:
+def test_a_retriable_error_is_retried_until_success() -> None:
     clock, seen = StandingClock(), list[KafkaError]()
     outcomes = iter([KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER), ConnectionFailed("lost")])
 
@@ -92,7 +92,7 @@ def test_what_may_pass_is_tried_until_it_has_passed() -> None:
     assert clock.slept_s == pytest.approx(0.06)
 
 
-def test_what_does_not_pass_is_raised_at_the_deadline_and_what_cannot_at_once() -> None:
+def test_a_lasting_error_is_raised_at_the_deadline_and_a_fatal_one_at_once() -> None:
     clock = StandingClock()
 
     def attempt() -> None:
@@ -187,7 +187,7 @@ def a_partition(leader: int) -> PartitionInfo:
     return PartitionInfo(leader_id=leader, leader_epoch=0, replicas=(1,), isr=(1,), error_code=0)
 
 
-def test_a_leader_is_known_or_the_reason_is_told() -> None:
+def test_a_leader_is_known_or_the_reason_is_reported() -> None:
     topic = TopicInfo("t", bytes(16), False, 0, {0: a_partition(1), 1: a_partition(-1)})
     hidden = TopicInfo("h", bytes(16), False, ErrorCode.TOPIC_AUTHORIZATION_FAILED, {})
     cluster = NOTHING_KNOWN.merged(ClusterInfo("c", 1, {1: Address("h", 1)}, {"t": topic, "h": hidden}))
@@ -232,7 +232,7 @@ def test_every_partition_somebody_wants_has_exactly_one_reader(
     )
 
 
-def test_what_members_exchange_reads_back() -> None:
+def test_subscriptions_and_assignments_round_trip() -> None:
     assert subscribed_topics(encode_subscription(["b", "a"])) == ["a", "b"]
     assert assigned_partitions(encode_assignment([("t", 0), ("u", 1), ("t", 2)])) == [("t", 0), ("t", 2), ("u", 1)]
     assert assigned_partitions(b"") == []

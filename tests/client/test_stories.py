@@ -117,7 +117,7 @@ def test_deleted_records_are_gone_and_the_position_is_reset(client: Client) -> N
         strict.poll(5000)
 
 
-def test_a_poll_hands_out_no_more_than_it_was_asked_for(client: Client) -> None:
+def test_a_poll_returns_at_most_the_requested_records(client: Client) -> None:
     create_topic(client, "few", partitions=2)
     with Producer(client) as producer:
         for n in range(10):
@@ -198,7 +198,7 @@ def test_topics_are_made_described_grown_and_deleted(client: Client) -> None:
         (lambda client: create_partitions(client, "nowhere", 3), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
     ],
 )
-def test_what_the_broker_refuses_arrives_with_its_code(client: Client, attempt: object, code: ErrorCode) -> None:
+def test_a_refusal_of_the_broker_arrives_with_its_code(client: Client, attempt: object, code: ErrorCode) -> None:
     assert callable(attempt)
     with pytest.raises(KafkaError) as caught:
         attempt(client)

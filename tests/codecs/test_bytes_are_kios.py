@@ -71,6 +71,6 @@ def test_a_message_comes_back_from_its_bytes(struct: type[Struct], version: int,
 
 
 @messages(sorted(NEWER_THAN_KIO))
-def test_what_is_said_to_be_newer_than_kio_is(struct: type[Struct], version: int) -> None:
+def test_messages_declared_newer_than_kio_are_newer(struct: type[Struct], version: int) -> None:
     with pytest.raises(UnknownEntity):
         kio_entity(struct, version)

@@ -27,7 +27,7 @@ def test_kafka_python_reads_what_is_built(records: list[NewRecord], compression:
 
 
 @given(batches_of_records, st.sampled_from(CODECS))
-def test_what_kafka_python_builds_is_read(records: list[NewRecord], compression: int) -> None:
+def test_batches_of_kafka_python_are_read(records: list[NewRecord], compression: int) -> None:
     builder = DefaultRecordBatchBuilder(
         magic=2,
         compression_type=compression,

@@ -44,7 +44,7 @@ def test_the_compose_files_differ_in_the_image_and_not_in_the_variables() -> Non
     assert ours == kafkas
 
 
-def test_the_image_says_how_it_is_run(image: dict[str, Any]) -> None:
+def test_the_image_states_how_it_is_run(image: dict[str, Any]) -> None:
     assert image["Cmd"] == ["/etc/kafka/docker/run"]
     assert not image.get("Entrypoint")
     assert image["User"] == "1000:1000"
@@ -170,7 +170,7 @@ def test_variables_and_flags_may_follow_the_command(box: Container) -> None:
     assert "PartitionCount: 2" in box.run("kafka-topics.sh", "--describe", "--topic", "wanted", *BROKER).stdout
 
 
-def test_what_it_cannot_be_is_one_line_and_a_failure(box: Container) -> None:
+def test_an_impossible_value_is_one_line_and_a_failure(box: Container) -> None:
     for variables, words in (
         ({"KAFKA_LISTENERS": "SASL_SSL://:9092"}, "SASL_SSL"),
         ({"KAFKA_NUM_PARTITIONS": "many"}, "num.partitions"),

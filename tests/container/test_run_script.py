@@ -46,7 +46,7 @@ OWN = "/etc/kafka/docker/server.properties"
 ON_THE_VOLUME = "/etc/kafka/docker/bitnami.properties"
 
 
-def test_without_a_volume_on_bitnamis_place_the_images_own_file_says_where_the_data_are(script: Script) -> None:
+def test_without_a_volume_on_bitnamis_place_the_images_own_file_states_where_the_data_are(script: Script) -> None:
     assert script.config_files() == [OWN]
 
 
@@ -64,7 +64,7 @@ def test_a_volume_on_bitnamis_place_is_seen_in_the_table_of_mounts(script: Scrip
     assert script.config_files() == [OWN, ON_THE_VOLUME]
 
 
-def test_a_file_on_bitnamis_place_or_where_a_variable_says_is_read_last(script: Script) -> None:
+def test_a_file_on_bitnamis_place_or_where_a_variable_specifies_is_read_last(script: Script) -> None:
     for place in ("bitnami/kafka/config", "elsewhere"):
         (script.place / place).mkdir()
         (script.place / place / "server.properties").touch()
@@ -73,14 +73,14 @@ def test_a_file_on_bitnamis_place_or_where_a_variable_says_is_read_last(script: 
     assert script.config_files(KAFKA_MOUNTED_CONF_DIR=elsewhere) == [OWN, f"{elsewhere}/server.properties"]
 
 
-def test_what_is_advertised_under_bitnamis_name_moves_no_listener(script: Script) -> None:
+def test_an_address_advertised_by_bitnamis_variable_moves_no_listener(script: Script) -> None:
     assert script.run(KAFKA_CFG_ADVERTISED_LISTENERS="PLAINTEXT://localhost:29092")[1:] == [
         "KAFKA_CFG_ADVERTISED_LISTENERS=PLAINTEXT://localhost:29092"
     ]
     assert "KAFKA_LISTENERS=PLAINTEXT://:29092" in script.run(KAFKA_ADVERTISED_LISTENERS="PLAINTEXT://localhost:29092")
 
 
-def test_the_clock_may_be_moved_where_a_variable_says_so(script: Script) -> None:
+def test_the_clock_may_be_moved_where_a_variable_reports_it(script: Script) -> None:
     assert "--control" not in script.run()[0].split()
     assert script.run(BARNABAS_CONTROL="1")[0].endswith("--http 0.0.0.0:9404 --control")
     for no in ("0", "no", "false"):

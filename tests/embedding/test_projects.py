@@ -119,7 +119,7 @@ def test_ini_options_and_marks_say_what_a_broker_is_like(project: Project) -> No
     project.run("--barnabas-topic", "option:4")
 
 
-def test_a_mark_or_an_option_that_makes_no_sense_is_told(project: Project) -> None:
+def test_a_mark_or_an_option_that_is_invalid_is_reported(project: Project) -> None:
     project.write("test_bad.py", OWN.replace("def test", "@pytest.mark.barnabas(topic='orders')\ndef test"))
     status, said = project.ended(project.start("--barnabas-topic", "orders:many"))
     assert status == 1

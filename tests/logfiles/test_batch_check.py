@@ -30,7 +30,7 @@ def test_a_batch_that_compaction_emptied_is_right() -> None:
     assert look(batch) == ((), 9, None, 0)
 
 
-def test_a_marker_is_told() -> None:
+def test_a_marker_is_reported() -> None:
     looked = look(end_txn_marker(True, 7, 1, 3, 50, base_offset=12), with_records=False)
     assert looked.marker is not None
     assert (looked.marker.commit, looked.marker.producer_id, looked.marker.offset) == (True, 7, 12)
@@ -50,7 +50,7 @@ def test_control_records_without_a_key_are_found_whoever_wrote_them() -> None:
         assert [each.kind for each in look(marker, with_records=with_records).defects] == [FindingKind.CONTROL]
 
 
-def test_of_many_records_out_of_their_places_the_first_is_told() -> None:
+def test_of_many_records_out_of_their_places_the_first_is_reported() -> None:
     batch = batch_of([5, 6, 7, 8])
     cut = claiming(batch, base_offset=10, last_offset_delta=3)
     area = cut[HEADER_SIZE:]

@@ -28,7 +28,7 @@ def test_only_live_files_are_listed_by_their_offsets() -> None:
     assert live_files(sizes) == ((ListedSegment(0, 30), ListedSegment(7, 70)), (7, 9))
 
 
-def test_only_live_partitions_are_listed_unless_others_are_asked_for(tmp_path: Path) -> None:
+def test_only_live_partitions_are_listed_unless_others_are_requested(tmp_path: Path) -> None:
     LogWriter(tmp_path, "a.b-c", 7)
     (tmp_path / "lost+found").mkdir()
     (tmp_path / f"gone-0.{'0' * 32}-delete").mkdir()
@@ -62,7 +62,7 @@ def test_a_data_directory_may_be_called_like_a_partition(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["", "nothing", "file", "orders-0"])
-def test_what_is_no_data_directory_is_refused_with_a_sentence(tmp_path: Path, name: str) -> None:
+def test_an_invalid_data_directory_is_refused_with_a_sentence(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("text")
     path = tmp_path / name if name else tmp_path
     if name == "orders-0":

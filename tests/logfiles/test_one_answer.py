@@ -53,7 +53,7 @@ def told_by_rows(path: Path) -> list[tuple[int, str]]:
     return [(stretch.position, stretch.damage) for stretch in stretches if stretch.damage is not None]
 
 
-def test_nobody_says_anything_of_a_sound_log(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sound_log_has_no_findings(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert told_by_verify(partition.parent, capsys) == (0, [])
     assert told_by_verify(partition, capsys) == (0, [])
     assert told_by_findings(partition.parent) == []

@@ -25,7 +25,7 @@ def partition(tmp_path: Path) -> Path:
     return write_sound_log(tmp_path / "data")
 
 
-def test_everything_is_counted_and_progress_is_told_after_each_segment(partition: Path) -> None:
+def test_everything_is_counted_and_progress_is_reported_after_each_segment(partition: Path) -> None:
     tally, seen = CheckTally(), list[int]()
     assert list(check_partition(listed(partition), tally=tally, segment_done=lambda: seen.append(tally.segments))) == []
     size = sum(path.stat().st_size for path in partition.glob("*.log"))

@@ -135,7 +135,7 @@ def test_an_offset_index_with_a_wrong_offset_is_named(log: LogWriter) -> None:
     assert "it ends at 2" in found.detail
 
 
-def test_records_are_looked_at_only_if_that_is_asked_for(log: LogWriter) -> None:
+def test_records_are_looked_at_only_if_that_is_requested(log: LogWriter) -> None:
     lying = parse_header(log.batches[1])._replace(max_timestamp=TIME_MS + 999)
     log.batches[1] = bytes(encode_batch(lying, log.batches[1][HEADER_SIZE:]))
     tally = CheckTally()
@@ -201,7 +201,7 @@ def test_a_hole_of_an_interrupted_cleaning_is_told_from_a_lost_segment_by_the_si
     assert [(each.kind, each.is_note) for each in found_in(log)] == [(FindingKind.HOLE, not is_clean)]
 
 
-def test_what_a_power_cut_leaves_at_the_end_of_the_last_segment_is_a_note(log: LogWriter) -> None:
+def test_a_torn_tail_of_the_last_segment_is_a_note(log: LogWriter) -> None:
     path = log.path()
     log.roll()
     path.write_bytes(path.read_bytes() + bytes(1000))

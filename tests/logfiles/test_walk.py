@@ -53,7 +53,7 @@ def test_bytes_in_memory_are_walked_like_those_of_a_file(path: Path) -> None:
     assert list(walk_batches(HeldBytes(data), 0, len(data), UNBOUNDED)) == walk(path, data)
 
 
-def test_a_message_set_of_an_old_format_is_told_by_its_number(path: Path) -> None:
+def test_a_message_set_of_an_old_format_is_reported_by_its_number(path: Path) -> None:
     first, second = batches(2)
     old = bytearray(second)
     old[16] = 1
@@ -87,7 +87,7 @@ def grown(batch: bytes, by: int) -> bytes:
         "zeros at the end",
     ],
 )
-def test_damage_is_told_by_its_kind_and_costs_no_batch_behind_it(
+def test_damage_is_reported_by_its_kind_and_costs_no_batch_behind_it(
     path: Path, data: bytes, found: list[int | Damage]
 ) -> None:
     assert told(walk(path, data)) == found

@@ -41,7 +41,7 @@ def test_flags_win_over_the_environment_which_wins_over_the_file(tmp_path: Path)
         (("--no-such-flag", "1"), "unrecognized arguments"),
     ],
 )
-def test_what_means_nothing_is_refused_with_a_sentence(
+def test_meaningless_options_are_refused_with_a_sentence(
     arguments: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:

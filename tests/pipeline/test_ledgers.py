@@ -71,13 +71,13 @@ def test_each_query_counts_its_own_batches() -> None:
     assert kinds(read, {0: BatchSum(20, 200), 1: BatchSum(11, 101)}, 20) == {}
 
 
-def test_rows_that_are_missing_or_changed_are_told_by_their_batch() -> None:
+def test_rows_that_are_missing_or_changed_are_reported_by_their_batch() -> None:
     read = ledger(decided(0), decided(1))
     assert kinds(read, {0: BatchSum(10, 100)}, 20) == {"wrong count": 1}
     assert kinds(read, {**sums(0), 1: BatchSum(11, 7)}, 20) == {"wrong digest": 1}
 
 
-def test_a_group_that_stands_elsewhere_is_told() -> None:
+def test_a_group_that_stands_elsewhere_is_reported() -> None:
     assert kinds(ledger(decided(0)), sums(0), 11) == {"wrong group offset": 1}
     assert kinds(ledger(decided(0)), sums(0), None) == {}
 

@@ -14,7 +14,7 @@ def test_one_wrong_check_makes_all_wrong() -> None:
     assert overall([RIGHT, WRONG, UNKNOWN]) is Verdict.WRONG
 
 
-def test_what_was_not_looked_at_is_not_called_right() -> None:
+def test_unchecked_parts_are_not_reported_as_right() -> None:
     assert overall([RIGHT, UNKNOWN]) is Verdict.UNKNOWN
     assert overall([]) is Verdict.UNKNOWN
 

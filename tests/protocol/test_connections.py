@@ -120,7 +120,7 @@ def test_an_answer_that_does_not_fit_breaks_the_client_for_good(payload: bytes, 
     assert client.in_flight == 0
 
 
-def test_an_answer_nobody_asked_for_breaks_the_client() -> None:
+def test_an_answer_nobody_requested_breaks_the_client() -> None:
     (event,) = ClientConnection(None).receive(frame(b"hello"))
     assert event == ConnectionBroken("a response of 5 bytes without a request")
 

@@ -35,7 +35,7 @@ def test_every_code_has_a_sentence() -> None:
     assert len({code.message for code in ErrorCode}) == len(ErrorCode)
 
 
-def test_a_kafka_error_says_what_and_where() -> None:
+def test_a_kafka_error_states_what_and_where() -> None:
     error = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "there is no partition 3 of orders")
     assert str(error) == "UNKNOWN_TOPIC_OR_PARTITION: there is no partition 3 of orders"
     assert error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

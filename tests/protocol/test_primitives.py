@@ -79,7 +79,7 @@ def test_varlongs_round_trip_and_know_their_size(value: int) -> None:
         (skip_tags, ["", "01", "0100", "010005", "01000261", "ffffffff07"]),
     ],
 )
-def test_what_is_cut_or_too_large_is_refused(read: Callable[[bytes, int], object], broken: list[str]) -> None:
+def test_truncated_or_oversized_values_are_refused(read: Callable[[bytes, int], object], broken: list[str]) -> None:
     for data in broken:
         with pytest.raises(DecodeError):
             read(bytes.fromhex(data), 0)

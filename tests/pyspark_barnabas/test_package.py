@@ -72,7 +72,7 @@ def test_names_of_copied_packages_change_and_no_others(source: str, copied: str)
     assert rewritten(copied) == copied
 
 
-def test_nothing_in_the_tree_asks_for_a_package_that_is_not_copied() -> None:
+def test_nothing_in_the_tree_requests_a_package_that_is_not_copied() -> None:
     imported = {name for content in modules(ROOT).values() for name in _imported(content.decode())}
     assert "pyspark_barnabas._barnabas.client.client" in imported
     assert not {name for name in imported if name.partition(".")[0] in ("barnabas", "pipeline", *COPIED)}

@@ -162,7 +162,7 @@ def test_the_page_of_clients_works_as_written(
         (SASL_SSL, {"ssl.truststore.location": "/not/there.pem"}, "/not/there.pem: no such file"),
     ],
 )
-def test_what_is_refused_is_said_in_a_sentence(
+def test_a_refusal_is_reported_in_a_sentence(
     spark: SparkSession, kafka: SecuredKafka, tmp_path: Path, listener: str, changed: dict[str, str], sentence: str
 ) -> None:
     changed = dict(changed)

@@ -174,7 +174,7 @@ def test_a_damaged_batch_is_a_row_among_the_others(spark: SparkSession, tmp_path
         world.read(spark, isolationLevel="read_committed").collect()
 
 
-def test_what_cannot_be_read_is_refused_with_a_sentence(spark: SparkSession, tmp_path: Path) -> None:
+def test_unreadable_input_is_refused_with_a_sentence(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(PySparkException, match="is not a data directory: it has neither"):
         World(tmp_path).read(spark).collect()
     LogWriter(tmp_path).data([b"v"])

@@ -145,7 +145,7 @@ def test_an_atomic_write_shows_in_one_step(spark: SparkSession, server: Server, 
         ({"idempotencykeys": "k"}, "did you mean idempotencyKey?"),
     ],
 )
-def test_what_cannot_be_is_refused_with_a_sentence(
+def test_impossible_values_are_refused_with_a_sentence(
     spark: SparkSession, strict_server: Server, options: dict[str, str], sentence: str
 ) -> None:
     hurried = {"kafka__delivery__timeout__ms": "3000", "kafka__request__timeout__ms": "3000"}

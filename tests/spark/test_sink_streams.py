@@ -195,7 +195,7 @@ def test_a_checkpoint_that_was_rolled_back_is_refused(copy: Copy) -> None:
     assert len(copy.copied) == 60
 
 
-def test_a_checkpoint_that_another_sink_had_is_refused_unless_it_is_said(copy: Copy) -> None:
+def test_a_checkpoint_of_another_sink_is_refused_unless_an_option_allows_it(copy: Copy) -> None:
     copy.send(30)
     assert copy.writer(format_name="kafka").trigger(availableNow=True).start().awaitTermination(PATIENCE_S)
     copy.send(30)
@@ -248,7 +248,7 @@ def test_an_audit_counts_the_target_against_the_source(copy: Copy) -> None:
         audit(copy.spark, cluster, key=same, prefix=f"spark-{query.id}", source="another", target=copy.target)
 
 
-def test_an_audit_keeps_the_newest_offsets_of_a_ledger_and_says_what_is_damaged() -> None:
+def test_an_audit_keeps_the_newest_offsets_of_a_ledger_and_states_what_is_damaged() -> None:
     def ledger(*values: bytes) -> pyarrow.RecordBatch:
         return pyarrow.record_batch([list(range(len(values))), list(values)], names=["offset", "value"])
 

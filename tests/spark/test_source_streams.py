@@ -177,7 +177,7 @@ def test_a_topic_made_again_fails_the_query_unless_that_is_allowed(reading: Read
         ({"endingOffsets": "latest"}, "a stream has no end"),
     ],
 )
-def test_what_cannot_be_read_is_a_sentence(reading: Reading, options: dict[str, str], sentence: str) -> None:
+def test_unreadable_input_is_reported_in_a_sentence(reading: Reading, options: dict[str, str], sentence: str) -> None:
     reading.topic = "numbers-to-refuse"
     reading.send(1)  # which makes the topic
     told = reading.failure(**options)

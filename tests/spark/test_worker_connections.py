@@ -15,6 +15,6 @@ from pyspark_barnabas.worker.worker_connections import SentToWorkers
 @pytest.mark.parametrize(
     "kind", [BatchReader, StreamReader, LimitedStreamReader, SegmentReader, BatchWriter, StreamWriter, _Prepare]
 )
-def test_what_a_task_calls_is_heard_without_delay(kind: type) -> None:
+def test_a_call_of_a_task_is_received_without_delay(kind: type) -> None:
     assert issubclass(kind, SentToWorkers)
     assert kind.__setstate__ is SentToWorkers.__setstate__

@@ -66,7 +66,7 @@ def test_segments_that_are_gone_are_missed(files: MemoryFiles, retained: int, is
         kill(files)
 
 
-def test_what_retention_has_not_reached_is_missed_while_it_is_at_work(files: MemoryFiles) -> None:
+def test_segments_lost_during_a_retention_pass_are_reported(files: MemoryFiles) -> None:
     _, log = filled(files)
     keep(log, 4)
     log.delete_records_before(3)

@@ -110,7 +110,7 @@ def test_a_stop_at_once_leaves_no_marker_and_frees_the_lock(files: MemoryFiles, 
     assert open_log(directory).log_end_offset == 1
 
 
-def test_a_partition_nobody_touched_still_counts_as_closed_after_a_kill() -> None:
+def test_an_untouched_partition_still_counts_as_closed_after_a_kill() -> None:
     files, directory = started()
     for topic in ("idle", "busy"):
         append(open_log(directory, topic), 5)

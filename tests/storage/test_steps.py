@@ -12,7 +12,7 @@ def test_a_pause_is_due_behind_each_hundred_small_things_however_they_are_counte
     assert [several.is_due(40) for _ in range(6)] == [False, False, True, False, False, True]
 
 
-def test_what_is_decided_in_steps_is_decided_anew_until_nothing_changed_meanwhile() -> None:
+def test_a_stepwise_decision_is_repeated_until_the_state_is_unchanged() -> None:
     things: list[str] = []
 
     def decide() -> Steps[list[str]]:

@@ -88,7 +88,7 @@ def test_a_committed_transaction_is_not_seen_before_its_last_marker_and_then_who
     assert [txn.state for txn in broker.transactions()] == ["CompleteCommit"]
 
 
-def test_a_producer_whose_commit_is_applied_and_not_answered_asks_again_and_commits_once(
+def test_a_producer_whose_commit_is_applied_and_not_answered_retries_and_commits_once(
     broker: Barnabas, consumer: Consumer
 ) -> None:
     producer = begun(broker)
@@ -134,7 +134,7 @@ def test_a_client_goes_on_over_a_crash_after_which_the_broker_is_started_again(
     assert read(consumer, 1) == [b"next"]
 
 
-def test_a_broker_that_dies_before_the_decision_is_in_its_log_shows_nothing_until_the_producer_asks_again(
+def test_a_broker_that_dies_before_the_decision_is_in_its_log_shows_nothing_until_the_producer_retries(
     broker: Barnabas, consumer: Consumer
 ) -> None:
     producer = begun(broker)

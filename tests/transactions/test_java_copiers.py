@@ -57,7 +57,7 @@ def writing(address: str, topic: str) -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("version", NEWEST_AND_OLDEST)
-def test_what_is_consumed_is_produced_once_whoever_is_killed(mortal_server: Server, version: str) -> None:
+def test_each_consumed_record_is_produced_once_despite_kills(mortal_server: Server, version: str) -> None:
     server, source, target = mortal_server, f"consumed-{version}", f"transformed-{version}"
     make_topics(server.address, source, target)
     with writing(server.address, source) as written:

@@ -82,7 +82,7 @@ def reborn(server: Server) -> Iterator[Lives]:
 
 
 @every_client
-def test_what_a_killed_program_left_open_is_aborted_and_done_anew_once(reborn: Lives, name: str) -> None:
+def test_a_transaction_of_a_killed_program_is_aborted_and_redone_once(reborn: Lives, name: str) -> None:
     life = reborn[name]
     assert life.values() == sorted(map(str, range(COUNT)))
     assert len(values(life.address, life.target, "read_uncommitted")) == COUNT + 10

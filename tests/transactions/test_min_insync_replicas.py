@@ -28,7 +28,7 @@ def server_for_three(
         yield server
 
 
-def test_a_commit_outlives_a_kill_where_two_replicas_in_sync_are_asked_for(
+def test_a_commit_outlives_a_kill_where_two_replicas_in_sync_are_requested(
     server_for_three: Server, programs: Mapping[str, Program]
 ) -> None:
     server, program = server_for_three, programs["confluent-kafka"]

@@ -109,7 +109,7 @@ def test_a_second_instance_fences_the_first_and_aborts_what_it_had_open(
     shows(client, name, [b"heir"])
 
 
-def test_what_is_read_is_written_with_its_offsets_or_not_at_all(client: Client, name: str, protocol: int) -> None:
+def test_records_are_written_with_their_offsets_or_not_at_all(client: Client, name: str, protocol: int) -> None:
     target = f"{name}-out"
     create_topic(client, target, partitions=PARTITIONS)
     source = producer_of(client, f"{name}-source")

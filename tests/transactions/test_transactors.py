@@ -25,7 +25,7 @@ def topic(server: Server) -> str:
 
 
 @every_client
-def test_what_is_committed_is_read_at_once_and_what_is_aborted_never(
+def test_committed_records_are_read_at_once_and_aborted_ones_never(
     server: Server, programs: Programs, name: str, topic: str
 ) -> None:
     producer = programs[name].open(server.address, f"{name}-{topic}")

@@ -25,14 +25,14 @@ def test_there_is_a_handler(row: ApiRow) -> None:
     assert callable(import_module(f"barnabas.broker.api.handlers.{row.handler}").handle)
 
 
-def test_what_is_offered_is_the_table_and_produce_from_0() -> None:
+def test_the_offered_versions_are_those_of_the_table_and_produce_from_0() -> None:
     offered = {each.api_key: (each.min_version, each.max_version) for each in offered_apis()}
     assert offered.keys() == {row.key for row in API_TABLE}
     assert offered[ApiKey.PRODUCE] == (0, 13)
     assert offered[ApiKey.FETCH] == (4, 18)
 
 
-def test_what_kafka_has_not_released_is_offered_where_it_is_asked_for() -> None:
+def test_unreleased_versions_are_offered_on_request() -> None:
     newest = {ApiKey.INIT_PRODUCER_ID: 6}
     table = table_for(BrokerConfig({"transaction.two.phase.commit.enable": "true"}))
     assert {row.key: row.max_version for row in table} == {row.key: row.key.max_version for row in table} | newest

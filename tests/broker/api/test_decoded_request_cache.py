@@ -133,7 +133,7 @@ def test_one_byte_that_is_another_makes_another_request(which: tuple[ApiKey, int
     asyncio.run(cast("Any", compare(frames)))
 
 
-def test_what_is_remembered_has_a_bound_over_all_apis(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_entries_are_bounded_over_all_apis(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoded_request_cache, "REQUESTS_MAX", 10)
     requests = DecodedRequestCache()
     tables = [requests.table(key, 3) for key in (ApiKey.HEARTBEAT, ApiKey.METADATA)]

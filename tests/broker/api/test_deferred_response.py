@@ -39,9 +39,7 @@ async def abandoned_while_waiting(*, is_task: bool, may_be_given_up: bool) -> bo
 
 @pytest.mark.parametrize("is_task", [True, False])
 @pytest.mark.parametrize("may_be_given_up", [True, False])
-async def test_what_may_be_given_up_is_cancelled_when_the_peer_leaves_and_nothing_else(
-    is_task: bool, may_be_given_up: bool
-) -> None:
+async def test_only_cancellable_work_is_cancelled_when_the_peer_leaves(is_task: bool, may_be_given_up: bool) -> None:
     complaints: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
     was_cancelled = await abandoned_while_waiting(is_task=is_task, may_be_given_up=may_be_given_up)

@@ -87,7 +87,7 @@ def test_partitions_of_transactions_are_answered_one_by_one() -> None:
     assert refused(request, 5).error_code == CODE
 
 
-def test_partitions_are_found_under_what_they_are_asked_by() -> None:
+def test_partitions_are_found_under_what_they_are_queried_by() -> None:
     asked = AlterReplicaLogDirTopic(name="t", partitions=[0, 3])
     dirs = [AlterReplicaLogDir(path=path, topics=[asked]) for path in ("/a", "/b")]
     found = refused(AlterReplicaLogDirsRequest(dirs=dirs), 2).results

@@ -64,7 +64,7 @@ async def test_a_mechanism_that_is_not_there_is_not_answered_again(short: Secure
     assert short.door.outcomes.refused_again == 1
 
 
-async def test_somebody_else_may_not_authenticate_again(short: SecuredWorld) -> None:
+async def test_another_principal_may_not_reauthenticate(short: SecuredWorld) -> None:
     peer = short.connect()
     log_in(peer)
     ask(peer, SaslHandshakeRequest(mechanism="PLAIN"))
@@ -75,7 +75,7 @@ async def test_somebody_else_may_not_authenticate_again(short: SecuredWorld) -> 
     assert short.door.outcomes.refused_again == 1
 
 
-async def test_nobody_authenticates_again_within_a_second(short: SecuredWorld) -> None:
+async def test_a_second_reauthentication_within_a_second_is_refused(short: SecuredWorld) -> None:
     peer = short.connect()
     log_in(peer)
     log_in(peer)

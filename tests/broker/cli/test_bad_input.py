@@ -74,7 +74,7 @@ def _topic(broker: OwnBroker) -> None:
         ("quotas alter --client c --client-defaults", "not allowed with argument"),
     ],
 )
-def test_what_no_request_can_carry_is_a_usage_error(barnabas: Barnabas, words: str, says: str) -> None:
+def test_values_that_fit_no_request_are_a_usage_error(barnabas: Barnabas, words: str, says: str) -> None:
     outcome = barnabas(*words.split(" "))
     assert (outcome.status, outcome.stdout, len(outcome.stderr.splitlines())) == (2, "", 1)
     assert says in outcome.stderr
@@ -95,7 +95,7 @@ def nobody_reads() -> Iterator[int]:
 
 
 @pytest.mark.parametrize("words", ["--help", "--version", "topics list", "configs describe --broker 1 --all"])
-def test_who_reads_no_more_is_told_nothing(broker: OwnBroker, nobody_reads: int, words: str) -> None:
+def test_a_peer_that_stopped_reading_gets_nothing(broker: OwnBroker, nobody_reads: int, words: str) -> None:
     where = [] if words.startswith("-") else ["--bootstrap-server", broker.address]
     assert said_by([*COMMAND, *words.split(), *where], nobody_reads) == (1, "")
 

@@ -57,7 +57,7 @@ def test_a_secured_broker_is_spoken_to(offline: Barnabas, secured: Secured, is_b
     assert "orders" in found.stdout
 
 
-def test_what_has_no_effect_is_named_without_its_value(offline: Barnabas, secured: Secured) -> None:
+def test_settings_without_effect_are_named_without_their_value(offline: Barnabas, secured: Secured) -> None:
     path = secured.settings(ssl_trustore_password="s3cr3t", acks="all", bootstrap_servers="elsewhere:1")
     found = offline("topics", "list", "--bootstrap-server", secured.address, "--command-config", path)
     assert found.status == 0
@@ -76,7 +76,7 @@ def test_a_value_in_utf_8_is_named_as_java_reads_another(offline: Barnabas, secu
     assert f"{path}: ssl.key.password: its value is UTF-8 in the file, which is read as ISO-8859-1" in found.stderr
 
 
-def test_the_file_says_where_the_cluster_is_unless_an_option_does(offline: Barnabas, secured: Secured) -> None:
+def test_the_file_states_where_the_cluster_is_unless_an_option_does(offline: Barnabas, secured: Secured) -> None:
     del secured.broker.offered[ApiKey.DESCRIBE_LOG_DIRS]
     path = secured.settings(bootstrap_servers=secured.address)
     for command, told in ((["topics", "list"], "orders"), (["doctor"], f"{secured.address} answers")):
@@ -91,7 +91,7 @@ def test_the_file_says_where_the_cluster_is_unless_an_option_does(offline: Barna
     assert (found.status, "has no bootstrap.servers: give --bootstrap-server" in found.stderr) == (2, True)
 
 
-def test_a_wrong_password_is_said_at_once(offline: Barnabas, secured: Secured) -> None:
+def test_a_wrong_password_is_reported_at_once(offline: Barnabas, secured: Secured) -> None:
     path = secured.settings("wr0ng")
     found = offline("topics", "list", "--bootstrap-server", secured.address, "--command-config", path)
     assert (found.status, found.stdout) == (1, "")
@@ -119,7 +119,7 @@ def test_without_the_file_it_is_said_that_one_is_needed(offline: Barnabas) -> No
         (b"security.protocol=SSL\nssl.truststore.location=/not/there\n", "/not/there: no such file or directory"),
     ],
 )
-def test_a_file_that_makes_no_sense_is_a_usage_error(
+def test_a_file_that_is_invalid_is_a_usage_error(
     offline: Barnabas, tmp_path: Path, content: bytes | None, sentence: str
 ) -> None:
     path = tmp_path / "client.properties"

@@ -88,7 +88,7 @@ def test_every_topic_is_described_when_none_is_named(barnabas: Barnabas) -> None
     assert names == sorted(names)
 
 
-def test_what_was_done_is_told_in_json(barnabas: Barnabas) -> None:
+def test_results_are_reported_in_json(barnabas: Barnabas) -> None:
     steps: list[tuple[list[str], dict[str, object]]] = [
         (["create", "facts-1"], {"topic": "facts-1", "created": True}),
         (["create", "facts-1", "--if-not-exists"], {"topic": "facts-1", "created": False}),
@@ -165,7 +165,7 @@ def test_bytes_that_are_no_text_are_base64_in_json_and_raw_otherwise(
     assert capfdbinary.readouterr().out == b"\xff\x00\n"
 
 
-def test_what_was_produced_is_told_in_json(barnabas: Barnabas, typed: Typed) -> None:
+def test_produced_records_are_reported_in_json(barnabas: Barnabas, typed: Typed) -> None:
     barnabas("topics", "create", "told", "--partitions", "2")
     typed("a\nbb\nccc\n")
     assert json.loads(barnabas("produce", "told", "--partition", "1", "--json").stdout) == {
@@ -191,7 +191,7 @@ def test_the_file_may_come_after_the_options(barnabas: Barnabas, tmp_path: Path)
         (["--partition", "9"], 1, "topic 'refused' has 1 partition, there is no partition 9"),
     ],
 )
-def test_what_cannot_be_produced_is_said(
+def test_an_unproducible_record_is_reported(
     barnabas: Barnabas, typed: Typed, arguments: list[str], status: int, said: str
 ) -> None:
     barnabas("topics", "create", "refused", "--partitions", "1", "--if-not-exists")
@@ -270,7 +270,7 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(
         assert process.stderr.read() == b""
 
 
-def test_what_is_typed_is_sent_at_once(barnabas: Barnabas, broker: OwnBroker) -> None:
+def test_typed_input_is_sent_at_once(barnabas: Barnabas, broker: OwnBroker) -> None:
     barnabas("topics", "create", "typed")
     command = [sys.executable, "-m", "barnabas", "produce", "typed", "--bootstrap-server", broker.address]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
@@ -284,7 +284,7 @@ def test_what_is_typed_is_sent_at_once(barnabas: Barnabas, broker: OwnBroker) ->
     assert consumed(barnabas, "typed").stdout.splitlines() == ["first", "half a line"]
 
 
-def test_a_topic_or_partition_that_is_not_there_is_said(barnabas: Barnabas) -> None:
+def test_a_topic_or_partition_that_is_not_there_is_reported(barnabas: Barnabas) -> None:
     barnabas("topics", "create", "narrow", "--partitions", "1")
     assert "topic 'nowhere'" in barnabas("consume", "nowhere").stderr
     assert "there is no partition 5" in barnabas("consume", "narrow", "--partition", "5").stderr

@@ -143,7 +143,7 @@ def test_without_a_name_groups_of_both_kinds_are_described(scripted: Barnabas) -
     assert "group_epoch" not in found[1]
 
 
-def test_a_broker_without_consumer_groups_is_asked_for_classic_ones(groups: Groups, scripted: Barnabas) -> None:
+def test_a_broker_without_consumer_groups_is_queried_for_classic_ones(groups: Groups, scripted: Barnabas) -> None:
     del groups.offered[DESCRIBE]
     (group,) = json.loads(scripted("groups", "describe", "old", "--json").stdout)
     assert (group["type"], groups.of(ConsumerGroupDescribeRequest)) == ("classic", [])
@@ -178,7 +178,7 @@ def test_topics_are_found_by_a_regular_expression(groups: Groups, scripted: Barn
     assert last.member_epoch == -1
 
 
-def test_kafkas_console_consumer_may_ask_for_the_protocol(
+def test_kafkas_console_consumer_may_request_the_protocol(
     groups: Groups, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     words = ["kafka-console-consumer", "--topic", TOPIC, "--group", "g", "--max-messages", "2"]

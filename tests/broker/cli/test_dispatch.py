@@ -32,7 +32,7 @@ def test_help_names_every_command(offline: Barnabas, word: str) -> None:
     assert all(f"  {name} " in out for name in COMMANDS)
 
 
-def test_the_version_is_told(offline: Barnabas) -> None:
+def test_the_version_is_reported(offline: Barnabas) -> None:
     status, out, _ = offline("--version")
     assert status == 0
     assert out.startswith("barnabas 0.")
@@ -113,7 +113,7 @@ def test_a_usage_error_is_one_line_and_status_2(offline: Barnabas, arguments: li
     "arguments",
     [["topics", "list"], ["consume", "t"], ["produce", "t", os.devnull], ["configs", "describe", "--topic", "t"]],
 )
-def test_nobody_listening_is_said_at_once(offline: Barnabas, arguments: list[str]) -> None:
+def test_a_missing_listener_is_reported_at_once(offline: Barnabas, arguments: list[str]) -> None:
     address = f"127.0.0.1:{unused_port()}"
     assert offline(*arguments, "--bootstrap-server", address) == (
         1,
@@ -125,7 +125,9 @@ def test_nobody_listening_is_said_at_once(offline: Barnabas, arguments: list[str
 @pytest.mark.parametrize(
     "command", [["topics", "list"], ["groups", "list"], ["txn", "list"], ["configs", "describe", "--broker", "1"]]
 )
-def test_where_to_find_the_cluster_is_said_before_or_behind_the_command(offline: Barnabas, command: list[str]) -> None:
+def test_where_to_find_the_cluster_is_reported_before_or_behind_the_command(
+    offline: Barnabas, command: list[str]
+) -> None:
     address, elsewhere = f"127.0.0.1:{unused_port()}", f"127.0.0.1:{unused_port()}"
     name, *rest = command
     for arguments in (
@@ -152,7 +154,7 @@ def test_a_file_that_is_not_there_is_named(offline: Barnabas, tmp_path: Path) ->
         (OSError("plain"), "plain", 1),
     ],
 )
-def test_what_can_go_wrong_has_a_sentence(error: Exception, sentence: str, status: int) -> None:
+def test_every_possible_failure_has_a_sentence(error: Exception, sentence: str, status: int) -> None:
     assert describe(error) == (sentence, status)
 
 

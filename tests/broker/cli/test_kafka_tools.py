@@ -29,7 +29,7 @@ def tool(broker: OwnBroker, offline_tool: Tool) -> Tool:
     return lambda *arguments: offline_tool(*arguments, "--bootstrap-server", broker.address)
 
 
-def test_a_broker_is_asked_for_its_versions_and_its_cluster(tool: Tool, broker: OwnBroker) -> None:
+def test_a_broker_is_queried_for_its_versions_and_its_cluster(tool: Tool, broker: OwnBroker) -> None:
     node = f"{broker.address} (id: 1 rack: null isFenced: false) -> (\n\tProduce(0): 0 to 13 [usable: 13],"
     assert tool("kafka-broker-api-versions").stdout.startswith(node)
     assert re.fullmatch(r"Cluster ID: [\w-]{22}\n", tool("kafka-cluster", "cluster-id").stdout)
@@ -53,7 +53,7 @@ def test_storage_needs_no_formatting(offline_tool: Tool) -> None:
 
 
 @pytest.mark.parametrize("name", [*MISSING, "kafka-unheard-of"])
-def test_what_is_not_here_says_so_in_one_line(offline_tool: Tool, name: str) -> None:
+def test_an_unsupported_tool_is_refused_in_one_line(offline_tool: Tool, name: str) -> None:
     status, stdout, stderr = offline_tool(name, "--help")
     assert (status, stdout, len(stderr.splitlines())) == (1, "", 1)
     assert stderr.startswith(f"barnabas: {name} is not available here: ")
@@ -73,7 +73,7 @@ def test_what_is_not_here_says_so_in_one_line(offline_tool: Tool, name: str) -> 
         (*ALTER, "--entity-type", "users", "--entity-name", "u", "--add-config", "producer_byte_rate=hunter2"),
     ],
 )
-def test_what_cannot_be_done_is_refused_in_one_line(tool: Tool, words: tuple[str, ...]) -> None:
+def test_an_impossible_command_is_refused_in_one_line(tool: Tool, words: tuple[str, ...]) -> None:
     status, stdout, stderr = tool(*words)
     assert (status, stdout, len(stderr.splitlines())) == (1, "", 1)
     assert "hunter2" not in stderr, "what is not understood may be a password"
@@ -101,6 +101,6 @@ def test_assignments_may_have_commas_in_brackets() -> None:
     assert assignments("a=1,b=[x,y],c=") == {"a": "1", "b": "x,y", "c": ""}
 
 
-def test_every_tool_is_told_in_the_document_of_the_container() -> None:
+def test_every_tool_is_reported_in_the_document_of_the_container() -> None:
     told = (ROOT / "docs" / "container.md").read_text(encoding="utf-8")
     assert [name for name in TOOLS if name.startswith("kafka") and f"`{name}.sh" not in told] == []

@@ -196,7 +196,9 @@ def test_a_partition_that_is_being_deleted_is_not_looked_into(partition: Path, v
     assert verify(partition.parent) == (0, [])
 
 
-def test_what_has_no_partitions_is_refused_with_a_sentence(partition: Path, tmp_path: Path, offline: Barnabas) -> None:
+def test_a_source_without_partitions_is_refused_with_a_sentence(
+    partition: Path, tmp_path: Path, offline: Barnabas
+) -> None:
     (tmp_path / "empty").mkdir()
     for path in (segment(partition, 0), tmp_path / "empty"):
         status, _, said = offline("log", "verify", str(path))
@@ -229,7 +231,7 @@ def test_dump_shows_batches_records_markers_and_entries(partition: Path, offline
     assert {"file": str(partition / "leader-epoch-checkpoint"), "epoch": 0, "startOffset": 0} in rows
 
 
-def test_dump_says_where_damage_begins(partition: Path, offline: Barnabas) -> None:
+def test_dump_states_where_damage_begins(partition: Path, offline: Barnabas) -> None:
     log = segment(partition, 0)
     damage(log, len(batch(0)) + 16, b"\x09")
     status, told, _ = offline("log", "dump", str(log))

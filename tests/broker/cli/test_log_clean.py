@@ -85,7 +85,7 @@ def test_a_stopped_directory_is_compacted(data: Path, capsys: pytest.CaptureFixt
         (["--http", "127.0.0.1:1"], 2, "--http is for a running broker"),
     ],
 )
-def test_what_cannot_be_meant_is_one_line(
+def test_a_contradictory_command_is_one_line(
     data: Path, words: list[str], status: int, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = batches(data)
@@ -139,7 +139,7 @@ def test_a_running_broker_compacts(data: Path, capsys: pytest.CaptureFixture[str
     assert batches(data) == 4
 
 
-def test_a_running_broker_says_what_it_does_not_know(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_running_broker_states_what_it_does_not_know(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert asyncio.run(asked(data, lambda at: ["log", "clean", "--now", "--http", at, "nothing"])) == 2
     assert "there is no topic 'nothing'" in capsys.readouterr().err
 

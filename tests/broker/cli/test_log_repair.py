@@ -102,7 +102,7 @@ def test_behind_damage_in_an_open_transaction_the_log_ends(data_dir: Path, capsy
     assert run(["verify", str(data_dir)]) == 0
 
 
-def test_an_end_that_is_gone_is_said_and_accepted(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_end_that_is_gone_is_reported_and_accepted(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = data_dir / THIRD
     os.truncate(log, position_of(log, 14))
     assert run(["repair", str(data_dir), "--yes"]) == 0
@@ -151,7 +151,7 @@ def test_a_directory_in_use_is_refused(data_dir: Path, capsys: pytest.CaptureFix
         lock.release()
 
 
-def test_what_is_not_there_is_a_usage_error(data_dir: Path) -> None:
+def test_a_missing_target_is_a_usage_error(data_dir: Path) -> None:
     from barnabas.broker.cli.terminal.failures import UsageError
 
     for name in ("nothing-0", "__cluster_metadata-0"):

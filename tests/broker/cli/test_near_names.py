@@ -52,7 +52,7 @@ def group(running: Running, offline: Barnabas) -> str:
         ("log clean --now ordrs {http}", "orders"),
     ],
 )
-def test_a_near_name_is_told(words: str, meant: str, running: Running, group: str, offline: Barnabas) -> None:
+def test_a_near_name_is_reported(words: str, meant: str, running: Running, group: str, offline: Barnabas) -> None:
     given = words.format(where=f"--bootstrap-server {running.address}", http=f"--http {running.http}").split()
     status, out, err = offline(*given)
     assert (status > 0, out, err.count("\n")) == (True, "", 1), err
@@ -69,7 +69,7 @@ def test_a_near_name_is_told(words: str, meant: str, running: Running, group: st
         ("doctor --port 0 --set lisetners=x", "key lisetners: ignored: did you mean listeners?"),
     ],
 )
-def test_a_near_name_is_told_where_nothing_is_refused(
+def test_a_near_name_is_reported_where_nothing_is_refused(
     words: str, told: str, running: Running, group: str, offline: Barnabas
 ) -> None:
     given = words.format(where=f"--bootstrap-server {running.address}", http=f"--http {running.http}").split()

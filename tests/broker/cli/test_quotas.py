@@ -19,7 +19,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnBroker]:
         yield broker
 
 
-def test_the_page_says_what_the_commands_say(barnabas: Barnabas) -> None:
+def test_the_page_states_what_the_commands_say(barnabas: Barnabas) -> None:
     told = re.findall(r"^\$ barnabas (.*)\n((?:(?!\$|```).*\n)*)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(told) == 3
     for command, said in told:

@@ -43,7 +43,7 @@ def test_a_broker_tells_how_it_is_and_stops_with_a_page_open(tmp_path: Path) -> 
         assert [json.loads(line)["event"] for line in stderr.splitlines()][-1] == "broker stopped"
 
 
-def test_nothing_of_http_is_loaded_unless_it_is_asked_for() -> None:
+def test_nothing_of_http_is_loaded_unless_it_is_requested() -> None:
     program = """
 import sys
 before = set(sys.modules)  # what measures coverage has imported something, too

@@ -14,7 +14,7 @@ def event(kind: str, at_ms: int = 1_000, cause: dict[str, Any] | None = None, **
     return {"number": 1, "at_ms": at_ms, "machine_at_ms": at_ms, "kind": kind, "facts": facts, "cause": cause or {}}
 
 
-def test_a_line_says_when_what_of_whom_and_why() -> None:
+def test_a_line_states_time_event_client_and_reason() -> None:
     told = event("transaction.prepared", 61_005, CAUSE, transactional_id="x", producer_id=4, is_commit=True, group=None)
     assert line_of(told) == (
         "00:01:01.005 transaction.prepared x producer_id=4 is_commit=yes <- EndTxn of me at 10.0.0.1:5 (#7)"

@@ -69,7 +69,7 @@ def test_settings_of_clients_lead_to_a_secured_http_port(tmp_path: Path, offline
         (["why", "hanging", "--bootstrap-server", "127.0.0.1:1"], "cannot connect to 127.0.0.1:1: connection refused"),
     ],
 )
-def test_what_cannot_be_found_is_said_in_one_line(
+def test_a_missing_target_is_reported_in_one_line(
     words: list[str], told: str, running: Running, broker: OwnBroker, offline: Barnabas, tmp_path: Path
 ) -> None:
     sasl = tmp_path / "client.properties"
@@ -96,6 +96,6 @@ def test_an_address_that_leads_to_another_cluster_is_not_taken(
         assert (status, err) == (1, f"barnabas: {other}\n")
 
 
-def test_nobody_but_the_broker_says_where_its_http_is(tmp_path: Path) -> None:
+def test_only_the_broker_states_its_http_address(tmp_path: Path) -> None:
     with OwnBroker(tmp_path / "d", {"barnabas.http.address": "127.0.0.1:1"}) as it, Client(it.address) as client:
         assert describe_configs(client, ResourceType.BROKER, "1", ["barnabas.http.address"]) == []

@@ -60,7 +60,7 @@ def test_a_value_is_read_as_a_line_of_a_properties_file() -> None:
     assert found.variables["b"] == "KAFKA_B"
 
 
-def test_a_value_with_line_breaks_is_named_once_and_its_lines_are_not_told() -> None:
+def test_a_value_with_line_breaks_is_named_once_and_its_lines_are_not_reported() -> None:
     cut_off = "its value has line breaks and ends at the first, as in Apache Kafka's image: write \\n for each"
     pem = {
         "KAFKA_SSL_KEYSTORE_KEY": "-----BEGIN PRIVATE KEY-----\nMIIEvAIBADANBg\nsecret.a=b\n-----END PRIVATE KEY-----\n"
@@ -98,7 +98,7 @@ def test_names_of_scripts_and_logging_and_of_others_are_no_keys() -> None:
     assert read_environment(others).settings == {}
 
 
-def test_the_cluster_id_and_the_container_are_told_beside_the_keys() -> None:
+def test_the_cluster_id_and_the_container_are_reported_beside_the_keys() -> None:
     assert read_environment({})[2:4] == (None, False)
     assert read_environment({"CLUSTER_ID": "", "BARNABAS_CONTAINER": ""})[2:4] == (None, False)
     found = read_environment({"CLUSTER_ID": "4L6g3nShT-eMCtK--X86sw", "BARNABAS_CONTAINER": "1"})
@@ -119,11 +119,11 @@ def test_the_cluster_id_and_the_container_are_told_beside_the_keys() -> None:
         ("KAFKA_PROCESS_ROLES", "controller", "KAFKA_PROCESS_ROLES: process.roles does not contain broker"),
     ],
 )
-def test_what_is_wrong_is_told_under_the_name_of_the_variable(variable: str, value: str, said: str) -> None:
+def test_errors_are_reported_under_the_name_of_the_variable(variable: str, value: str, said: str) -> None:
     assert refusal_of({variable: value}).startswith(said)
 
 
-def test_the_variable_is_not_blamed_for_what_a_setting_says() -> None:
+def test_the_variable_is_not_blamed_for_what_a_setting_specifies() -> None:
     assert refusal_of({"KAFKA_NUM_PARTITIONS": "2"}, settings=["num.partitions=none"]).startswith("Invalid value none")
 
 
@@ -167,7 +167,7 @@ def test_plaintext_listeners_are_allowed_without_being_asked_and_a_no_is_reporte
     ]
 
 
-def test_what_bitnamis_image_does_with_users_and_certificates_is_reported_and_nothing_else() -> None:
+def test_only_unsupported_user_and_certificate_variables_of_bitnami_are_reported() -> None:
     found = read_environment({"KAFKA_CLIENT_USERS": "u", "KAFKA_TLS_TYPE": "PEM", "KAFKA_ENABLE_KRAFT": "yes"})
     assert found.settings == {}
     (warning,) = load_config(environment=found).warnings

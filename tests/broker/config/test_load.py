@@ -107,7 +107,7 @@ SELECTOR = "replica.selector.class"
         *((setting, 1, []) for setting in AS_IN_KAFKA),
     ],
 )
-def test_what_has_no_effect_is_warned_of_and_nothing_else(settings: str, brokers: int, told: list[str]) -> None:
+def test_only_settings_without_effect_are_warned_of(settings: str, brokers: int, told: list[str]) -> None:
     assert load_config(settings=settings.split(), brokers=brokers).warnings == told
 
 
@@ -119,7 +119,7 @@ def test_replicas_of_coordinators_topics_have_no_effect_on_one_node() -> None:
 PEM = "-----BEGIN PRIVATE KEY-----\nMIIEvAIBADANBg+kqhkiG9w0BA/QEF\nmnopqr\nQg==\n-----END PRIVATE KEY-----"
 
 
-def test_lines_that_may_be_a_value_are_counted_and_not_told() -> None:
+def test_lines_that_may_be_a_value_are_counted_and_not_reported() -> None:
     file = f"typo.of.mine=1\nssl.keystore.key={PEM}\nsasl.jaas.config=a.B required\n  password=x\nhunter.two\n"
     _, warnings = load_config(properties=file.encode(), settings=["Odd=1"])
     escape = "ignored: end a line with \\ to continue its value, or with \\n\\ to preserve the line break"
@@ -187,7 +187,7 @@ def test_quotas_that_kafka_has_no_longer_are_ignored_with_what_is_in_their_place
         ("listeners=SASL_SSL://:9093", "listener SASL_SSL requires GSSAPI"),
     ],
 )
-def test_what_asks_for_protection_that_is_not_enforced_refuses_to_start(setting: str, named: str) -> None:
+def test_settings_for_unenforced_protection_refuse_to_start(setting: str, named: str) -> None:
     with pytest.raises(ConfigError, match=named):
         load_config(settings=[setting])
 
@@ -229,7 +229,7 @@ def test_what_asks_for_protection_that_is_not_enforced_refuses_to_start(setting:
         ("=5", "write a setting as key=value"),
     ],
 )
-def test_what_cannot_be_used_is_refused_with_the_key_and_the_reason(setting: str, why: str) -> None:
+def test_an_unusable_value_is_refused_with_its_key_and_the_reason(setting: str, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         load_config(settings=[setting])
 
@@ -302,7 +302,7 @@ def test_asking_for_a_key_that_does_not_exist_is_a_bug() -> None:
         BrokerConfig().value("no.such.key")
 
 
-def test_a_flag_does_not_take_back_the_protection_a_file_asks_for() -> None:
+def test_a_flag_does_not_take_back_the_protection_a_file_requests() -> None:
     """`--port` moves the listener; what the file wanted of it is still wanted."""
     with pytest.raises(ConfigError, match="SASL_PLAINTEXT"):
         load_config(

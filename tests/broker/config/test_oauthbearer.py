@@ -56,7 +56,7 @@ def test_a_mechanism_has_settings_of_its_own_before_the_listeners_and_these_befo
     assert own.trust == {"location": "/x", "type": "PEM"}
 
 
-def test_any_audience_and_issuer_will_do_where_that_is_said() -> None:
+def test_any_audience_and_issuer_is_accepted_where_that_is_configured() -> None:
     own = found(*SIGNED[:4], *(f"sasl.oauthbearer.allow.unverified.{what}=true" for what in ("audience", "issuer")))
     assert (own.audiences, own.issuer) == ((), None)
 
@@ -86,7 +86,7 @@ def test_any_audience_and_issuer_will_do_where_that_is_said() -> None:
         ),
     ],
 )
-def test_what_cannot_be_judged_by_refuses_to_start(more: list[str], sentence: str) -> None:
+def test_unusable_settings_refuse_to_start(more: list[str], sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence) as refused:
         load(*SIGNED, *more)
     assert "secret" not in str(refused.value)
@@ -94,7 +94,7 @@ def test_what_cannot_be_judged_by_refuses_to_start(more: list[str], sentence: st
 
 @pytest.mark.parametrize("handler", [[], [f"{OWN}sasl.server.callback.handler.class={UNSECURED_HANDLER}"]])
 @pytest.mark.parametrize("setting", SIGNED[3:])
-def test_who_asks_for_signed_tokens_does_not_get_others(handler: list[str], setting: str) -> None:
+def test_a_validator_of_signed_tokens_refuses_unsigned_ones(handler: list[str], setting: str) -> None:
     with pytest.raises(ConfigError, match="requires signed tokens, which are accepted only if"):
         load(*LISTENER, *handler, setting)
     (warning,) = load(*LISTENER, *handler).warnings
@@ -106,12 +106,12 @@ def test_without_the_list_of_urls_it_is_said_that_kafka_needs_one() -> None:
     assert warning.endswith(f"KAFKA_OPTS=-D{ALLOWED_URLS}={URL}")
 
 
-def test_what_clients_would_need_has_no_effect_here() -> None:
+def test_client_settings_have_no_effect_here() -> None:
     (warning,) = load(*SIGNED, "sasl.oauthbearer.token.endpoint.url=https://issuer.test/token").warnings
     assert warning.startswith("no effect here: sasl.oauthbearer.token.endpoint.url.")
 
 
-def test_the_library_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_library_is_requested(monkeypatch: pytest.MonkeyPatch) -> None:
     def not_there(name: str) -> Any:
         return None
 

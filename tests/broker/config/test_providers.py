@@ -179,7 +179,7 @@ def test_users_in_jaas_come_from_files_and_variables() -> None:
     assert sasl_settings(loaded.config, "SASL_PLAINTEXT").plain_users == {"alice": "alice-secret", "bob": "bob-secret"}
 
 
-def test_variables_of_the_image_may_name_others_and_are_told_where_one_is_missing() -> None:
+def test_variables_of_the_image_may_name_others_and_are_reported_where_one_is_missing() -> None:
     image = {
         "KAFKA_CONFIG_PROVIDERS": "env",
         "KAFKA_CONFIG_PROVIDERS_ENV_CLASS": PACKAGE + "EnvVarConfigProvider",

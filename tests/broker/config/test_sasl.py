@@ -86,7 +86,7 @@ def test_a_file_has_the_properties_of_kafka_opts() -> None:
         ('-Da="my -secret" \xa0', 2),
     ],
 )
-def test_words_of_kafka_opts_that_have_no_effect_are_told_once_without_what_may_be_secret(
+def test_words_of_kafka_opts_that_have_no_effect_are_reported_once_without_what_may_be_secret(
     options: str, told: int | None
 ) -> None:
     options_named = "--add-opens, -XX, -Xmx, -javaagent, 1 word that is not an option"
@@ -119,7 +119,9 @@ def test_scram_needs_no_login_module() -> None:
         ([*ENABLED, "listener.name.sasl_plaintext.principal.builder.class=x.Y"], "a class that builds principals"),
     ],
 )
-def test_what_cannot_be_served_refuses_to_start_and_tells_no_secret(settings: list[str], sentence: str) -> None:
+def test_an_unservable_configuration_refuses_to_start_without_showing_secrets(
+    settings: list[str], sentence: str
+) -> None:
     with pytest.raises(ConfigError, match=sentence) as refused:
         load(*settings)
     assert "secret" not in str(refused.value)
@@ -165,7 +167,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert load_config(environment=environment).config.login_modules == {}
 
 
-def test_login_modules_for_nobody_in_particular_are_ignored_as_in_kafka() -> None:
+def test_login_modules_for_no_one_in_particular_are_ignored_as_in_kafka() -> None:
     (warning,) = load(*ENABLED, f'sasl.jaas.config={PLAIN} user_x="secret";').warnings
     assert warning == "sasl.jaas.config is ignored, as in Kafka: its name begins with listener.name.NAME.MECHANISM."
 
@@ -180,7 +182,7 @@ def test_tokens_that_nobody_signed_are_warned_of_loudly() -> None:
     assert sasl_settings(loaded.config, "SASL_PLAINTEXT").unsecured_tokens.required_scope == ("kafka",)
 
 
-def test_what_is_about_other_brokers_has_no_effect() -> None:
+def test_settings_about_other_brokers_have_no_effect() -> None:
     loaded = load(
         *ENABLED, "sasl.mechanism.inter.broker.protocol=PLAIN", "security.inter.broker.protocol=SASL_PLAINTEXT"
     )

@@ -59,7 +59,7 @@ def markers(world: TransactionalBroker) -> list[int]:
         ("transaction.marked", {}, 1, [1, 1, 1]),
     ],
 )
-async def test_what_is_held_up_is_seen_as_far_as_it_is(
+async def test_a_paused_transaction_is_visible_up_to_its_step(
     world: TransactionalBroker, step: str, facts: dict[str, Any], are_shown: int, are_marked: list[int]
 ) -> None:
     barrier = Barrier(world, step, **facts)
@@ -115,7 +115,7 @@ async def test_a_stop_lets_go_what_is_held_up_and_finishes_it(world: Transaction
     assert markers(world) == [1, 1, 1], "no marker is written twice"
 
 
-async def test_what_a_kill_leaves_held_up_is_finished_by_the_next_start(world: TransactionalBroker) -> None:
+async def test_a_transaction_paused_at_a_kill_is_finished_by_the_next_start(world: TransactionalBroker) -> None:
     barrier = Barrier(world, "transaction.marker_written", position=2)
     producer = await world.written(0, 1, 2)
     assert (await world.end(producer, commit=True)).error is E.NONE

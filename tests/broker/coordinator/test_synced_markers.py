@@ -17,7 +17,7 @@ from tests.support.worlds.transactional_broker import TransactionalBroker
 
 
 @pytest.mark.pure
-async def test_what_is_synced_in_rounds_is_shown_at_once_after_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_commits_synced_in_rounds_become_visible_together_after_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_flush, "ROUND_LOGS", 2)
     world = TransactionalBroker({"log.flush.interval.messages": "1"})
     producer = await world.written(0, 1, 2)

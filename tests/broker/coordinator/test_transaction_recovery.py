@@ -125,7 +125,7 @@ async def test_a_clean_stop_waits_for_offsets_that_load(
 
 
 @pytest.mark.parametrize(("refused", "skip"), [("/t-1/", 0), ("/__transaction_state-0/", 1)])
-async def test_what_a_stop_leaves_prepared_is_finished_first_by_the_next_start(
+async def test_prepared_transactions_of_a_stop_are_finished_first_by_the_next_start(
     world: TransactionalBroker, refused: str, skip: int
 ) -> None:
     producer = await world.written(0, 1, 2)
@@ -190,7 +190,7 @@ async def test_a_stop_lets_nobody_decide_anything_more() -> None:
     assert (await world.end(second, commit=True)).error is ErrorCode.NONE
 
 
-async def test_what_finishes_is_not_begun_again(world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_finished_job_is_not_restarted(world: TransactionalBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transaction_marker_writer, "WRITING", replace(transaction_marker_writer.WRITING, steps_max=1))
     producer = await world.written(0, 1, 2)
     await world.end(producer, commit=True)
@@ -215,7 +215,7 @@ async def test_markers_say_in_which_epoch_the_coordinator_wrote_them(world: Tran
     assert led_in > 0, "this is the second run"
 
 
-async def test_who_waits_for_what_may_be_prepared_yet_does_not_turn_the_loop() -> None:
+async def test_waiting_for_prepared_transactions_does_not_spin_the_loop() -> None:
     """A thread may be at it, and in the simulation no time goes by while the loop turns and turns."""
     loop = asyncio.get_running_loop()
     loading, asked = [loop.create_future()], []

@@ -113,7 +113,7 @@ async def test_head_is_get_without_the_body() -> None:
         (b"GET " + b"/" * HEAD_BYTES_MAX + b" HTTP/1.1\r\nHost: x", b"431 Request Header Fields Too Large"),
     ],
 )
-async def test_what_is_no_request_for_a_page_is_refused_and_its_connection_closed(
+async def test_an_invalid_http_request_is_refused_and_its_connection_closed(
     request_bytes: bytes, status: bytes
 ) -> None:
     peer = await Site().sent(request_bytes)
@@ -121,7 +121,7 @@ async def test_what_is_no_request_for_a_page_is_refused_and_its_connection_close
     assert peer.is_lost
 
 
-async def test_who_does_not_say_who_it_is_gets_no_further_than_a_requests_head() -> None:
+async def test_an_unauthenticated_request_is_refused_after_its_head() -> None:
     site = Site()
     site.server.guard = Guard(None, site.clock, token="secret")
     assert await site.ask(READY) == (b"HTTP/1.1 200 OK", b"ready\n")
@@ -223,7 +223,7 @@ async def test_a_connection_too_many_takes_the_place_of_the_one_that_waits_longe
     assert newcomer.read().endswith(b"ready\n")
 
 
-async def test_who_waits_for_an_answer_keeps_the_connection() -> None:
+async def test_a_connection_with_a_pending_response_stays_open() -> None:
     site = Site()
     peers = [site.connect() for _ in range(CONNECTIONS_MAX)]
     for peer in peers:
@@ -307,7 +307,7 @@ async def test_closing_ends_idle_connections_and_lets_answers_leave() -> None:
     assert busy.is_lost
 
 
-async def test_a_peer_that_leaves_is_forgotten() -> None:
+async def test_a_peer_that_leaves_is_dropped() -> None:
     site = Site()
     for request in (b"", READY[:5], METRICS):
         peer = site.connect()
@@ -340,7 +340,7 @@ async def test_an_answer_may_come_bit_by_bit() -> None:
     assert site.ended
 
 
-async def test_what_is_told_to_a_peer_that_does_not_read_comes_to_an_end() -> None:
+async def test_sending_to_a_peer_that_does_not_read_ends() -> None:
     site = Site()
     peer = await site.sent(CLEAN, kernel_bytes=10)
     for _ in range(3):
@@ -360,7 +360,7 @@ async def test_what_is_told_to_a_peer_that_does_not_read_comes_to_an_end() -> No
         (CLEAN.replace(b"/clean", b"/metrics"), b"405 Method Not Allowed"),
     ],
 )
-async def test_what_may_not_be_asked_for_is_refused(request_bytes: bytes, status: bytes) -> None:
+async def test_forbidden_requests_are_refused(request_bytes: bytes, status: bytes) -> None:
     assert (await Site().ask(request_bytes))[0] == b"HTTP/1.1 " + status
 
 

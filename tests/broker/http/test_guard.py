@@ -65,7 +65,7 @@ class Gate:
 
 
 @pytest.mark.parametrize("path", ["/live", "/ready"])
-async def test_who_asks_only_whether_it_lives_need_not_say_who_it_is(path: str) -> None:
+async def test_a_liveness_check_needs_no_authentication(path: str) -> None:
     gate = Gate()
     assert gate.guard.refusal_at_once(path, [], ANONYMOUS) is None
     assert await gate.status(path) == 200
@@ -73,7 +73,7 @@ async def test_who_asks_only_whether_it_lives_need_not_say_who_it_is(path: str) 
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/", "/console", "/control/clock", "/clean", "/livee", "/ready/x"])
-def test_whoever_says_nothing_is_asked_at_once(path: str) -> None:
+def test_an_undetermined_pause_is_resolved_at_once(path: str) -> None:
     refused = Gate(token="secret").guard.refusal_at_once(path, [(b"host", b"x")], ANONYMOUS)
     assert refused is not None
     assert refused.status == 401
@@ -106,7 +106,7 @@ async def test_without_an_authorizer_every_user_may() -> None:
     assert await Gate(authorizes=False).status("/control/clock", basic("client", "c1")) == 200
 
 
-async def test_who_knows_the_token_may_do_everything_where_there_is_one() -> None:
+async def test_the_token_grants_full_access() -> None:
     assert await Gate(token="secret").status("/control/clock", bearer("secret")) == 200
     assert await Gate(token="secret").status("/control/clock", bearer("Secret")) == 401
     assert await Gate().status("/control/clock", bearer("None")) == 401
@@ -116,7 +116,7 @@ async def test_who_knows_the_token_may_do_everything_where_there_is_one() -> Non
 @pytest.mark.parametrize(
     "given", [b"Basic", b"Basic !", b"Basic YWRtaW4=", b"Basic //79", b"Digest YWRtaW46YTE=", b"YWRtaW46YTE=", b"\xff"]
 )
-async def test_what_makes_no_sense_is_refused(given: bytes) -> None:
+async def test_invalid_input_is_refused(given: bytes) -> None:
     assert await Gate().status("/metrics", [(b"authorization", given)]) == 401
 
 
@@ -137,7 +137,7 @@ async def test_a_refusal_is_held_back(caplog: pytest.LogCaptureFixture) -> None:
         assert secret.encode() not in refused.body
 
 
-async def test_who_is_right_is_let_in_while_however_many_are_held_back() -> None:
+async def test_a_valid_login_is_accepted_beside_many_delayed_ones() -> None:
     gate = Gate(token="secret")
     held = [gate.asks("/metrics", basic("admin", "guess")) for _ in range(100)]
     await settle()

@@ -177,7 +177,7 @@ async def test_a_transaction_is_told_from_its_beginning_to_its_end() -> None:
     assert found["barnabas_transactions_completed_total"] == {of(result="commit"): 1, of(result="abort"): 1}
 
 
-async def test_a_partition_nobody_used_is_told_after_a_clean_stop_and_not_after_a_kill() -> None:
+async def test_a_partition_that_was_not_used_is_reported_after_a_clean_stop_and_not_after_a_kill() -> None:
     files = MemoryFiles(0)
     first = Watched(files, topics={"t": 1})
     size = await first.produce("t", b"a", b"b")
@@ -226,7 +226,7 @@ async def test_series_are_bounded_and_what_is_left_out_is_counted(monkeypatch: p
     }
 
 
-async def test_every_row_of_the_table_is_told_and_nothing_else() -> None:
+async def test_every_row_of_the_table_is_reported_and_nothing_else() -> None:
     watched = Watched(topics={"t": 1})
     kinds = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
     wish = QuotaAlteration({"user": None}, [(kind, 1e9) for kind in kinds])
@@ -267,7 +267,7 @@ async def test_outcomes_of_authentication_are_counted_by_listener() -> None:
     }
 
 
-def test_the_dashboard_asks_for_metrics_and_labels_there_are() -> None:
+def test_the_dashboard_requests_metrics_and_labels_there_are() -> None:
     series = {metric.name: set(metric.labels) for metric in METRICS}
     series |= {f"{metric.name}_bucket": {*metric.labels, "le"} for metric in METRICS if metric.kind == "histogram"}
     dashboard = json.loads(DASHBOARD.read_text(encoding="utf-8"))
@@ -297,7 +297,7 @@ def test_the_content_type_is_that_of_the_format() -> None:
     assert METRICS_TEXT == CONTENT_TYPE_PLAIN_0_0_4
 
 
-async def test_what_clients_use_of_their_quotas_is_told_while_there_are_some() -> None:
+async def test_quota_use_is_exposed_while_there_are_clients() -> None:
     watched = Watched(topics={"t": 1})
     assert "kafka_server_quota_byte_rate" not in await watched.scrape()
     wish = QuotaAlteration({"client-id": "test"}, [("producer_byte_rate", 10.0)])

@@ -56,7 +56,7 @@ async def test_one_of_plain_and_one_of_scram_is_right_or_not(user: str, password
     assert await of_scram({"alice": credential("wonderland")}).is_right(user, password) is is_right
 
 
-async def test_what_was_right_is_not_derived_again_until_the_credential_changes(derived: list[str]) -> None:
+async def test_a_verified_password_is_cached_until_the_credential_changes(derived: list[str]) -> None:
     users = {"alice": credential("first")}
     passwords = of_scram(users)
     assert [await passwords.is_right("alice", "first") for _ in range(3)] == [True] * 3

@@ -21,7 +21,7 @@ def test_a_peer_is_given_the_address_by_which_it_came_in(local: str) -> None:
     assert address().to(local, PEER) == Node(1, "cluster", local, 9092)
 
 
-def test_what_is_configured_is_advertised_however_a_peer_came_in() -> None:
+def test_the_configured_address_is_advertised_on_every_listener() -> None:
     configured = Listener("PLAINTEXT", "kafka.example", 29092, "PLAINTEXT")
     for in_container in (False, True):
         assert address("", configured, in_container=in_container).to(OWN, GATEWAY)[2:4] == ("kafka.example", 29092)

@@ -241,7 +241,7 @@ async def test_broken_bytes_close_the_connection_with_one_line(
     assert reason in record.message
 
 
-async def test_what_was_answered_before_the_broken_bytes_still_leaves(world: BrokerWorld) -> None:
+async def test_responses_before_the_broken_bytes_are_still_sent(world: BrokerWorld) -> None:
     peer = world.connect()
     good = request_frame(MetadataRequest(topics=[]), 1)
     peer.transport.send(good + good + good + b"GET / HTTP/1.1\r\n")

@@ -61,7 +61,7 @@ def numbers(frames: list[bytes]) -> list[int]:
     return [int.from_bytes(frame[:4], "big") for frame in frames]
 
 
-async def test_what_the_kernel_takes_whole_never_sees_the_transport(world: BrokerWorld) -> None:
+async def test_a_write_that_fits_the_kernels_buffer_bypasses_the_transport(world: BrokerWorld) -> None:
     direct = Direct(world)
     for request in metadata(3):
         direct.transport.send(request)

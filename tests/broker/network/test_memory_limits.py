@@ -86,7 +86,7 @@ def test_a_peer_that_stalls_is_cut_off_when_others_wait_and_not_before(size: int
     assert waiting.take(10)
 
 
-def test_nobody_is_blamed_for_the_time_in_which_it_waited_or_held_nothing() -> None:
+def test_idle_time_is_attributed_to_no_task() -> None:
     clock = VirtualClock()
     memory = FrameMemory(1000, clock)
     done, waited, other, new = (Peer(memory) for _ in range(4))

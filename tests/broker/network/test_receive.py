@@ -123,7 +123,7 @@ def test_a_read_of_one_whole_frame_is_told_from_others(
     assert (None if found is None else bytes(found)) == only
 
 
-def test_what_an_earlier_read_left_in_the_shared_buffer_is_no_part_of_a_short_one(socket: Socket) -> None:
+def test_a_short_read_excludes_old_bytes_of_the_shared_buffer(socket: Socket) -> None:
     for size in (0xFFFFFFFF, 0, 1, 2):
         socket.receiver.buffer()[:4] = size.to_bytes(4, "big")
         for count in (1, 2, 3):
@@ -153,7 +153,7 @@ def test_connections_share_one_buffer_and_never_see_each_others_bytes() -> None:
         (b"\x7f\xff\xff\xff", "2147483647"),
     ],
 )
-def test_what_cannot_be_a_frame_is_refused_with_a_reason(start: bytes, reason: str) -> None:
+def test_an_impossible_frame_is_refused_with_a_reason(start: bytes, reason: str) -> None:
     with pytest.raises(FramingError, match=reason):
         Socket().receive(start)
 

@@ -61,7 +61,7 @@ async def test_after_a_turn_of_few_answers_leave_at_once_for_a_while(sent: list[
     assert few.at_once_count == AT_ONCE
 
 
-async def test_nobody_is_held_where_there_are_few_connections(sent: list[Waiting]) -> None:
+async def test_few_connections_are_never_delayed(sent: list[Waiting]) -> None:
     few = turn_of(CROWD - 1)
     few.at_once_count = 0
     few.hold(Waiting(sent))
@@ -174,7 +174,7 @@ async def test_a_stop_waits_for_what_is_held(crowd: Crowd) -> None:
 
 
 @pytest.mark.parametrize("end", ["abort", "hang_up"])
-async def test_what_is_held_for_a_peer_that_is_gone_is_sent_nowhere(crowd: Crowd, end: str) -> None:
+async def test_held_responses_of_a_closed_connection_are_discarded(crowd: Crowd, end: str) -> None:
     crowd.ask()
     if end == "abort":
         crowd.peer.connection.abort()

@@ -92,7 +92,7 @@ async def test_nothing_is_cleaned_where_the_cleaner_is_not_enabled() -> None:
     assert records(log) == before
 
 
-async def test_what_was_cleaned_is_known_after_a_restart(world: BrokerWorld) -> None:
+async def test_the_cleaned_offset_survives_a_restart(world: BrokerWorld) -> None:
     log = append(world)
     await cleaned(world)
     first_dirty = world.services.partitions.directory.members[0].checkpoints.first_dirty(("t", 0))
@@ -148,7 +148,7 @@ async def test_a_fetch_that_is_read_while_segments_are_swapped_is_answered_from_
     assert log.read(0, 1 << 20, committed=False, force_first_batch=True).read_all() != before
 
 
-async def test_a_partition_nobody_has_opened_is_cleaned_and_closed_again(world: BrokerWorld) -> None:
+async def test_a_partition_that_was_never_opened_is_cleaned_and_closed_again(world: BrokerWorld) -> None:
     append(world)
     await world.close()
     again = world_of(world.files)

@@ -84,7 +84,7 @@ async def test_a_log_whose_cleaning_is_killed_again_is_tried_later_and_the_other
         assert FileState.CLEANED.value not in "".join(os.listdir(tmp_path / "first-0"))
 
 
-def test_who_fails_again_and_again_waits_longer_and_longer() -> None:
+def test_repeated_login_failures_wait_longer_and_longer() -> None:
     put_off = PutOff()
     assert not put_off.is_waiting(FIRST, 0)
     delays_ms = [put_off.add(FIRST, 100) for _ in range(10)]

@@ -55,7 +55,7 @@ async def test_a_copy_has_every_file_as_the_log_had_it(monkeypatch: pytest.Monke
         assert world.files.peek(f"{old}/{name}") == world.files.peek(f"/two/t-0/{name}"), name
 
 
-async def test_what_is_deleted_while_a_log_moves_is_not_in_the_copy() -> None:
+async def test_records_deleted_during_a_move_are_not_in_the_copy() -> None:
     world = await filled(8, b"x" * 600_000, runs=True)
     thread = held()
     await ask(world, "/two")

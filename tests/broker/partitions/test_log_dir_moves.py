@@ -21,7 +21,7 @@ from tests.support.worlds.moves import append, ask, directories_of, done, filled
 RECORDS = 20
 
 
-async def test_what_was_appended_is_counted_on_after_a_move() -> None:
+async def test_append_counts_continue_after_a_move() -> None:
     world = await filled(2, runs=True)
     (before,) = logs.appended(world.services)
     assert await ask(world, "/two") is E.NONE
@@ -77,7 +77,7 @@ async def test_a_moved_partition_is_all_there_and_goes_on() -> None:
     assert (log.log_start_offset, log.log_end_offset, log.leader_epoch) == (3, RECORDS + 1, after.leader_epoch + 2)
 
 
-async def test_a_large_log_is_copied_in_rounds_while_it_grows_and_is_told_as_a_copy() -> None:
+async def test_a_large_log_is_copied_in_rounds_while_it_grows_and_is_reported_as_a_copy() -> None:
     world = await filled(30, b"x" * 200_000)
     thread = held()
     assert await ask(world, "/two") is E.NONE

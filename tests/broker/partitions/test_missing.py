@@ -50,7 +50,7 @@ async def test_a_partition_without_its_directory_is_refused_and_told_once(caplog
         await world.close()
 
 
-async def test_who_deletes_the_topic_may_have_it_again() -> None:
+async def test_a_deleted_topic_can_be_recreated() -> None:
     files = await stopped(BrokerWorld())
     remove(files, "/data/t-0")
     world = BrokerWorld(files=files)
@@ -64,7 +64,7 @@ async def test_who_deletes_the_topic_may_have_it_again() -> None:
     assert world.services.partitions.get("t", 0).log_end_offset == 0
 
 
-async def test_rows_of_topics_that_there_are_not_are_forgotten_at_the_start() -> None:
+async def test_rows_of_topics_that_there_are_not_are_dropped_at_the_start() -> None:
     files = await stopped(BrokerWorld(), topics=2)
     world = BrokerWorld(files=files)
     remove(files, "/data/tt-1")  # as a Kafka may leave it that was killed

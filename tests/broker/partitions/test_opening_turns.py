@@ -118,7 +118,7 @@ async def test_a_produce_opens_all_at_once_where_there_is_no_room_for_a_copy(mon
     assert [each.error_code for each in produced(peer)] == [E.NONE] * MANY
 
 
-async def test_what_many_partitions_are_sent_is_appended_though_their_producer_is_gone() -> None:
+async def test_batches_for_many_partitions_are_appended_after_their_producer_disconnects() -> None:
     world = await cleanly_stopped(1)
     peer = world.asking(produce(world, *range(MANY)))
     peer.transport.hang_up()

@@ -37,7 +37,9 @@ async def test_a_changed_setting_is_worked_out_once_for_all_topics_that_have_no_
 
 
 @pytest.mark.parametrize(("topic", "partition"), [("missing", 0), ("t", 2), ("t", -1)])
-async def test_what_the_catalogue_does_not_have_is_not_opened(world: BrokerWorld, topic: str, partition: int) -> None:
+async def test_partitions_missing_in_the_catalogue_are_not_opened(
+    world: BrokerWorld, topic: str, partition: int
+) -> None:
     assert code_of(lambda: world.services.partitions.get(topic, partition)) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
@@ -94,7 +96,7 @@ async def test_changed_settings_take_effect_at_once(world: BrokerWorld) -> None:
         world.append("t", bytes(100))
 
 
-async def test_one_round_of_syncs_answers_all_who_wait(world: BrokerWorld) -> None:
+async def test_one_round_of_syncs_answers_all_waiters(world: BrokerWorld) -> None:
     world.services.catalogue.create_topic("safe", 1, {"flush.messages": "1"})
     world.append("safe", b"v")
     log = world.services.partitions.get("safe", 0)
@@ -112,12 +114,12 @@ async def test_one_round_of_syncs_answers_all_who_wait(world: BrokerWorld) -> No
     assert log.recovery_point == 11
 
 
-async def test_nobody_waits_for_the_disk_where_the_topic_does_not_ask_for_it(world: BrokerWorld) -> None:
+async def test_without_flush_settings_a_produce_does_not_wait_for_the_disk(world: BrokerWorld) -> None:
     offset = world.append("t", b"v")
     assert world.services.partitions.synced("t", 0, offset + 1) is None
 
 
-async def test_a_failed_sync_fails_all_who_wait(world: BrokerWorld) -> None:
+async def test_a_failed_sync_fails_all_waiters(world: BrokerWorld) -> None:
     world.services.catalogue.create_topic("safe", 1, {"flush.messages": "1"})
     world.append("safe", b"v")
     log = world.services.partitions.get("safe", 0)
@@ -166,7 +168,7 @@ async def test_checkpoints_are_written_by_the_clock(world: BrokerWorld) -> None:
     assert b"t 0 1" in checkpoint.pread(1000, 0)
 
 
-async def test_what_the_flush_thread_does_late_does_not_reach_a_topic_that_was_made_again() -> None:
+async def test_a_late_flush_does_not_affect_a_recreated_topic() -> None:
     """A checkpoint and a flush wait in the thread, while the topic they are about is deleted and made again."""
     first = BrokerWorld()
     first.broker._flush_thread = thread = HeldThread()
@@ -191,7 +193,7 @@ async def test_what_the_flush_thread_does_late_does_not_reach_a_topic_that_was_m
     assert (log.log_start_offset, log.log_end_offset, log.recovered.notes) == (0, 5, ())
 
 
-async def test_a_directory_the_catalogue_does_not_know_is_set_aside_at_start() -> None:
+async def test_a_directory_missing_in_the_catalogue_is_set_aside_at_start() -> None:
     """A kill between the two halves of a deletion: the topic is gone, its directory is not."""
     first = BrokerWorld(topics={"t": 1})
     first.append("t", b"v")
@@ -206,7 +208,7 @@ async def test_a_directory_the_catalogue_does_not_know_is_set_aside_at_start() -
     assert any(name.startswith("t-0.") and name.endswith("-stray") for name in names)
 
 
-async def test_what_recovery_dropped_is_told_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
+async def test_records_dropped_by_recovery_are_reported_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
     world = BrokerWorld(topics={"t": 1})
     world.append("t", b"v")
     log = world.services.partitions.get("t", 0)
@@ -221,7 +223,7 @@ async def test_what_recovery_dropped_is_told_in_one_line(caplog: pytest.LogCaptu
     assert [record.getMessage() for record in caplog.records if "bytes_dropped=4" in record.getMessage()]
 
 
-async def test_a_failing_disk_is_told_once_a_minute_and_how_often_it_was_not(
+async def test_a_failing_disk_is_reported_once_a_minute_and_how_often_it_was_not(
     world: BrokerWorld, caplog: pytest.LogCaptureFixture
 ) -> None:
     world.append("t", b"v")

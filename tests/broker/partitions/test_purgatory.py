@@ -48,7 +48,7 @@ async def test_a_request_is_finished_once_when_it_is_woken_and_ready(parking: Pa
     assert parking.clock.pending_timers() == 0
 
 
-async def test_only_those_who_wait_for_a_partition_are_woken_by_it(parking: Parking) -> None:
+async def test_only_waiters_for_a_partition_are_woken_by_it(parking: Parking) -> None:
     parking.is_ready = True
     future = parking.park(("t", 0))
     for elsewhere in (("t", 1), ("u", 0)):
@@ -111,7 +111,7 @@ async def test_at_the_end_everything_parked_is_finished(parking: Parking) -> Non
     assert [future.result() for future in futures] == [1, 2, 3]
 
 
-async def test_its_owner_is_told_before_anything_else_of_that_turn_happens(parking: Parking) -> None:
+async def test_its_owner_is_reported_before_anything_else_of_that_turn_happens(parking: Parking) -> None:
     parking.is_ready = True
     order: list[str] = []
     parking.park(("t", 0)).add_done_callback(lambda waiting: order.append(f"answer {waiting.result()}"))
@@ -146,7 +146,7 @@ async def test_a_request_that_nobody_woke_is_told_to_look_at_everything(parking:
     assert (parking.finished, parking.woken) == (1, None)
 
 
-async def test_who_attends_finishes_what_it_has_woken_when_it_wants_to(parking: Parking) -> None:
+async def test_an_attendant_finishes_its_woken_requests_on_demand(parking: Parking) -> None:
     parking.is_ready = True
     woken = [parking.park(("t", 0)), parking.park(("t", 1))]
     woken[0].add_done_callback(lambda _: parking.waiters.wake("t", 1))

@@ -49,7 +49,7 @@ async def test_after_a_clean_stop_there_is_nothing_to_do() -> None:
     assert not [call for call in world.files.calls[before:] if "/t-" in call.path]
 
 
-async def test_one_that_is_asked_for_meanwhile_stays_open() -> None:
+async def test_one_that_is_requested_meanwhile_stays_open() -> None:
     world = await killed(LONG, 1)
     world.services.partitions.get("t", 1)
     await world.broker.start()
@@ -57,7 +57,7 @@ async def test_one_that_is_asked_for_meanwhile_stays_open() -> None:
     assert [log.name for log in world.services.partitions.open_logs()] == ["t-1"]
 
 
-async def test_it_is_told_when_it_takes_longer_than_a_second(caplog: pytest.LogCaptureFixture) -> None:
+async def test_it_is_reported_when_it_takes_longer_than_a_second(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "barnabas")
     world = await killed(LONG, LONG)
     await world.broker.start()
@@ -85,7 +85,7 @@ async def test_one_that_cannot_be_recovered_is_counted_and_told_once(caplog: pyt
     assert world.services.partitions.get("t", 1).log_end_offset == 1
 
 
-async def test_what_is_left_is_in_the_metrics_and_on_the_page_ready() -> None:
+async def test_remaining_work_is_in_the_metrics_and_on_the_ready_page() -> None:
     world = await killed(LONG, 1)
     await world.broker.start()
     pages = Pages(world.clock, world.broker.unready_reason, no_metrics, nothing_cleaned, lambda: awaited(world.broker))
@@ -105,7 +105,7 @@ def nothing_cleaned(_query: str) -> Page:
     return Page(404, b"")
 
 
-async def test_a_start_says_what_it_waits_for() -> None:
+async def test_a_start_states_what_it_waits_for() -> None:
     world = await killed(LONG, 1)
     assert world.broker.unready_reason() == "the broker is starting: 0 of 2 partitions are recovered"
     await world.broker.start()

@@ -74,7 +74,7 @@ async def test_where_all_of_a_log_is_too_old_an_empty_segment_is_rolled_and_offs
     assert after.read("t", RECORDS) == broker.acknowledged["t"][RECORDS:]
 
 
-async def test_who_is_reading_a_deleted_segment_reads_on_until_the_delay_is_over(broker: FullDisk) -> None:
+async def test_a_reader_of_a_deleted_segment_continues_until_the_delay_is_over(broker: FullDisk) -> None:
     log = log_of(broker)
     reading = log.read(0, 1 << 20, committed=False, force_first_batch=True)
     before = reading.read_all()

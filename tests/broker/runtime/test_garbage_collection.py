@@ -59,11 +59,11 @@ def clock() -> Iterator[VirtualClock]:
     assert clock.pending_timers() == 0
 
 
-def test_what_was_there_at_the_start_is_not_looked_at(clock: VirtualClock) -> None:
+def test_objects_from_the_start_are_not_traversed(clock: VirtualClock) -> None:
     assert gc.get_freeze_count() > 1_000
 
 
-def test_what_outlives_a_collection_of_the_middle_generation_is_not_looked_at_again(clock: VirtualClock) -> None:
+def test_survivors_of_a_middle_collection_are_not_traversed_again(clock: VirtualClock) -> None:
     thing = _cycle()
     gc.collect(0)
     assert _is_looked_at(thing)
@@ -78,7 +78,7 @@ def test_a_cycle_that_is_given_up_before_is_freed(clock: VirtualClock) -> None:
     assert thing() is None
 
 
-def test_what_is_no_cycle_is_freed_at_once(clock: VirtualClock) -> None:
+def test_acyclic_objects_are_freed_at_once(clock: VirtualClock) -> None:
     thing = _Thing()
     gc.collect(1)
     gone = weakref.ref(thing)
@@ -122,7 +122,7 @@ def test_a_served_broker_has_its_process_to_itself(tmp_path: Path) -> None:
         assert program.lines[-1] == "frozen 1"
 
 
-def test_a_broker_in_somebody_elses_process_leaves_its_collector_alone() -> None:
+def test_a_broker_in_a_foreign_process_leaves_its_collector_alone() -> None:
     before = gc.get_freeze_count(), gc.get_threshold(), gc.isenabled(), list(gc.callbacks)
     with Barnabas(in_process=True) as broker:
         assert broker.bootstrap_servers

@@ -5,7 +5,7 @@ import asyncio
 from barnabas.broker.runtime.in_flight import InFlight
 
 
-async def test_what_is_under_way_now_is_waited_for_and_nothing_else() -> None:
+async def test_only_current_requests_are_waited_for() -> None:
     going_on = {"a", "b"}
     part = InFlight(asyncio.get_running_loop(), lambda: going_on)
     ended = part.all_ended()

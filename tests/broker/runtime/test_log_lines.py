@@ -57,7 +57,7 @@ def test_json_has_the_same_event_and_facts_with_their_types(configure: Callable[
 
 
 @pytest.mark.parametrize("log_format", ["text", "json"])
-def test_what_a_peer_says_breaks_no_line(configure: Callable[[str], Written], log_format: str) -> None:
+def test_text_of_a_peer_breaks_no_line(configure: Callable[[str], Written], log_format: str) -> None:
     written = configure(log_format)
     logger("net").info(line("connection closed", client_id="a\nb\r\x1b[31m\u2028\udc80", infinite=float("inf")))
     assert len(written().splitlines()) == 1
@@ -76,7 +76,7 @@ def test_json_keeps_a_stack_and_lines_of_others_in_one_object(configure: Callabl
     assert told["stack"].splitlines()[-1] == "ValueError: no"
 
 
-def test_no_fact_takes_the_place_of_what_a_line_is_told_by(configure: Callable[[str], Written]) -> None:
+def test_no_fact_replaces_the_identity_of_a_line(configure: Callable[[str], Written]) -> None:
     written = configure("json")
     logger("app").info(line("broker started", level="low", time="now"))
     told = json.loads(written())

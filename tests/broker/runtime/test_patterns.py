@@ -65,7 +65,7 @@ def test_a_pattern_matches_whole_ids_as_in_kafka(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", REFUSED)
-def test_what_re2_does_not_have_is_refused(pattern: str) -> None:
+def test_patterns_unknown_to_re2_are_refused(pattern: str) -> None:
     with pytest.raises(InvalidPattern):
         compile_pattern(pattern)
 
@@ -95,7 +95,7 @@ def test_a_pattern_that_makes_others_count_for_ever_takes_no_time() -> None:
     assert time.process_time() - started < 5
 
 
-def test_what_is_quoted_is_no_escape() -> None:
+def test_quoted_backslashes_are_no_escapes() -> None:
     assert compile_pattern(r"\Q\C\E").matches(r"\C")
     assert compile_pattern(r"\\C").matches(r"\C")
 

@@ -30,14 +30,14 @@ def raising(error: Exception) -> Any:
     raise error
 
 
-async def test_what_is_here_is_answered_at_once() -> None:
+async def test_available_records_are_answered_at_once() -> None:
     assert reply_to(lambda: 1, respond) == "got 1"
     assert reply_to(lambda: raising(REFUSAL), respond, refused) == "NOT_COORDINATOR"
     assert reply_to_all([1, 2], respond, lambda refusal: 0) == "got [1, 2]"
     assert reply_to_all([], respond, lambda refusal: 0) == "got []"
 
 
-async def test_what_comes_later_is_answered_alike() -> None:
+async def test_later_requests_get_the_same_answer() -> None:
     first, second = future(), future()
     answers = reply_to(lambda: first, respond, refused), reply_to(lambda: second, respond, refused)
     first.set_result(1)
@@ -68,7 +68,7 @@ async def test_an_error_that_nobody_has_an_answer_for_comes_out_as_it_is(error: 
         await answered
 
 
-async def test_our_own_mistake_in_an_answer_is_told() -> None:
+async def test_our_own_mistake_in_an_answer_is_reported() -> None:
     asked = future()
     answered = reply_to(lambda: asked, lambda _: 1 / 0)
     asked.set_result(1)
@@ -87,7 +87,7 @@ async def test_an_answer_may_have_to_be_waited_for_itself() -> None:
     assert await answered == "got 7"
 
 
-async def test_who_goes_away_leaves_what_was_asked_for_to_itself() -> None:
+async def test_a_disconnect_does_not_cancel_the_requested_work() -> None:
     asked = future()
     answered = reply_to(lambda: asked, respond)
     assert isinstance(answered, asyncio.Future)
@@ -99,7 +99,7 @@ async def test_who_goes_away_leaves_what_was_asked_for_to_itself() -> None:
     assert answered.cancelled()
 
 
-async def test_what_is_given_up_is_given_up_for_who_waits() -> None:
+async def test_cancelled_work_fails_its_waiters() -> None:
     asked = future()
     answered = reply_to(lambda: asked, respond)
     asked.cancel()
@@ -152,7 +152,7 @@ async def test_without_anything_to_wait_for_it_is_read_at_once() -> None:
     assert answer_after(None, lambda: "read") == "read"
 
 
-async def test_what_fails_before_or_in_a_read_fails_it() -> None:
+async def test_an_error_before_or_in_a_read_fails_it() -> None:
     first, second = future(), future()
     late = answer_after(first, lambda: "read"), answer_after(second, lambda: raising(REFUSAL))
     first.set_exception(REFUSAL)

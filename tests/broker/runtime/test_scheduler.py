@@ -131,7 +131,7 @@ async def test_each_has_a_slice_in_turn(world: World) -> None:
 
 
 @pytest.mark.parametrize("rests", [True, False])
-async def test_what_clients_ask_for_leaves_half_of_the_loop_to_others(rests: bool) -> None:
+async def test_client_requests_leave_half_of_the_loop_to_others(rests: bool) -> None:
     world = World(rests=rests)
     world.ask("a", 30)
     for _ in range(5):
@@ -182,7 +182,7 @@ async def test_only_some_hold_what_they_have_begun_and_the_others_wait_in_line(w
     assert world.begun == [*"abcdefg", "short", *"efg"]
 
 
-async def test_what_may_not_be_done_twice_is_begun_once_there_is_room(world: World) -> None:
+async def test_non_repeatable_work_begins_once_there_is_room(world: World) -> None:
     kind = WorkClass(under_way_max=2, may_begin_again=False)
     asked = {name: world.ask(name, 5, kind=kind) for name in "abcd"}
     assert world.begun == ["a", "b"]
@@ -217,7 +217,7 @@ async def test_work_that_waits_for_something_goes_on_when_that_is_done(world: Wo
     assert asked.result() == "over"
 
 
-async def test_work_whose_step_was_cancelled_is_cancelled_and_holds_nobody_up(world: World) -> None:
+async def test_work_whose_step_was_cancelled_is_cancelled_and_blocks_no_other_client(world: World) -> None:
     disk: asyncio.Future[None] = world.loop.create_future()
 
     def work() -> Work[str]:
@@ -254,7 +254,7 @@ def in_a_thread(calls: list[str], name: str, error: Exception | None = None) -> 
     return work
 
 
-async def test_what_a_step_wants_done_in_a_thread_is_begun_when_there_is_room_for_its_work(world: World) -> None:
+async def test_thread_work_of_a_step_begins_when_there_is_room_for_it(world: World) -> None:
     calls: list[str] = []
     kind = WorkClass(under_way_max=1)
     asked: list[Any] = [world.slices.in_slices(in_a_thread(calls, name), kind) for name in "ab"]
@@ -332,7 +332,7 @@ async def test_a_stop_gives_up_what_is_not_over_and_lets_nothing_long_begin(worl
 
 
 @pytest.mark.pure  # the compiled form keeps no frames
-async def test_who_asked_for_work_that_failed_in_a_later_slice_is_gone_with_it(world: World) -> None:
+async def test_failed_work_in_a_later_slice_closes_its_connection(world: World) -> None:
     class Asker:
         def work(self) -> Work[None]:
             for _ in range(2 * STEPS_A_SLICE):
@@ -354,7 +354,7 @@ async def test_who_asked_for_work_that_failed_in_a_later_slice_is_gone_with_it(w
 
 
 @pytest.mark.pure  # the compiled form keeps no frames
-async def test_who_asked_for_work_that_failed_in_a_thread_is_gone_with_it(world: World) -> None:
+async def test_failed_work_in_a_thread_closes_its_connection(world: World) -> None:
     def fails() -> None:
         raise RuntimeError("in a thread")
 

@@ -129,7 +129,7 @@ async def test_a_trust_store_is_not_put_where_there_was_none(broker: Broker, tmp
     assert refused.endswith("Cannot add SSL truststore to an existing listener for which no truststore was configured.")
 
 
-async def test_what_was_set_in_an_earlier_run_is_in_force_from_the_start(tmp_path: Path) -> None:
+async def test_settings_of_an_earlier_run_are_in_force_from_the_start(tmp_path: Path) -> None:
     broker, other = Broker(tmp_path), authority().issue()
     path = str(other.write_pem(tmp_path / "other.pem"))
     broker.config.follow({"listener.name.ssl.ssl.keystore.location": path}, {})
@@ -137,7 +137,7 @@ async def test_what_was_set_in_an_earlier_run_is_in_force_from_the_start(tmp_pat
     assert broker.shows(other)
 
 
-async def test_what_was_set_in_an_earlier_run_and_is_broken_leaves_what_was_given_at_start(
+async def test_a_broken_stored_setting_leaves_the_value_given_at_start(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     broker = Broker(tmp_path)
@@ -156,7 +156,7 @@ async def test_a_file_that_is_written_anew_is_shown(broker: Broker, caplog: pyte
     assert broker.shows(other)
 
 
-async def test_a_broken_file_leaves_the_old_store_and_is_told_once(
+async def test_a_broken_file_leaves_the_old_store_and_is_reported_once(
     broker: Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
     broker.path.write_text("half of it")

@@ -45,7 +45,7 @@ def test_one_behind_another_is_told_who_stands_in_front() -> None:
     assert (hold.in_front, hold.last_stable_offset, hold.held_back) == (8, 10, 30)
 
 
-def test_what_no_transaction_of_its_producer_names_hangs() -> None:
+def test_a_partition_missing_in_its_producers_transaction_hangs() -> None:
     suspects = [producer(0, 7, 10), producer(1, 7, 10), producer(0, 8, 11)]
     assert hanging(suspects, [transaction(7, 0)]) == [suspects[1], suspects[2]]
     assert hanging(suspects, [transaction(7, 0, 1), transaction(8, 0)]) == []
@@ -103,7 +103,7 @@ def test_only_what_is_open_for_long_is_suspected_and_a_forced_abort_names_what_t
         assert not marker.transaction_result
 
 
-def test_a_state_that_does_not_exist_is_told() -> None:
+def test_a_state_that_does_not_exist_is_reported() -> None:
     with (
         Broker() as broker,
         Client(broker.address, clock=StandingClock()) as client,

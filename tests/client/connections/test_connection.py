@@ -74,13 +74,13 @@ def test_a_broker_that_refuses_every_version_is_given_up() -> None:
             connect(broker)
 
 
-def test_nobody_listening_is_said_in_words() -> None:
+def test_a_missing_listener_is_reported_in_words() -> None:
     port = unused_port()
     with pytest.raises(ConnectionFailed, match=rf"^cannot connect to 127.0.0.1:{port}: connection refused$"):
         BrokerConnection(Address("127.0.0.1", port), None, soon())
 
 
-def test_a_host_that_can_have_no_such_name_is_told() -> None:
+def test_a_host_that_can_have_no_such_name_is_reported() -> None:
     with pytest.raises(ConnectionFailed, match=r"^cannot connect to a\.\.b:9092: that cannot be the name of a host$"):
         BrokerConnection(Address("a..b", 9092), None, soon())
 

@@ -128,7 +128,7 @@ def of(topic: str, found: Iterable[bytes | None]) -> list[bytes]:
     return [value for value in found if value is not None and value.startswith(topic.encode())]
 
 
-def test_what_one_leader_brought_is_handed_out_where_the_next_one_hangs_up(leaders: Leaders) -> None:
+def test_records_of_one_leader_are_returned_despite_a_failing_second_one(leaders: Leaders) -> None:
     leaders.hang_ups = 1
     with reading(leaders) as (_, consumer):
         found = values(consumer, 3)
@@ -136,7 +136,7 @@ def test_what_one_leader_brought_is_handed_out_where_the_next_one_hangs_up(leade
         assert of("b", found) == [b"b0", b"b1"]
 
 
-def test_a_leader_that_is_silent_takes_no_time_from_the_others_and_is_asked_after_them(leaders: Leaders) -> None:
+def test_a_leader_that_is_silent_takes_no_time_from_the_others_and_is_queried_after_them(leaders: Leaders) -> None:
     leaders.silent = {ApiKey.FETCH}
     with Client(leaders.address, timeout_ms=SHORT_MS) as client:
         consumer = Consumer(client)
@@ -236,9 +236,7 @@ def test_a_partition_that_moved_is_found_again_though_another_always_brings_reco
 
 
 @pytest.mark.parametrize("code", [E.TOPIC_AUTHORIZATION_FAILED, E.INVALID_TOPIC_EXCEPTION])
-def test_what_does_not_pass_is_told_by_the_next_poll_where_another_partition_brought_records(
-    leaders: Leaders, code: ErrorCode
-) -> None:
+def test_a_lasting_error_beside_records_is_raised_by_the_next_poll(leaders: Leaders, code: ErrorCode) -> None:
     leaders.errors[B] = code
     with reading(leaders) as (_, consumer):
         assert values(consumer) == [b"a0"]
@@ -247,7 +245,7 @@ def test_what_does_not_pass_is_told_by_the_next_poll_where_another_partition_bro
         assert values(consumer) == [b"a1"]
 
 
-def test_what_may_pass_and_does_not_is_told_though_another_partition_brings_records(leaders: Leaders) -> None:
+def test_a_persisting_retriable_error_is_reported_beside_records(leaders: Leaders) -> None:
     leaders.errors[B] = E.CORRUPT_MESSAGE
     with reading(leaders) as (client, consumer):
         assert values(consumer, 3) == [b"a0", b"a1", b"a2"]
@@ -258,7 +256,7 @@ def test_what_may_pass_and_does_not_is_told_though_another_partition_brings_reco
         assert values(consumer, 2) == [b"a4", b"a5"]
 
 
-def test_without_a_reset_a_partition_without_an_offset_is_told_and_holds_nobody_up(leaders: Leaders) -> None:
+def test_without_a_reset_a_partition_without_an_offset_is_reported_and_blocks_no_other_client(leaders: Leaders) -> None:
     with reading(leaders, {A: 0, B: None}, auto_offset_reset="none") as (_, consumer):
         assert values(consumer) == [b"a0"]
         with pytest.raises(KafkaError, match="b-0 has no such offset, and there is no reset policy"):
@@ -268,7 +266,7 @@ def test_without_a_reset_a_partition_without_an_offset_is_told_and_holds_nobody_
 
 @pytest.mark.parametrize("offset", [0, None])
 @pytest.mark.parametrize("missing", [B, GONE])
-def test_a_partition_that_nobody_leads_does_not_hold_up_the_others(
+def test_a_partition_without_a_leader_does_not_hold_up_the_others(
     leaders: Leaders, missing: TopicPartition, offset: int | None
 ) -> None:
     leaders.leaders[B] = NO_LEADER
@@ -277,7 +275,7 @@ def test_a_partition_that_nobody_leads_does_not_hold_up_the_others(
         assert client.clock.monotonic() == 0, "and nothing was waited for"
 
 
-def test_a_partition_that_nobody_leads_is_told_where_nothing_else_comes(leaders: Leaders) -> None:
+def test_a_partition_without_a_leader_is_reported_where_nothing_else_comes(leaders: Leaders) -> None:
     leaders.leaders[B] = NO_LEADER
     leaders.quiet = {A}
     with reading(leaders) as (_, consumer):
@@ -305,7 +303,7 @@ def test_a_new_assignment_owes_no_failure_of_the_one_before(leaders: Leaders) ->
         assert values(consumer) == [b"a0"]
 
 
-def test_what_is_cut_off_comes_with_the_next_poll(leaders: Leaders) -> None:
+def test_truncated_batches_come_with_the_next_poll(leaders: Leaders) -> None:
     with reading(leaders) as (_, consumer):
         found = [each.record.value for _ in range(4) for each in consumer.poll(0, max_records=1)]
         assert found == [b"a0", b"a1", b"a2", b"a3"]

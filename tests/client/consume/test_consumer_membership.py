@@ -30,7 +30,7 @@ def offsets(at: int, partitions: Iterable[int]) -> set[tuple[int, int]]:
 # --- what is assigned is read, committed and given up ---
 
 
-def test_what_is_assigned_is_read_and_acknowledged() -> None:
+def test_assigned_partitions_are_read_and_acknowledged() -> None:
     with grouped(ConsumerGroup(0, 1)) as (broker, member):
         assert member.read() == offsets(0, [0, 1])
         assert member.state is ConsumerMemberState.STABLE
@@ -77,7 +77,7 @@ def test_a_partition_is_committed_before_it_is_given_up_and_the_others_are_read_
         assert broker.story() == ["commit 1 {0: 2, 1: 2}", "heartbeat 1", "heartbeat 2 [1]"]
 
 
-def test_what_was_read_since_the_heartbeat_before_is_committed_when_it_is_given_up() -> None:
+def test_records_read_since_the_last_heartbeat_are_committed_on_revocation() -> None:
     """The first poll ends before the heartbeat that brings the news: what it handed out is committed by the second."""
     with grouped(ConsumerGroup(0, 1)) as (broker, member):
         member.read()
@@ -98,7 +98,7 @@ def test_new_partitions_begin_at_what_is_committed_and_the_others_go_on() -> Non
         assert broker.story()[-2:] == ["offsets [1]", "heartbeat 2 [0, 1]"]
 
 
-def test_what_cannot_be_had_of_the_offsets_is_neither_read_nor_acknowledged() -> None:
+def test_unavailable_offsets_are_neither_read_nor_acknowledged() -> None:
     with grouped(ConsumerGroup(0)) as (broker, member):
         member.read()
         broker.fail(ApiKey.OFFSET_FETCH, *[E.COORDINATOR_LOAD_IN_PROGRESS] * 500)
@@ -129,7 +129,7 @@ def test_a_partition_with_an_unstable_offset_is_acknowledged_and_the_others_are_
         assert "offsets [1]" in broker.story(), "only of the one that is missing"
 
 
-def test_unstable_offsets_are_asked_for_with_growing_pauses_and_are_no_failure() -> None:
+def test_unstable_offsets_are_requested_with_growing_pauses_and_are_no_failure() -> None:
     with grouped(ConsumerGroup(0)) as (broker, member):
         broker.interval_ms = 60_000
         broker.unstable = {0}
@@ -140,7 +140,7 @@ def test_unstable_offsets_are_asked_for_with_growing_pauses_and_are_no_failure()
         assert member.read() == {(0, 0)}
 
 
-def test_an_unstable_partition_that_is_taken_away_is_not_asked_for_again() -> None:
+def test_an_unstable_partition_that_is_taken_away_is_not_requested_again() -> None:
     with grouped(ConsumerGroup(0, 1)) as (broker, member):
         broker.interval_ms = 1000
         broker.unstable = {1}
@@ -155,7 +155,7 @@ def test_an_unstable_partition_that_is_taken_away_is_not_asked_for_again() -> No
         assert broker.story()[-1] == "heartbeat 2 [0]"
 
 
-def test_what_could_not_be_acknowledged_is_acknowledged_by_the_next_poll() -> None:
+def test_a_failed_acknowledgement_is_repeated_by_the_next_poll() -> None:
     with grouped(ConsumerGroup(0)) as (broker, member):
         broker.interval_ms = 1000
         member.read()
@@ -173,7 +173,7 @@ def test_what_could_not_be_acknowledged_is_acknowledged_by_the_next_poll() -> No
 # --- topics and their ids ---
 
 
-def test_a_topic_without_a_name_is_asked_for_again_while_others_are_read() -> None:
+def test_a_topic_without_a_name_is_requested_again_while_others_are_read() -> None:
     with grouped(ConsumerGroup(0)) as (broker, member):
         broker.interval_ms = 10_000
         broker.topic_ids[TOPIC] = bytes(16)
@@ -206,7 +206,7 @@ def test_of_a_deleted_topic_nothing_is_committed_and_nobody_is_held_up() -> None
         assert member.clock.monotonic() == 0
 
 
-def test_heartbeats_go_on_while_nothing_can_be_fetched_and_that_is_told_after_the_timeout() -> None:
+def test_heartbeats_go_on_while_nothing_can_be_fetched_and_that_is_reported_after_the_timeout() -> None:
     with grouped(ConsumerGroup(0)) as (broker, member):
         broker.interval_ms = 1000
         member.read()
@@ -220,7 +220,7 @@ def test_heartbeats_go_on_while_nothing_can_be_fetched_and_that_is_told_after_th
         assert member.read() == {(0, 1)}
 
 
-def test_with_a_regular_expression_every_topics_name_is_asked_for() -> None:
+def test_with_a_regular_expression_every_topics_name_is_requested() -> None:
     with grouped(ConsumerGroup(0), ConsumerProtocol(regex="t.*", remote_assignor="range")) as (broker, member):
         assert member.read() == {(0, 0)}
         first = broker.heartbeats[0]
@@ -239,7 +239,7 @@ def test_a_coordinator_that_moved_is_looked_for_again(api: str) -> None:
         assert len(broker.of(FindCoordinatorRequest)) >= 2
 
 
-def test_after_a_heartbeat_without_an_answer_everything_is_said_again() -> None:
+def test_after_a_heartbeat_without_an_answer_everything_is_reported_again() -> None:
     with grouped(ConsumerGroup(0)) as (broker, member):
         member.read()
         broker.hang_ups = 1
@@ -249,7 +249,7 @@ def test_after_a_heartbeat_without_an_answer_everything_is_said_again() -> None:
         assert broker.story()[-1] == "heartbeat 1 [0]"
 
 
-def test_between_heartbeats_nothing_is_asked_of_the_coordinator() -> None:
+def test_between_heartbeats_nothing_is_queried_of_the_coordinator() -> None:
     with grouped(ConsumerGroup(0)) as (broker, member):
         broker.interval_ms = 3000
         member.read()
@@ -272,7 +272,7 @@ def test_a_regular_expression_needs_a_broker_that_takes_it() -> None:
         assert member.read() == {(0, 0)}
 
 
-def test_a_broker_without_the_protocol_is_said() -> None:
+def test_a_broker_without_the_protocol_is_reported() -> None:
     with grouped(ConsumerGroup(0)) as (broker, member):
         del broker.offered[HEARTBEAT]
         with pytest.raises(UnsupportedByBroker, match="does not offer ConsumerGroupHeartbeat"):
@@ -309,7 +309,7 @@ def test_closing_commits_and_leaves_for_good_or_for_a_while(instance_id: str | N
 
 
 @pytest.mark.parametrize("error", [*FENCING, E.GROUP_AUTHORIZATION_FAILED])
-def test_whoever_closes_has_left_and_is_told_of_a_refusal_unless_nobody_knows_it(error: ErrorCode) -> None:
+def test_close_leaves_the_group_and_raises_refusals_but_unknown_member(error: ErrorCode) -> None:
     with grouped(ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=[E.NONE, E.NONE, error])) as (_, member):
         member.read()
         with nullcontext() if error in FENCING else pytest.raises(KafkaError, match="GROUP_AUTHORIZATION_FAILED"):

@@ -48,7 +48,7 @@ def test_a_member_whose_target_is_more_than_it_owns_is_not_at_the_end() -> None:
         assert not member.is_at_end()
 
 
-def test_the_coordinator_is_asked_once_a_second_and_not_before_there_is_nothing_to_read() -> None:
+def test_the_coordinator_is_queried_once_a_second_and_not_before_there_is_nothing_to_read() -> None:
     with grouped(ConsumerGroup()) as (broker, member):
         broker.state = "Reconciling"
         joined(member)
@@ -65,7 +65,7 @@ def test_the_coordinator_is_asked_once_a_second_and_not_before_there_is_nothing_
         assert len(broker.of(ConsumerGroupDescribeRequest)) == 2
 
 
-def test_a_coordinator_that_moved_is_asked_again() -> None:
+def test_a_coordinator_that_moved_is_queried_again() -> None:
     group = ConsumerGroup(CONSUMER_GROUP_DESCRIBE=[E.NOT_COORDINATOR, E.COORDINATOR_LOAD_IN_PROGRESS])
     with grouped(group) as (_, member):
         assert joined(member).is_at_end()
@@ -76,14 +76,14 @@ def test_a_group_that_is_gone_is_at_no_end() -> None:
         assert not joined(member).is_at_end()
 
 
-def test_what_may_not_be_told_is_an_error_and_no_end() -> None:
+def test_a_forbidden_description_is_an_error_and_no_end() -> None:
     with grouped(ConsumerGroup(CONSUMER_GROUP_DESCRIBE=[E.TOPIC_AUTHORIZATION_FAILED])) as (_, member):
         joined(member)
         with pytest.raises(KafkaError, match="TOPIC_AUTHORIZATION_FAILED: group 'g'"):
             member.is_at_end()
 
 
-def test_a_broker_that_describes_no_groups_is_said() -> None:
+def test_a_broker_that_describes_no_groups_is_reported() -> None:
     with grouped(ConsumerGroup()) as (broker, member):
         del broker.offered[ApiKey.CONSUMER_GROUP_DESCRIBE]
         with pytest.raises(UnsupportedByBroker, match="does not offer ConsumerGroupDescribe"):

@@ -60,7 +60,7 @@ FATAL += [E.INVALID_REGULAR_EXPRESSION, E.GROUP_AUTHORIZATION_FAILED, E.INVALID_
 
 
 @pytest.mark.parametrize("error", FATAL)
-def test_what_joining_again_does_not_cure_is_told_by_every_poll(error: ErrorCode) -> None:
+def test_an_error_that_rejoining_does_not_cure_is_raised_by_every_poll(error: ErrorCode) -> None:
     with grouped(ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=[E.NONE, E.NONE, error])) as (broker, member):
         member.read()
         for _ in range(2):
@@ -72,7 +72,7 @@ def test_what_joining_again_does_not_cure_is_told_by_every_poll(error: ErrorCode
         assert len(broker.requests) == asked, "there is nothing to leave"
 
 
-def test_a_topic_that_may_not_be_read_is_told_and_asked_for_again() -> None:
+def test_a_topic_that_may_not_be_read_is_reported_and_requested_again() -> None:
     with grouped(ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=[E.TOPIC_AUTHORIZATION_FAILED])) as (_, member):
         with pytest.raises(KafkaError, match="TOPIC_AUTHORIZATION_FAILED"):
             member.poll()

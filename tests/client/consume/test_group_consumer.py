@@ -70,7 +70,7 @@ def values(member: GroupConsumer) -> list[bytes | None]:
     return [each.record.value for each in member.poll()]
 
 
-def test_what_was_handed_out_is_committed_by_the_next_poll_and_at_the_end() -> None:
+def test_returned_records_are_committed_by_the_next_poll_and_at_the_end() -> None:
     with grouped(ClassicBroker()) as (broker, member):
         assert values(member) == [b"0"]
         assert broker.of(OffsetCommitRequest) == []
@@ -127,7 +127,7 @@ def test_a_coordinator_that_moved_is_looked_for_again(api: str) -> None:
 LOADING = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 500  # for longer than a timeout
 
 
-def test_a_member_that_could_not_have_its_offsets_asks_for_them_again() -> None:
+def test_a_member_that_could_not_have_its_offsets_requests_them_again() -> None:
     with grouped(ClassicBroker(OFFSET_FETCH=LOADING)) as (broker, member):
         with pytest.raises(KafkaError, match="COORDINATOR_LOAD_IN_PROGRESS"):
             member.poll()
@@ -171,7 +171,7 @@ def test_a_rebalance_during_sync_starts_over() -> None:
 
 
 @pytest.mark.parametrize("api", ["JOIN_GROUP", "HEARTBEAT", "OFFSET_COMMIT", "FIND_COORDINATOR"])
-def test_what_joining_again_does_not_cure_is_raised(api: str) -> None:
+def test_an_error_that_rejoining_does_not_cure_is_raised(api: str) -> None:
     with (
         grouped(ClassicBroker(**{api: [ErrorCode.GROUP_AUTHORIZATION_FAILED]})) as (_, member),
         pytest.raises(KafkaError, match="GROUP_AUTHORIZATION_FAILED"),
@@ -199,7 +199,7 @@ def test_a_static_member_says_so_everywhere_and_stays_when_it_closes() -> None:
         assert (member.member.member_id, member.assignment) == ("", [])
 
 
-def test_between_heartbeats_nothing_is_asked_of_the_coordinator() -> None:
+def test_between_heartbeats_nothing_is_queried_of_the_coordinator() -> None:
     with grouped(ClassicBroker(), heartbeat_ms=3000) as (broker, member):
         for _ in range(5):
             values(member)

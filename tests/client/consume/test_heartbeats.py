@@ -28,7 +28,7 @@ def test_joining_says_everything_and_that_nothing_is_read(heartbeats: Heartbeats
     assert heartbeats.request(0, NOTHING) == says(0, **ALL, topic_partitions=[])
 
 
-def test_after_an_answer_only_what_changed_is_said(heartbeats: Heartbeats) -> None:
+def test_after_an_answer_only_what_changed_is_reported(heartbeats: Heartbeats) -> None:
     heartbeats.was_answered(NOTHING)
     assert heartbeats.request(3, NOTHING) == says(3)
     owned = [TopicPartitions(topic_id=T, partitions=[0, 1])]
@@ -38,7 +38,7 @@ def test_after_an_answer_only_what_changed_is_said(heartbeats: Heartbeats) -> No
     assert heartbeats.request(4, NOTHING) == says(4, topic_partitions=[])
 
 
-def test_without_an_answer_everything_is_said_again(heartbeats: Heartbeats) -> None:
+def test_without_an_answer_everything_is_reported_again(heartbeats: Heartbeats) -> None:
     heartbeats.was_answered(TWO)
     heartbeats.was_not_answered()
     owned = [TopicPartitions(topic_id=T, partitions=[0, 1])]

@@ -80,7 +80,7 @@ def test_an_instance_id_that_is_held_after_its_release_is_not_released_again() -
         )
 
 
-def test_a_release_that_fails_is_told_and_the_next_poll_joins() -> None:
+def test_a_release_that_fails_is_reported_and_the_next_poll_joins() -> None:
     errors = [E.UNRELEASED_INSTANCE_ID, *[E.COORDINATOR_LOAD_IN_PROGRESS] * 500]
     with grouped(ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=errors), STATIC) as (broker, member):
         with pytest.raises(KafkaError, match="COORDINATOR_LOAD_IN_PROGRESS"):

@@ -43,7 +43,7 @@ def test_nothing_leads_out_of_a_fatal_state() -> None:
 
 
 @pytest.mark.parametrize("state", [S.JOINING, S.RECONCILING, S.ACKNOWLEDGING, S.STABLE])
-def test_whoever_takes_part_can_be_fenced_refused_and_closed(state: ConsumerMemberState) -> None:
+def test_participants_can_be_fenced_refused_and_closed(state: ConsumerMemberState) -> None:
     assert (state in IN_GROUP) is (state is not S.JOINING)
     ends = {event: TRANSITIONS[state][event] for event in (E.WAS_FENCED, E.FAILED, E.CLOSED)}
     assert ends == {E.WAS_FENCED: S.FENCED, E.FAILED: S.FATAL, E.CLOSED: S.LEAVING}

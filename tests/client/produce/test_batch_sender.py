@@ -104,7 +104,7 @@ def send(sender: BatchSender, batches: Iterable[NewBatch]) -> None:
     "failure",
     [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.CONCURRENT_TRANSACTIONS, HANG_UP],
 )
-def test_what_fails_is_sent_again_in_its_order(
+def test_failed_batches_are_resent_in_order(
     leader: Leader, sender_for: SenderFor, at: int, failure: ErrorCode | Answer
 ) -> None:
     leader.failures = [*[ErrorCode.NONE] * at, failure]
@@ -135,7 +135,7 @@ def test_a_batch_that_is_too_large_goes_in_halves(leader: Leader, sender_for: Se
     assert leader.taken == {0: [*[b"%03d" % number for number in range(40)], b"last"]}
 
 
-def test_a_record_that_is_too_large_is_told(leader: Leader, sender_for: SenderFor) -> None:
+def test_a_record_that_is_too_large_is_reported(leader: Leader, sender_for: SenderFor) -> None:
     leader.largest = 120
     with pytest.raises(KafkaError) as caught:
         send(sender_for(), [batch(0, b"x" * 200, b"y")])
@@ -143,7 +143,7 @@ def test_a_record_that_is_too_large_is_told(leader: Leader, sender_for: SenderFo
 
 
 @pytest.mark.parametrize("code", [ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TOPIC_AUTHORIZATION_FAILED])
-def test_what_stays_is_told_at_once(leader: Leader, sender_for: SenderFor, code: ErrorCode) -> None:
+def test_a_lasting_error_is_reported_at_once(leader: Leader, sender_for: SenderFor, code: ErrorCode) -> None:
     leader.failures = [ErrorCode.NONE, code]
     sender = sender_for()
     with pytest.raises(KafkaError) as caught:
@@ -167,7 +167,7 @@ def test_no_more_requests_are_under_way_than_brokers_remember(leader: Leader, se
     assert len({parse_header(batch).base_sequence for batch in sent}) == 5
 
 
-def test_what_waits_is_bounded(leader: Leader, sender_for: SenderFor) -> None:
+def test_waiting_entries_are_bounded(leader: Leader, sender_for: SenderFor) -> None:
     leader.failures = [None] * 100
     sender = sender_for(delivery_timeout_ms=300, buffer_bytes=500)
     batches = iter(numbered(0, 100))
@@ -176,13 +176,15 @@ def test_what_waits_is_bounded(leader: Leader, sender_for: SenderFor) -> None:
     assert len(list(batches)) > 90
 
 
-def test_partitions_are_told_before_they_are_first_written(leader: Leader, sender_for: SenderFor) -> None:
+def test_partitions_are_reported_before_they_are_first_written(leader: Leader, sender_for: SenderFor) -> None:
     told: list[Any] = []
     send(sender_for(before_first=lambda places: told.append((sorted(places), len(leader.requests)))), numbered(1, 3))
     assert told == [([("t", 1)], 0)]
 
 
-def test_batches_that_come_together_are_told_at_once_and_share_a_request(leader: Leader, sender_for: SenderFor) -> None:
+def test_batches_that_come_together_are_reported_at_once_and_share_a_request(
+    leader: Leader, sender_for: SenderFor
+) -> None:
     told: list[Any] = []
     sender = sender_for(before_first=lambda places: told.append(sorted(places)))
     sender.put_all([batch(0, b"a"), batch(1, b"b"), batch(0, b"c")])
@@ -208,7 +210,7 @@ def test_of_batches_that_come_together_no_more_wait_than_a_request_takes(leader:
     assert leader.taken == {0: values(6)}
 
 
-def test_who_asks_is_told_what_became_of_each_part_and_the_others_go_on(leader: Leader, sender_for: SenderFor) -> None:
+def test_a_request_gets_a_result_for_each_part(leader: Leader, sender_for: SenderFor) -> None:
     leader.largest = 120
     told: list[tuple[int, int, int, object]] = []
 

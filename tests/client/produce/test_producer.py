@@ -101,7 +101,7 @@ def test_one_request_carries_a_batch_for_every_partition() -> None:
 
 
 @pytest.mark.parametrize("error", [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.REQUEST_TIMED_OUT])
-def test_what_may_pass_is_sent_again_byte_for_byte(error: ErrorCode) -> None:
+def test_a_retriable_error_resends_the_same_bytes(error: ErrorCode) -> None:
     with (
         Broker(lambda request: accepted(request, error), lambda request: HANG_UP, accepted) as broker,
         client_of(broker) as client,
@@ -129,7 +129,7 @@ def test_after_a_batch_was_refused_a_new_producer_id_starts_from_zero() -> None:
         assert broker.numbers() == [(50, 0), (51, 0)]
 
 
-def test_the_reasons_of_single_records_are_told() -> None:
+def test_the_reasons_of_single_records_are_reported() -> None:
     def refuse(request: ProduceRequest) -> ProduceResponse:
         response = accepted(request, ErrorCode.INVALID_RECORD)
         response.responses[0].partition_responses[0].record_errors = [
@@ -143,7 +143,7 @@ def test_the_reasons_of_single_records_are_told() -> None:
             producer.flush()
 
 
-def test_what_does_not_pass_is_given_up_at_the_deadline() -> None:
+def test_a_lasting_error_is_given_up_at_the_deadline() -> None:
     with (
         Broker(lambda request: accepted(request, ErrorCode.NOT_ENOUGH_REPLICAS)) as broker,
         client_of(broker) as client,
@@ -156,7 +156,7 @@ def test_what_does_not_pass_is_given_up_at_the_deadline() -> None:
         assert len(broker.of(ProduceRequest)) > 3
 
 
-def test_at_the_deadline_the_reason_is_told_and_not_that_there_was_no_time_for_another_answer() -> None:
+def test_at_the_deadline_the_reason_is_reported_and_not_that_there_was_no_time_for_another_answer() -> None:
     def refuse_in_time(request: ProduceRequest) -> Answer:
         return accepted(request, ErrorCode.NOT_ENOUGH_REPLICAS) if client.clock.monotonic() < 0.4 else None
 
@@ -181,7 +181,7 @@ def test_a_partition_that_fails_does_not_hold_up_the_others() -> None:
         assert [delivery.offset for delivery in deliveries] == [100, None, 100]
 
 
-def test_what_comes_behind_a_batch_that_was_refused_is_sent_under_a_new_producer_id() -> None:
+def test_batches_behind_a_refused_one_are_sent_under_a_new_producer_id() -> None:
     refused = answering(lambda request: accepted(request, ErrorCode.INVALID_RECORD), accepted)
     with producing(refused, batch_bytes=200) as (broker, producer):
         deliveries = [producer.send("t", bytes(100)) for _ in range(3)]
@@ -220,7 +220,7 @@ def test_of_a_batch_that_goes_in_parts_only_what_is_behind_the_lost_record_is_lo
         assert all(isinstance(delivery.error, KafkaError) for delivery in deliveries[2:])
 
 
-def test_a_partition_without_access_is_told_at_once_and_holds_nobody_up() -> None:
+def test_a_partition_without_access_is_reported_at_once_and_blocks_no_other_client() -> None:
     """Whatever a look-up of the leader answers that does not pass is no reason to ask until the deadline."""
     with Broker(accepted) as broker, client_of(broker) as client:
         client.refresh(["t"], client.deadline())
@@ -315,7 +315,7 @@ def test_a_record_that_cannot_be_encoded_is_lost_alone(timestamp: Any) -> None:
         {"value": b"v", "headers": [(b"h", b"bytes")]},
     ],
 )
-def test_what_is_not_bytes_is_refused_and_leaves_the_others_alone(record: dict[str, Any]) -> None:
+def test_a_value_of_another_type_is_refused_and_the_others_are_unaffected(record: dict[str, Any]) -> None:
     with producing(accepted) as (_, producer):
         good = producer.send("t", b"v")
         with pytest.raises(TypeError, match="bytes or None"):
@@ -331,7 +331,7 @@ def test_a_partition_missing_from_the_answer_is_an_error() -> None:
             producer.flush()
 
 
-def test_acks_0_asks_for_nothing_back() -> None:
+def test_acks_0_requests_nothing_back() -> None:
     with producing(lambda request: None, acks=0) as (broker, producer):
         delivery = producer.send("t", b"v")
         producer.flush()
@@ -341,7 +341,7 @@ def test_acks_0_asks_for_nothing_back() -> None:
         assert not header.has_producer_id
 
 
-def test_an_unknown_topic_is_asked_for_until_it_is_there() -> None:
+def test_an_unknown_topic_is_requested_until_it_is_there() -> None:
     with Broker(accepted) as broker, client_of(broker) as client, Producer(client) as producer:
         del broker.topics["t"]
         clock = client.clock

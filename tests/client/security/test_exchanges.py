@@ -64,7 +64,7 @@ def test_a_server_is_not_believed(first: str, sentence: str) -> None:
 
 
 @pytest.mark.parametrize("final", [b"v=" + b64encode(b"x" * 32), b"v=", b"", b"\xff", b"v=6rriTRBi23W"])
-def test_who_does_not_know_the_password_is_no_server(final: bytes) -> None:
+def test_a_server_without_the_password_is_rejected(final: bytes) -> None:
     exchange = scram()
     exchange.begin()
     exchange.respond(FIRST)
@@ -72,7 +72,7 @@ def test_who_does_not_know_the_password_is_no_server(final: bytes) -> None:
         exchange.respond(final)
 
 
-def test_a_delegation_token_says_that_it_is_one() -> None:
+def test_a_delegation_token_states_that_it_is_one() -> None:
     assert ScramSaslClient(SCRAM_SHA_256, "id", "hmac", NONCE, is_token=True).begin().endswith(b",tokenauth=true")
 
 

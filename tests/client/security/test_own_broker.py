@@ -71,7 +71,7 @@ def test_a_client_without_a_certificate_is_told_to_have_one(broker: TlsBroker, p
         client.connect()
 
 
-def test_certificates_that_are_not_accepted_are_told(broker: TlsBroker, tmp_path: Path) -> None:
+def test_certificates_that_are_not_accepted_are_reported(broker: TlsBroker, tmp_path: Path) -> None:
     with broker.client("EXPIRED") as client, pytest.raises(AuthenticationFailed, match="certificate has expired"):
         client.connect()
     stranger = str(Authority("another").write(tmp_path / "another.pem"))

@@ -66,7 +66,7 @@ def test_transactions_are_written_and_read(broker: SaslBroker, mechanism: str) -
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", *SCRAMS])
-def test_a_wrong_password_is_told_at_once(broker: SaslBroker, mechanism: str) -> None:
+def test_a_wrong_password_is_reported_at_once(broker: SaslBroker, mechanism: str) -> None:
     with (
         broker.client(mechanism, "wr0ng") as client,
         pytest.raises(AuthenticationFailed, match=f"refused {mechanism}: Authentication failed") as said,
@@ -75,7 +75,7 @@ def test_a_wrong_password_is_told_at_once(broker: SaslBroker, mechanism: str) ->
     assert "wr0ng" not in str(said.value)
 
 
-def test_who_does_not_log_in_is_told_to(broker: SaslBroker) -> None:
+def test_a_client_without_a_login_gets_a_hint(broker: SaslBroker) -> None:
     with (
         broker.client("PLAIN", protocol="SSL") as client,
         pytest.raises(ConnectionFailed, match="if it asks for SASL, set security"),

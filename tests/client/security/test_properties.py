@@ -124,7 +124,7 @@ def test_tokens_come_from_a_function_an_endpoint_or_nobody() -> None:
         ({"security.protocol": "SSL", "ssl.engine.factory.class": "Mine"}, "a Java class cannot provide TLS here"),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_a_sentence(properties: dict[str, str], sentence: str) -> None:
+def test_invalid_input_is_refused_in_a_sentence(properties: dict[str, str], sentence: str) -> None:
     with pytest.raises(SettingsError, match=sentence) as refused:
         security_of(properties)
     assert "s3cr3t" not in str(refused.value)

@@ -34,7 +34,7 @@ def security(mechanism: str = "SCRAM-SHA-512", login: Login | None = None) -> Se
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
-def test_who_knows_the_password_is_served(mechanism: str) -> None:
+def test_a_client_with_the_password_is_served(mechanism: str) -> None:
     sasl = ScriptedSasl()
     with (
         ScriptedBroker({**ALIVE, **sasl.script}) as broker,
@@ -73,7 +73,7 @@ def test_a_mechanism_that_is_not_offered_is_named_with_those_that_are() -> None:
         client.connect()
 
 
-def test_a_broker_without_sasl_is_told_as_one() -> None:
+def test_a_broker_without_sasl_is_reported_as_one() -> None:
     def refuse(request: SaslHandshakeRequest) -> SaslHandshakeResponse:
         return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE, mechanisms=[])
 
@@ -94,7 +94,7 @@ def test_a_server_that_wants_us_to_hash_for_ever_is_left() -> None:
         client.connect()
 
 
-def test_a_refused_token_is_told_with_what_the_server_says() -> None:
+def test_a_refused_token_is_reported_with_what_the_server_says() -> None:
     def authenticate(request: SaslAuthenticateRequest) -> SaslAuthenticateResponse:
         if request.auth_bytes == b"\x01":
             code = ErrorCode.SASL_AUTHENTICATION_FAILED
@@ -114,7 +114,7 @@ def test_a_refused_token_is_told_with_what_the_server_says() -> None:
         client.connect()
 
 
-def test_who_logs_in_nowhere_is_told_that_a_broker_may_ask_for_it() -> None:
+def test_a_client_without_a_login_gets_a_hint_that_a_broker_may_require_it() -> None:
     with (
         ScriptedBroker({ApiKey.HEARTBEAT: lambda request: HANG_UP}) as broker,
         Client(broker.address, clock=StandingClock(), timeout_ms=5000) as client,

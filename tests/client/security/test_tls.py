@@ -110,7 +110,7 @@ def test_a_client_shows_a_certificate_out_of_any_store(begin: Begin, authority: 
 
 
 @pytest.mark.parametrize("protocol", ["TLSv1.2", "TLSv1.3"])
-def test_a_broker_that_wants_a_certificate_says_so(begin: Begin, authority: Authority, protocol: str) -> None:
+def test_a_broker_that_wants_a_certificate_reports_it(begin: Begin, authority: Authority, protocol: str) -> None:
     with (
         begin(clients=authority).client(ssl_enabled_protocols=protocol) as client,
         pytest.raises((AuthenticationFailed, ConnectionFailed), match=r"ssl\.keystore\.\*"),
@@ -141,7 +141,7 @@ def test_another_authority_is_refused(begin: Begin) -> None:
     assert "ssl.truststore.* sets the trusted authorities" in said
 
 
-def test_a_broker_without_tls_is_told_as_one() -> None:
+def test_a_broker_without_tls_is_reported_as_one() -> None:
     with (
         ScriptedBroker(ALIVE) as broker,
         Client(broker.address, security=security_of({"security.protocol": "SSL"}), timeout_ms=2000) as client,
@@ -174,7 +174,7 @@ def test_a_store_that_is_not_there_is_named(begin: Begin, more: dict[str, str], 
         begin().client(**more)
 
 
-def test_a_pem_file_without_its_type_is_told_with_the_setting(
+def test_a_pem_file_without_its_type_is_reported_with_the_setting(
     begin: Begin, authority: Authority, tmp_path: Path
 ) -> None:
     secured, path = begin(), str(authority.issue("client").write_pem(tmp_path / "own.pem"))
@@ -184,7 +184,9 @@ def test_a_pem_file_without_its_type_is_told_with_the_setting(
         secured.client(ssl_keystore_location=path, ssl_keystore_password="x")
 
 
-def test_a_wrong_password_of_a_store_is_told_and_not_shown(begin: Begin, authority: Authority, tmp_path: Path) -> None:
+def test_a_wrong_password_of_a_store_is_reported_and_not_shown(
+    begin: Begin, authority: Authority, tmp_path: Path
+) -> None:
     secured, own = begin(), authority.issue("client")
     for properties in (
         {
@@ -204,7 +206,7 @@ def test_a_wrong_password_of_a_store_is_told_and_not_shown(begin: Begin, authori
         assert "wr0ng" not in str(failed.value)
 
 
-def test_what_was_read_ahead_is_waited_for(begin: Begin) -> None:
+def test_prefetched_records_are_waited_for(begin: Begin) -> None:
     with begin().client() as client:
         client.connect()
         connection = client.node(1, client.deadline())

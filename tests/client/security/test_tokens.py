@@ -19,7 +19,7 @@ def token_of_a_test() -> tuple[str, int]:
     return "token", StandingClock().now_ms() + 1000
 
 
-def test_a_function_is_asked_again_when_most_of_the_life_is_over() -> None:
+def test_a_token_function_is_called_again_when_most_of_the_lifetime_has_passed() -> None:
     clock = StandingClock()
     given: list[str] = []
 
@@ -46,7 +46,7 @@ def test_a_function_that_there_is_not_is_named(name: str) -> None:
 
 
 @pytest.mark.parametrize("given", ["token", ("token",), ("", 1e15), (b"token", 1e15), ("to\nken", 1e15), ("a", "b")])
-def test_what_is_no_token_is_not_sent(given: Any) -> None:
+def test_an_invalid_token_is_not_sent(given: Any) -> None:
     with pytest.raises(TokenFailed, match="must return"):
         TokenSource(ProvidedLogin(lambda: given), StandingClock()).token()
 
@@ -57,7 +57,7 @@ def test_an_expiry_in_seconds_is_seen() -> None:
         TokenSource(ProvidedLogin(lambda: ("token", clock.now_ms() / 1000 + 900)), clock).token()
 
 
-def test_a_function_that_fails_says_why() -> None:
+def test_a_function_that_fails_gives_the_reason() -> None:
     def provider() -> tuple[str, float]:
         raise RuntimeError("no credentials found")
 
@@ -114,7 +114,7 @@ def endpoint() -> Iterator[Endpoint]:
     thread.join()
 
 
-def test_an_authorization_server_is_asked(endpoint: Endpoint) -> None:
+def test_an_authorization_server_is_queried(endpoint: Endpoint) -> None:
     assert TokenSource(endpoint.login, StandingClock()).token() == "signed"
     assert endpoint.asked == [("Basic bWU6czNjcjN0", b"grant_type=client_credentials&scope=kafka")]
 

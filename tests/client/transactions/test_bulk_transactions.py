@@ -22,7 +22,7 @@ def begun(client: Client, name: str, topic: str) -> ProducerIdentity:
     return identity
 
 
-def test_all_are_ended_and_each_refusal_is_told(client: Client) -> None:
+def test_all_are_ended_and_each_refusal_is_reported(client: Client) -> None:
     create_topic(client, "set-1", partitions=1)
     names = [f"set-1-{number}" for number in range(5)]
     transactions = {name: begun(client, name, "set-1") for name in names}
@@ -34,7 +34,7 @@ def test_all_are_ended_and_each_refusal_is_told(client: Client) -> None:
     assert states == {name: "Ongoing" if name == "set-1-3" else "CompleteCommit" for name in names}
 
 
-def test_what_nobody_knows_is_none(client: Client) -> None:
+def test_unknown_names_are_none(client: Client) -> None:
     create_topic(client, "set-2", partitions=1)
     identity = begun(client, "set-2-known", "set-2")
     found = find_transactions(client, ["set-2-unknown", "set-2-known"])
@@ -46,7 +46,7 @@ def test_what_nobody_knows_is_none(client: Client) -> None:
 
 
 @pytest.mark.parametrize("failure", [ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.NOT_COORDINATOR, HANG_UP])
-def test_ends_are_asked_for_again_while_the_answer_may_pass(failure: ErrorCode | Answer) -> None:
+def test_ends_are_requested_again_while_the_answer_may_pass(failure: ErrorCode | Answer) -> None:
     with ScriptedCoordinator(1) as broker, Client(broker.address, timeout_ms=5_000) as client:
         broker.fail(ApiKey.END_TXN, ErrorCode.NONE, failure)
         transactions = {f"t-{number}": ProducerIdentity(7, 0) for number in range(3)}
@@ -57,7 +57,7 @@ def test_ends_are_asked_for_again_while_the_answer_may_pass(failure: ErrorCode |
         assert all(version == 4 for version, each in broker.requests if type(each).__name__ == "EndTxnRequest")
 
 
-def test_an_end_without_an_answer_is_told_as_not_known() -> None:
+def test_an_end_without_an_answer_is_reported_as_not_known() -> None:
     with ScriptedCoordinator(1) as broker, Client(broker.address, timeout_ms=300) as client:
         broker.fail(ApiKey.END_TXN, *[HANG_UP] * 100)
         refused = end_all(client, {"t": ProducerIdentity(7, 0)}, commit=True)

@@ -18,7 +18,7 @@ E = ErrorCode
 
 
 @pytest.mark.parametrize("code", [E.TOPIC_AUTHORIZATION_FAILED, E.TRANSACTION_ABORTABLE, E.INVALID_PRODUCER_ID_MAPPING])
-def test_what_could_not_be_added_needs_no_end_but_the_next_epoch(code: ErrorCode) -> None:
+def test_a_transaction_without_added_partitions_needs_only_the_next_epoch(code: ErrorCode) -> None:
     with ready(1) as (broker, producer):
         broker.fail(ApiKey.ADD_PARTITIONS_TO_TXN, code)
         begin(producer)
@@ -30,7 +30,7 @@ def test_what_could_not_be_added_needs_no_end_but_the_next_epoch(code: ErrorCode
         assert_ready_for_the_next(broker, producer)
 
 
-def test_what_was_added_before_another_partition_was_refused_is_aborted() -> None:
+def test_partitions_added_before_a_refused_one_are_aborted() -> None:
     with ready(1) as (broker, producer):
         broker.fail(ApiKey.ADD_PARTITIONS_TO_TXN, E.NONE, E.TOPIC_AUTHORIZATION_FAILED)
         begin(producer)
@@ -55,7 +55,7 @@ def test_an_addition_without_an_answer_is_aborted_by_the_next_epoch() -> None:
         assert_ready_for_the_next(broker, producer)
 
 
-def test_a_topic_that_is_created_when_asked_for_is_there_before_it_is_added() -> None:
+def test_a_topic_that_is_created_when_requested_is_there_before_it_is_added() -> None:
     with ready(1) as (broker, producer):
         client = producer._client
         refresh = client._refresh

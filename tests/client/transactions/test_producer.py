@@ -66,7 +66,7 @@ def test_a_level_that_changes_counts_from_the_next_transaction_on_a_new_connecti
         assert [step for step in broker.story() if step.startswith("end")] == ["end-v4", "end-v5", "end-v4"]
 
 
-def test_nothing_is_asked_for_a_transaction_without_content() -> None:
+def test_nothing_is_queried_for_a_transaction_without_content() -> None:
     with ready(2) as (broker, producer):
         for end in (producer.commit, producer.abort):
             producer.begin()
@@ -91,7 +91,7 @@ def test_nothing_is_asked_for_a_transaction_without_content() -> None:
         (ApiKey.END_TXN, HANG_UP),
     ],
 )
-def test_what_may_pass_is_asked_again(api: ApiKey, code: ErrorCode | Answer) -> None:
+def test_a_retriable_error_is_retried(api: ApiKey, code: ErrorCode | Answer) -> None:
     with ScriptedCoordinator(1) as broker, Client(broker.address, clock=StandingClock(), timeout_ms=5000) as client:
         broker.fail(api, code, code)
         producer = TransactionalProducer(client, "id")
@@ -134,7 +134,7 @@ def test_an_abort_cures_what_failed_inside(level: int, api: ApiKey, code: ErrorC
         assert producer.state is TransactionalProducerState.READY
 
 
-def test_after_a_batch_was_given_up_the_older_protocol_asks_for_the_next_epoch() -> None:
+def test_after_a_batch_was_given_up_the_older_protocol_requests_the_next_epoch() -> None:
     with ready(1) as (broker, producer):
         broker.fail(ApiKey.PRODUCE, E.MESSAGE_TOO_LARGE)
         begin(producer)
@@ -150,7 +150,7 @@ def test_after_a_batch_was_given_up_the_older_protocol_asks_for_the_next_epoch()
 
 
 @pytest.mark.parametrize("level", [1, 2])
-def test_what_waits_behind_a_batch_that_was_given_up_is_not_sent_any_more(level: int) -> None:
+def test_batches_behind_an_expired_one_are_not_sent(level: int) -> None:
     with ready(level) as (broker, producer):
         broker.fail(ApiKey.PRODUCE, E.INVALID_RECORD)
         producer.begin()
@@ -199,7 +199,7 @@ def test_an_initialisation_that_is_refused_is_final(code: ErrorCode) -> None:
             TransactionalProducer(client, "id").init()
 
 
-def test_an_end_without_an_answer_may_be_asked_for_again_and_nothing_else() -> None:
+def test_an_end_without_an_answer_may_be_requested_again_and_nothing_else() -> None:
     with ready(2) as (broker, producer):
         broker.fail(ApiKey.END_TXN, *[E.COORDINATOR_LOAD_IN_PROGRESS] * 500)
         begin(producer)

@@ -123,7 +123,7 @@ def test_lengths_grow_into_several_bytes(length: int) -> None:
     assert hexed(Sample(flag=True, name="é" * (length // 2), numbers=list(range(length))), 2)
 
 
-def test_decoding_starts_and_ends_where_it_is_told() -> None:
+def test_decoding_starts_and_ends_at_the_given_positions() -> None:
     encoded = codec(Tagged, 0).encode(Tagged(number=7))
     assert codec(Tagged, 0).decode(b"before" + encoded + b"after", 6) == (Tagged(number=7), 8)
 
@@ -170,7 +170,7 @@ def test_parts_hand_records_on_uncopied() -> None:
         *((Tagged, 1, data, None) for data in ("01 ffffffff07 00 00", "01 01 07 ffffffff07")),
     ],
 )
-def test_what_cannot_be_is_refused(struct: type[Struct], version: int, data: str, why: str | None) -> None:
+def test_impossible_values_are_refused(struct: type[Struct], version: int, data: str, why: str | None) -> None:
     with pytest.raises(DecodeError, match=why):
         codec(struct, version).decode(bytes.fromhex(data))
 
@@ -261,7 +261,7 @@ def test_an_ignorable_field_is_just_left_out() -> None:
     ],
     ids=repr,
 )
-def test_what_does_not_fit_is_an_encode_error(message: Sample) -> None:
+def test_an_oversized_value_is_an_encode_error(message: Sample) -> None:
     with pytest.raises(EncodeError):
         codec(Sample, 0).encode(message)
 

@@ -105,7 +105,7 @@ def test_the_schema_holds_what_was_declared() -> None:
     assert by_name["note"].nullable_in(0)
 
 
-def test_defaults_are_zero_empty_or_what_was_said() -> None:
+def test_defaults_are_zero_empty_or_declared() -> None:
     default = default_instance(Tree)
     assert (default.name, default.note, default.unset, default.data) == ("", None, None, b"")
     assert default.nested == Leaf(number=-1)

@@ -58,7 +58,7 @@ def test_the_partition_is_behind_the_last_dash() -> None:
 
 
 @pytest.mark.parametrize("state", [state for state in DirectoryState if state is not DirectoryState.LIVE])
-def test_a_directory_on_its_way_out_says_so(state: DirectoryState) -> None:
+def test_a_directory_on_its_way_out_reports_it(state: DirectoryState) -> None:
     directory = PartitionDirectory("my-topic", 3, state, "0123456789abcdef" * 2)
     assert directory.name == f"my-topic-3.0123456789abcdef0123456789abcdef-{state.value}"
     assert parse_partition_directory(directory.name) == directory

@@ -140,7 +140,7 @@ def test_corners_of_properties_are_javas(data: bytes, read: dict[str, str]) -> N
 @pytest.mark.parametrize(
     "text", [r"C:\users", r"\u00e", r"\u00\u0041", r"\u", r"\ud83d", r"\ude00\ud83d", r"x\\\uzzzz"]
 )
-def test_what_java_or_nobody_can_read_is_refused_with_its_line(text: str) -> None:
+def test_lines_that_java_cannot_read_are_refused_with_their_number(text: str) -> None:
     for line in (f"k={text}", f"{text}=v"):
         with pytest.raises(DecodeError, match=r"^line 3: (a \\u is not|half of)"):
             properties.decode(f"a=b\n\n{line}".encode())
@@ -199,6 +199,6 @@ OFFSETS += [b"0\n1\nt 0 5\nt 1 6\n", b"0\n1\nt 0 " + b"9" * 5000, b"\xff\n0\n"]
     ],
     ids=lambda value: repr(value[:40]) if isinstance(value, bytes) else value.__name__,
 )
-def test_what_is_malformed_is_refused(decode: Callable[[bytes], object], data: bytes) -> None:
+def test_malformed_input_is_refused(decode: Callable[[bytes], object], data: bytes) -> None:
     with pytest.raises(DecodeError):
         decode(data)

@@ -80,7 +80,7 @@ def test_there_are_27_records_and_three_unused_keys() -> None:
         ("010200 036274", "TopicRecord v0"),
     ],
 )
-def test_what_kafka_would_not_read_is_refused(data: str, what: str) -> None:
+def test_values_unreadable_for_kafka_are_refused(data: str, what: str) -> None:
     with pytest.raises(DecodeError, match=what):
         decode_record(bytes.fromhex(data))
 

@@ -74,7 +74,7 @@ def test_a_value_of_an_unknown_version_is_refused() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\0"])
-def test_what_is_shorter_than_a_prefix_is_refused(data: bytes) -> None:
+def test_input_shorter_than_a_prefix_is_refused(data: bytes) -> None:
     with pytest.raises(DecodeError):
         decode_key(group.KEYS, data)
     with pytest.raises(DecodeError):

@@ -150,7 +150,7 @@ def test_zstd_cut_short_gives_what_it_holds() -> None:
 
 
 @pytest.mark.parametrize("compression", [GZIP, SNAPPY, LZ4])
-def test_what_lies_behind_is_overlooked_as_kafka_overlooks_it(compression: int) -> None:
+def test_trailing_bytes_are_ignored_as_by_kafka(compression: int) -> None:
     """A second frame of LZ4, too; and the beginning of a gzip member that is none."""
     behind = {GZIP: [b"\x1f\x8b\x08", b"\x1f\x8b\x08" + b"\xff" * 9], LZ4: [lz4.frame.compress(b"more")]}
     for more in (b"\0", b"any", *behind.get(compression, [])):

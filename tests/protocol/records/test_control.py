@@ -23,7 +23,7 @@ from barnabas.protocol.records.record import iter_records
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_a_marker_has_78_bytes_and_says_what_it_was_given(commit: bool) -> None:
+def test_a_marker_has_78_bytes_and_states_what_it_was_given(commit: bool) -> None:
     batch = end_txn_marker(commit, 2**40, 32767, 5, 1234, base_offset=2**41)
     assert len(batch) == END_TXN_MARKER_SIZE
     assert read_marker(batch) == (commit, 2**40, 32767, 5, 2**41, 1234)

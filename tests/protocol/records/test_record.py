@@ -19,7 +19,7 @@ CODECS = sorted(COMPRESSION_NAMES)
 
 
 @given(batches_of_records, st.sampled_from(CODECS), st.integers(0, 2**60))
-def test_what_is_built_reads_back_equal(records: list[NewRecord], compression: int, base_offset: int) -> None:
+def test_built_values_round_trip(records: list[NewRecord], compression: int, base_offset: int) -> None:
     batch = build_batch(records, base_offset=base_offset, compression=compression)
     header = parse_header(batch)
     assert verify_crc(batch)

@@ -20,7 +20,7 @@ def times_of(batch: bytes | bytearray) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("codec", range(5))
-def test_every_record_is_told_as_the_whole_walk_tells_it(codec: int) -> None:
+def test_every_record_is_reported_as_the_whole_walk_tells_it(codec: int) -> None:
     dice = random.Random(codec)
     records = [
         (

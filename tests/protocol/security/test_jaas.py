@@ -91,7 +91,7 @@ def test_a_file_has_properties_and_stars_and_no_single_quotes() -> None:
         ("{", "^login module 1: the class of a login module is missing"),
     ],
 )
-def test_what_is_no_module_is_told_without_its_secrets(text: str, message: str) -> None:
+def test_an_invalid_login_module_is_reported_without_its_secrets(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message) as told:
         parse_modules(text)
     assert "secret" not in str(told.value)
@@ -110,7 +110,7 @@ def test_what_is_no_module_is_told_without_its_secrets(text: str, message: str) 
         ("A { X required; };\n A { X required; };", "line 2: a section is there twice"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_told_with_its_line(text: str, message: str) -> None:
+def test_an_error_in_a_file_is_reported_with_its_line(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}") as told:
         parse_file(text, {"nothing": ""})
     assert "secret" not in str(told.value)

@@ -35,7 +35,7 @@ def test_a_decision_that_is_not_finished_is_kept_however_much_comes_after_it_wit
     assert keep(*batches, *others) == [*batches[-2:], *others]
 
 
-def test_what_is_settled_stays_settled_and_tells_where_the_source_was() -> None:
+def test_a_settled_batch_stays_settled_with_its_source_offsets() -> None:
     records: list[LedgerRecord] = [decided("q", 3), decided("q", 4), settled("q", 4), decided("other", 0)]
     assert keep(*records) == records
     ledger = Ledger(tuple(keep(*records)))

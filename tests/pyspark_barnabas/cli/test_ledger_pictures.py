@@ -80,7 +80,7 @@ def test_a_batch_is_what_became_of_its_transactions(state: str | None, becomes: 
     assert [each.state for each in batches(look(*RECORDS, described=described))] == [BatchState.FINISHED, becomes]
 
 
-def test_what_the_ledger_calls_settled_is_finished_whatever_coordinators_know() -> None:
+def test_a_settled_ledger_entry_is_finished_for_every_coordinator_state() -> None:
     assert batches(look(*RECORDS, Settled("q", 5, "r", NEW, 7), described={}))[-1].state is BatchState.FINISHED
 
 
@@ -106,7 +106,7 @@ def test_abandon_settles_what_is_committed_and_names_what_is_lost() -> None:
     assert plan(aborted).settled == ()
 
 
-def test_a_quiet_prefix_shows_no_sign_of_life_and_each_sign_is_told() -> None:
+def test_a_quiet_prefix_shows_no_sign_of_life_and_each_sign_is_reported() -> None:
     assert signs_of_life(HALF, HALF, MINUTE_MS) == []
     assert signs_of_life(HALF, HALF, 5 * MINUTE_MS) == ["the ledger was written to 4 min 0 s ago"]
     rows = replace(HALF, written=frozenset({Written(("orders", 0), 20, 8)}))
@@ -122,7 +122,7 @@ def test_a_quiet_prefix_shows_no_sign_of_life_and_each_sign_is_told() -> None:
     assert signs_of_life(rows, HALF, 1) == []  # one that ended meanwhile
 
 
-def test_what_the_commands_themselves_wrote_is_no_sign_of_life() -> None:
+def test_records_of_the_commands_are_no_sign_of_life() -> None:
     rescue = RunToken(1, 2)
     own: list[LedgerRecord] = [
         Run("q", rescue_run_id(rescue), rescue),
@@ -214,7 +214,7 @@ def test_times_are_for_people() -> None:
         (["ledger", "show", "p", "--command-config", "/nowhere/client.properties"], "no such file"),
     ],
 )
-def test_a_command_that_makes_no_sense_is_one_line_and_status_2(
+def test_a_command_that_is_invalid_is_one_line_and_status_2(
     arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:

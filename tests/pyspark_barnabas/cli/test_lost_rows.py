@@ -40,7 +40,7 @@ def test_rows_count_by_the_next_marker_of_their_producer() -> None:
     assert rows.unended == {(20, 0): LostRows(1, 1, 20, 20)}
 
 
-def test_what_is_missing_begins_with_its_first_row_whichever_marker_comes_first() -> None:
+def test_missing_rows_begin_with_the_first_for_every_order_of_markers() -> None:
     rows = PartitionRows()
     rows.data((20, 0), LostRows(2, 1, 10, 11))
     rows.data((21, 3), LostRows(2, 7, 12, 13))
@@ -59,7 +59,7 @@ def test_a_batch_is_whole_if_count_and_digest_are_the_ledgers_whether_it_is_seen
     assert producers_of(BATCH) == {(20, 0), (21, 3)}
 
 
-def test_what_is_not_the_ledgers_batch_is_refused_with_a_reason() -> None:
+def test_a_batch_outside_of_the_ledger_is_refused_with_a_reason() -> None:
     found: Found = {("orders.valid", 0): partition()}
     assert "have 5 of its 6 rows: give all topics" in why_not(decided(7, 90, rows=6), found)
     assert "their digest differs from the ledger's" in why_not(decided(7, 90, digest=2), found)

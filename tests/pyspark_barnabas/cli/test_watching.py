@@ -16,7 +16,9 @@ BEGUN = Look("p", "__p.ledger", 9_000, (StoredRecord(0, 8_000, Run("q", "r", Run
 AWAY = KafkaError(ErrorCode.NETWORK_EXCEPTION, "nobody answers")
 
 
-def test_brokers_that_are_away_are_told_once_each_time_and_watching_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_brokers_that_are_away_are_reported_once_each_time_and_watching_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     seen: Iterator[Look | BaseException] = iter([EMPTY, AWAY, AWAY, BEGUN, AWAY, KeyboardInterrupt()])
 
     def look(*arguments: object) -> Look:

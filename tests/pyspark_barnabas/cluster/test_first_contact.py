@@ -33,7 +33,7 @@ def test_where_nobody_answers_a_warning_comes_at_once_and_an_error_in_the_end(ca
     )
 
 
-def test_a_cluster_that_answers_is_asked_once_and_nothing_is_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_cluster_that_answers_is_queried_once_without_a_message(caplog: pytest.LogCaptureFixture) -> None:
     with ScriptedBroker() as broker, Client(broker.address) as client:
         for _ in range(2):
             wait_for_first_contact(

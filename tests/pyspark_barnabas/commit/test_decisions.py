@@ -160,7 +160,7 @@ def test_a_transaction_that_is_not_ours_any_more_is_not_decided() -> None:
     assert "another run took over" in _fails(next_step(BATCH, replace(view, described=overtaken)))
 
 
-def test_a_decided_transaction_that_was_aborted_is_told_loudly() -> None:
+def test_a_decided_transaction_that_was_aborted_is_reported_loudly() -> None:
     for became in (View("CompleteAbort", 21, 4), None, View("Empty", 21, 9)):
         gone = dict(OPEN) | {SECOND.transactional_id: became, "p.driver": HERE}
         sentence = _fails(next_step(BATCH, CommitView(AFTER, described=gone)))
@@ -181,7 +181,7 @@ def test_messages_of_another_batch_or_of_a_lost_ledger_decide_nothing() -> None:
     assert "restore" in _fails(next_step(BATCH, CommitView(BEFORE, [Skipped("q", "r", RUN, 5, 0)])))
 
 
-def test_what_another_query_left_decided_is_committed_before_anything_new() -> None:
+def test_a_decided_batch_of_another_query_is_committed_first() -> None:
     left = PreparedTransaction("p.0-3.0.2", 15, 1)
     ledger = Ledger((*BEFORE.records, _decided(2, left, run=RunToken(0, 3), query="gone")))
     assert next_step(BATCH, CommitView(ledger, MESSAGES)) == steps.Describe((left.transactional_id,))
@@ -211,7 +211,7 @@ def test_a_batch_that_was_left_half_committed_is_finished_before_the_next_is_dec
     assert "batch 4 of query q was decided" in _fails(next_step(BATCH, replace(view, described=aborted)))
 
 
-def test_what_another_query_lost_is_not_called_settled() -> None:
+def test_a_lost_batch_of_another_query_is_not_reported_as_settled() -> None:
     left, lost = PreparedTransaction("p.0-3.0.2", 15, 1), PreparedTransaction("p.0-3.1.3", 16, 1)
     ledger = Ledger((*BEFORE.records, _decided(2, left, lost, run=RunToken(0, 3), query="gone")))
     for became in (View("CompleteAbort", 16, 2), None):
@@ -224,7 +224,7 @@ def test_what_another_query_lost_is_not_called_settled() -> None:
 # --- the sweep ---
 
 
-def test_who_is_not_the_driver_any_more_sweeps_nothing() -> None:
+def test_a_replaced_driver_sweeps_nothing() -> None:
     view = CommitView(AFTER, listed=frozenset({"p.1-1.0.3"}), driver=View("Empty", 1, 1))
     settled = {each: replace_state(told) for each, told in OPEN.items()}
     assert "another run took over" in _fails(next_step(BATCH, replace(view, described=settled)))

@@ -48,7 +48,7 @@ def test_every_batch_shows_once_in_every_order(name: str) -> None:
     assert found.worlds > at_least  # else the faults were not even met
 
 
-def test_a_decided_transaction_that_timed_out_is_told_and_never_passed_over() -> None:
+def test_a_decided_transaction_that_timed_out_is_reported_and_never_passed_over() -> None:
     assert explore(TIMEOUTS, variants.Protocol()).losses > 0
 
 

@@ -93,7 +93,7 @@ def test_arbitrary_bytes_are_refused(value: bytes) -> None:
         (b'"batch":7', b'"batch":7,"batch":7'),
     ],
 )
-def test_what_is_not_understood_to_the_letter_is_refused(old: bytes, new: bytes) -> None:
+def test_inexact_spellings_are_refused(old: bytes, new: bytes) -> None:
     value = encode_value(DECIDED)
     assert old in value
     with pytest.raises(LedgerDamaged, match="cannot be read"):
@@ -101,7 +101,7 @@ def test_what_is_not_understood_to_the_letter_is_refused(old: bytes, new: bytes)
 
 
 @pytest.mark.parametrize("value", [None, b"", b"[]", b"null", b"1", b"\xff"])
-def test_what_is_no_object_is_refused(value: bytes | None) -> None:
+def test_a_value_that_is_no_object_is_refused(value: bytes | None) -> None:
     with pytest.raises(LedgerDamaged, match="not a JSON object"):
         decode_value(value)
 

@@ -28,7 +28,7 @@ def test_the_task_at_partition_0_takes_the_token_and_the_others_wait() -> None:
         assert isinstance(next_step(SECOND, view), Wait)
 
 
-def test_who_has_waited_too_long_takes_it_too() -> None:
+def test_a_long_waiter_takes_the_memory_too() -> None:
     assert isinstance(next_step(SECOND, replace(OPEN, waited_ms=patience_ms(SECOND) - 1)), Wait)
     assert next_step(SECOND, replace(OPEN, waited_ms=patience_ms(SECOND))) == TakeToken("p.driver")
 
@@ -38,7 +38,7 @@ def test_not_all_lose_their_patience_at_once() -> None:
     assert max(patience_ms(replace(FIRST, partition=each)) for each in range(5000)) <= 3 * PATIENCE_MS
 
 
-def test_who_took_the_token_registers_it_unless_another_task_of_the_run_has() -> None:
+def test_the_task_with_the_token_registers_it_once_per_run() -> None:
     assert next_step(FIRST, replace(OPEN, taken=MINE)) == Register(RECORD)
     assert next_step(FIRST, replace(REGISTERED, taken=RunToken(7, 4))) == UseToken(MINE)
 

@@ -12,7 +12,7 @@ GOOD = QuerySettings("shop", transaction_timeout_ms=900_000, broker_max_timeout_
 
 @pytest.mark.parametrize("trigger", ["processingTime", "once", "availableNow"])
 @pytest.mark.parametrize("mode", ["append", "complete"])
-def test_what_is_exact_is_not_refused(trigger: str, mode: str) -> None:
+def test_exact_values_are_accepted(trigger: str, mode: str) -> None:
     assert refuse(replace(GOOD, trigger=trigger, output_mode=mode)) == []
 
 
@@ -34,10 +34,10 @@ def test_update_mode_is_taken_by_foreach_batch() -> None:
         ({"transaction_timeout_ms": 900_001}, "raise the broker's transaction.max.timeout.ms"),
     ],
 )
-def test_what_is_not_exact_is_refused_with_one_sentence(change: dict[str, Any], says: str) -> None:
+def test_inexact_values_are_refused_with_one_sentence(change: dict[str, Any], says: str) -> None:
     [sentence] = refuse(replace(GOOD, **change))
     assert says in sentence
 
 
-def test_every_reason_is_told_at_once() -> None:
+def test_every_reason_is_reported_at_once() -> None:
     assert len(refuse(replace(GOOD, trigger="continuous", has_speculation=True, output_mode="update"))) == 3

@@ -16,7 +16,7 @@ def test_every_call_has_an_answer_in_every_state() -> None:
     assert set(TABLE) == set(product(CommitState, Call))
 
 
-def test_what_is_decided_is_never_written_aborted_or_decided_again() -> None:
+def test_a_decided_batch_is_never_written_aborted_or_decided_again() -> None:
     acts = {answer.act for state in DECIDED for call in Call if isinstance(answer := on(state, call), Do)}
     assert acts == {Act.SKIP_AND_DRAIN, Act.ROLL_FORWARD, Act.FINISH, Act.NOTHING}
 
@@ -50,11 +50,11 @@ def test_in_doubt_abort_leaves_everything() -> None:
         (None, PreparedState.UNKNOWN),
     ],
 )
-def test_what_became_of_a_transaction(view: View | None, became: PreparedState) -> None:
+def test_the_outcome_of_a_transaction(view: View | None, became: PreparedState) -> None:
     assert prepared_state(OURS, view) is became
 
 
-def test_the_end_that_uses_up_the_epochs_is_told_as_another_producers() -> None:
+def test_the_end_that_uses_up_the_epochs_is_reported_as_another_producers() -> None:
     last = PreparedTransaction("p.1-0.0.0", 9, 32766)
     assert prepared_state(last, View("CompleteCommit", 12, 0)) is PreparedState.COMMITTED
     assert prepared_state(last, View("CompleteAbort", 12, 0)) is PreparedState.ABORTED

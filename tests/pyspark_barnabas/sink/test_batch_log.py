@@ -33,7 +33,7 @@ def test_the_first_line_comes_with_the_first_batch_of_the_run_that_has_rows() ->
     assert not batch_log.is_first(BATCH, Ledger((*without_rows.records, decided(5, SECOND))), decided(6, FIRST))
 
 
-def test_the_first_line_says_what_becomes_of_transactions_that_nobody_ends() -> None:
+def test_the_first_line_states_what_becomes_of_transactions_that_nobody_ends() -> None:
     timed = batch_log.describe_query(BATCH, "__shop.ledger", {"shop.1-1.0.1": 900_000})
     for words in (
         "'shop'",
@@ -64,7 +64,7 @@ def test_a_batch_is_one_line_of_all_its_tasks() -> None:
     assert "was already decided, so its rows were not written again" in batch_log.describe_batch(BATCH, skipped, 0, 9)
 
 
-def test_what_an_earlier_run_left_is_told_and_what_is_ones_own_is_not() -> None:
+def test_foreign_leftovers_of_an_earlier_run_are_reported_and_own_ones_are_not() -> None:
     told = batch_log.describe_recovery(BATCH, Ledger((decided(4, FIRST, SECOND, run=OLD),)), (SECOND,))
     assert told.startswith("recovery: batch 4 of query q was decided by the run 1-0, but not finished; its 1 open")
     assert batch_log.describe_recovery(BATCH, Ledger((decided(5, FIRST),)), (FIRST,)) == ""

@@ -13,7 +13,7 @@ SETTINGS = SinkSettings(ConnectionSettings("broker:9092"))
 
 
 @pytest.mark.parametrize("code", [code for code in ErrorCode if code is not ErrorCode.NONE])
-def test_every_refusal_says_what_failed_and_what_to_do(code: ErrorCode) -> None:
+def test_every_refusal_states_what_failed_and_what_to_do(code: ErrorCode) -> None:
     told = str(explain(KafkaError(code, "why"), SETTINGS, "shop", "writing"))
     assert told.startswith(f"writing failed: {KafkaError(code, 'why')}. ")
     advice = ("restart the query", "Restart the query", "raise", "Raise", "correct", "needs", "change")

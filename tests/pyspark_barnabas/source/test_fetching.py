@@ -94,7 +94,7 @@ def test_the_next_request_is_under_way_while_an_answer_is_looked_at() -> None:
         answers.close()
 
 
-def test_who_stops_early_leaves_no_answer_to_the_next() -> None:
+def test_an_aborted_call_leaves_no_response_to_the_next() -> None:
     with fetching(in_tens) as (_, fetcher):
         answers = fetcher.answers()
         next(answers)
@@ -129,7 +129,7 @@ def test_aborted_transactions_are_passed_on_in_read_committed_only() -> None:
         HANG_UP,
     ],
 )
-def test_what_passes_is_waited_for(trouble: object) -> None:
+def test_temporary_errors_are_waited_out(trouble: object) -> None:
     with fetching(in_turn(in_tens, trouble, trouble, in_tens, trouble)) as (_, fetcher):
         assert offsets(fetcher.answers()) == list(range(0, END, 10))
 
@@ -139,7 +139,7 @@ def test_an_answer_that_only_goes_back_is_no_progress() -> None:
         assert offsets(fetcher.answers()) == list(range(0, END, 10))
 
 
-def test_a_batch_that_does_not_fit_is_asked_for_with_more_room() -> None:
+def test_a_batch_that_does_not_fit_is_requested_with_more_room() -> None:
     whole = batch(0, 100)
     with fetching(in_turn(data(whole[:500]), data(whole[:-1]), data(whole))) as (broker, fetcher):
         assert offsets(fetcher.answers()) == [0]
@@ -147,7 +147,7 @@ def test_a_batch_that_does_not_fit_is_asked_for_with_more_room() -> None:
         assert sizes == [1 << 20, 1 << 21, 1 << 22]
 
 
-def test_no_more_is_asked_for_than_is_left_of_the_range() -> None:
+def test_no_more_is_requested_than_is_left_of_the_range() -> None:
     with fetching(in_tens, end=30) as (broker, fetcher):
         list(fetcher.answers())
         sizes = [request.topics[0].partitions[0].partition_max_bytes for request in broker.of(fetch.FetchRequest)]
@@ -155,7 +155,7 @@ def test_no_more_is_asked_for_than_is_left_of_the_range() -> None:
         assert all(size < 1 << 17 for size in sizes[1:])
 
 
-def test_an_end_that_does_not_come_is_told_with_what_there_is() -> None:
+def test_an_end_that_does_not_come_is_reported_with_what_there_is() -> None:
     with (
         fetching(in_turn(data(last_stable_offset=40)), start=40, patience_ms=0) as (_, fetcher),
         pytest.raises(Unfinished, match=r"t-0 was to be read up to 100, but ends at 40 \(an open transaction"),
@@ -163,7 +163,7 @@ def test_an_end_that_does_not_come_is_told_with_what_there_is() -> None:
         list(fetcher.answers())
 
 
-def test_offsets_that_are_gone_are_told_at_once() -> None:
+def test_offsets_that_are_gone_are_reported_at_once() -> None:
     with fetching(in_turn(in_tens, data(error=ErrorCode.OFFSET_OUT_OF_RANGE))) as (_, fetcher):
         with pytest.raises(KafkaError) as caught:
             list(fetcher.answers())

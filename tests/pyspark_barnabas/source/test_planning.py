@@ -126,7 +126,7 @@ def test_new_partitions_are_read_from_their_beginning() -> None:
         ({A0: 5}, {A0: 3}, {}, "a-0 ends at 3, but was read up to 5", []),
     ],
 )
-def test_what_can_no_longer_be_read_is_a_loss_and_the_rest_is_read(
+def test_unreadable_offsets_are_a_loss_and_the_rest_is_read(
     start: dict[tuple[str, int], int],
     end: dict[tuple[str, int], int],
     earliest: dict[tuple[str, int], int],
@@ -139,7 +139,7 @@ def test_what_can_no_longer_be_read_is_a_loss_and_the_rest_is_read(
     assert sentence in loss
 
 
-def test_a_loss_fails_the_query_or_is_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_loss_fails_the_query_or_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     lose([], fail=True)
     with pytest.raises(DataLoss, match=r"a; b.*set failOnDataLoss to false"):
         lose(["a", "b"], fail=True)

@@ -94,7 +94,7 @@ def test_a_moment_after_the_last_record_is_an_error_or_the_end(client: Client, b
         ),
     ],
 )
-def test_what_cannot_be_read_is_a_sentence(
+def test_unreadable_input_is_reported_in_a_sentence(
     client: Client, batch_plan: BatchPlan, options: dict[str, str], sentence: str
 ) -> None:
     fill(client, "named", *((5, 5) if "named" not in {t.name for t in list_topics(client)} else ()))
@@ -158,7 +158,7 @@ def test_a_stream_waits_for_enough_unless_its_end_is_fixed(client: Client, strea
     assert plan.end_of_batch(start, None, waits=True) == {("enough", 0): 5}
 
 
-def test_what_comes_after_the_end_was_fixed_is_not_read(client: Client, stream: NewStream) -> None:
+def test_records_behind_the_fixed_end_are_not_read(client: Client, stream: NewStream) -> None:
     fill(client, "fixed", 5)
     plan = stream(subscribe="fixed")
     plan.fix_the_end()

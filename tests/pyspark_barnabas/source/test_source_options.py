@@ -111,7 +111,7 @@ def test_both_isolation_levels_can_be_had() -> None:
         ({"subscribeTo": "t"}, "did you mean subscribe or subscribePattern?"),
     ],
 )
-def test_what_means_nothing_is_refused_with_a_sentence(options: dict[str, str], sentence: str) -> None:
+def test_meaningless_options_are_refused_with_a_sentence(options: dict[str, str], sentence: str) -> None:
     with pytest.raises(OptionError, match=sentence):
         stream(**options)
 
@@ -130,7 +130,7 @@ def test_a_batch_that_could_only_be_empty_is_refused(options: dict[str, str]) ->
         batch(**options)
 
 
-def test_what_belongs_to_the_other_kind_is_refused_or_passed_over_as_spark_does(
+def test_options_of_the_other_kind_are_refused_or_ignored_as_by_spark(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     for option in ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp"):

@@ -41,12 +41,12 @@ def test_a_job_group_that_is_no_run_is_refused() -> None:
         ({"atomic": "true"}, {"spark.stage.maxConsecutiveAttempts": "2"}, "spark.stage.maxConsecutiveAttempts to 1"),
     ],
 )
-def test_what_would_be_weaker_is_refused(options: dict[str, str], properties: dict[str, str], sentence: str) -> None:
+def test_weaker_settings_are_refused(options: dict[str, str], properties: dict[str, str], sentence: str) -> None:
     with pytest.raises(SinkFailed, match=sentence):
         refuse_what_is_weaker(sink(OPTIONS | options), RUN, PROPERTIES | properties)
 
 
-def test_what_is_exact_is_not_refused() -> None:
+def test_exact_values_are_accepted() -> None:
     refuse_what_is_weaker(sink(OPTIONS), RUN, PROPERTIES | {"spark.speculation": "false"})
     refuse_what_is_weaker(sink(OPTIONS | {"atomic": "true"}), RUN, {"spark.stage.maxConsecutiveAttempts": "1"})
 

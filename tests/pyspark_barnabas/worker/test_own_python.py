@@ -35,12 +35,12 @@ def test_another_python_in_the_path_is_not_what_workers_should_run() -> None:
         {"PYSPARK_SUBMIT_ARGS": "--conf 'spark.master=yarn' pyspark-shell"},
     ],
 )
-def test_what_is_said_elsewhere_and_the_python_of_a_clusters_executors_stay(environment: dict[str, str]) -> None:
+def test_values_of_other_places_and_the_executors_python_stay(environment: dict[str, str]) -> None:
     assert choose(environment, OWN, "/usr/bin/python3") is None
 
 
 @pytest.mark.parametrize("line", ["spark.master yarn", "  spark.master=spark://head:7077", "spark.pyspark.python /py"])
-def test_the_defaults_of_an_installation_are_what_is_said_elsewhere(line: str) -> None:
+def test_the_defaults_of_an_installation_are_what_is_reported_elsewhere(line: str) -> None:
     assert choose({}, OWN, "/usr/bin/python3", f"spark.ui.enabled false\n{line}\n") is None
     assert choose({}, OWN, "/usr/bin/python3", f"# {line}\n") == OWN
 

@@ -47,7 +47,7 @@ def test_a_connection_that_delayed_its_acknowledgements_does_no_more(connected: 
 
 
 @linux
-def test_what_spark_pickles_to_a_task_asks_for_it_there_and_keeps_its_fields(connected: Pair) -> None:
+def test_a_pickled_reader_resolves_its_secret_in_the_task_and_keeps_its_fields(connected: Pair) -> None:
     pickled = pickle.dumps(_Sent(7))
     assert _delays(connected[1])
     assert pickle.loads(pickled).field == 7

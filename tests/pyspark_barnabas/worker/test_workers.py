@@ -41,7 +41,7 @@ def _thawed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     gc.unfreeze()
 
 
-def test_what_is_loaded_is_no_longer_looked_through_for_garbage() -> None:
+def test_loaded_objects_are_excluded_from_garbage_collection() -> None:
     before = len(gc.get_objects())
     workers.keep_what_is_loaded()
     assert len(gc.get_objects()) < before / 10
@@ -58,7 +58,7 @@ def test_garbage_made_afterwards_is_collected_and_nothing_is_kept_a_second_time(
     assert gc.collect() >= 1
 
 
-def test_what_a_task_has_imported_is_kept_when_the_next_one_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_imported_modules_of_a_task_stay_loaded_for_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
     workers.keep_what_is_loaded()
     module = ModuleType("imported_by_a_task")
     content: list[list[object]] = [[] for _ in range(1000)]
@@ -70,7 +70,7 @@ def test_what_a_task_has_imported_is_kept_when_the_next_one_begins(monkeypatch: 
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has the setting")
-def test_what_a_reading_task_frees_stays_for_the_next_one() -> None:
+def test_memory_freed_by_a_reading_task_is_reused_by_the_next_one() -> None:
     by_default, kept = map(int, subprocess.check_output([sys.executable, "-c", _ALLOCATES], text=True).split())
     assert by_default > 1_000
     assert kept < 100

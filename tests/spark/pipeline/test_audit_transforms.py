@@ -70,7 +70,7 @@ def test_coverage_names_what_is_lost_doubled_or_of_nowhere_and_nothing_else(spar
     )
 
 
-def test_records_beyond_what_was_decided_are_not_asked_for(spark: SparkSession) -> None:
+def test_records_beyond_what_was_decided_are_not_requested(spark: SparkSession) -> None:
     ends = spark.createDataFrame([("orders.raw", 0, 4), ("orders.raw", 1, 3)], coverage.ENDS)
     decided = coverage.decided_part(source(spark, 10), ends)
     rows = [row for row in outputs(10) if row[2] < (4, 3)[row[1]]]

@@ -78,7 +78,7 @@ def by_name(checks: list[Check]) -> dict[str, Check]:
     return {each.name.split(" ")[-1]: each for each in checks}
 
 
-def test_what_the_jobs_did_is_right(world: World) -> None:
+def test_results_of_the_jobs_are_right(world: World) -> None:
     names = ("coverage", "ledger __validate.ledger", "sums", "ledger __aggregate.ledger", "segments")
     answers = {each.name: (each.verdict, each.findings, each.unknown) for each in world.right}
     assert answers == dict.fromkeys(names, (Verdict.RIGHT, (), None))
@@ -165,7 +165,7 @@ def test_a_damaged_segment_is_wrong_and_what_it_hides_is_unknown(
     ]
 
 
-def test_a_place_without_a_pipeline_cannot_be_told(spark: SparkSession, world: World, tmp_path: Path) -> None:
+def test_a_place_without_a_pipeline_cannot_be_reported(spark: SparkSession, world: World, tmp_path: Path) -> None:
     config = replace(AuditConfig(data_directory=str(world.data_dir)), source_topic="invoices", revenue_topic="")
     checks = by_name(Audit(spark, config).checks())
     assert checks["coverage"].verdict is Verdict.UNKNOWN

@@ -49,7 +49,7 @@ def reasons(row: Row) -> list[str]:
     return found["reasons"].split(",") if "reasons" in found else []
 
 
-def test_every_made_up_order_is_told_for_what_it_is(spark: SparkSession) -> None:
+def test_every_made_up_order_is_reported_for_what_it_is(spark: SparkSession) -> None:
     stream = OrderStream(7, corrupt_share=0.5)
     made = [stream.next(round(NOW.timestamp() * 1000)) for _ in range(400)]
     rows = outputs(spark, [each.value for each in made])
@@ -62,7 +62,7 @@ def test_every_made_up_order_is_told_for_what_it_is(spark: SparkSession) -> None
     assert {row.batch_id for row in rows} == {None}  # the sink adds it
 
 
-def test_a_valid_order_is_told_with_what_it_is_worth(spark: SparkSession) -> None:
+def test_a_valid_order_is_reported_with_what_it_is_worth(spark: SparkSession) -> None:
     (row,) = outputs(spark, [order()])
     assert json.loads(row.value) == {
         "order_id": "1",

@@ -41,6 +41,6 @@ def test_a_batch_is_a_line_for_people_and_one_for_programs(tmp_path: Path) -> No
     assert ended["failed"] is True
 
 
-def test_a_query_without_state_or_name_is_told_too() -> None:
+def test_a_query_without_state_or_name_is_reported_too() -> None:
     bare = {key: PROGRESS[key] for key in ("id", "runId", "timestamp", "batchId", "sources")}
     assert line(facts(bare)) == "q: batch 7, 0 rows in 0 ms (0 rows/s)"

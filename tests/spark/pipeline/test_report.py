@@ -42,7 +42,7 @@ def test_a_demo_that_came_to_nothing_has_a_page_too(tmp_path: Path) -> None:
     assert "unknown" in text
 
 
-def test_what_the_shop_was_told_has_to_be_what_the_audit_counted(tmp_path: Path) -> None:
+def test_acknowledged_orders_have_to_match_the_audit(tmp_path: Path) -> None:
     leave(tmp_path, [])
     assert acknowledged_are_there(tmp_path, {"committed": 12})
     assert acknowledged_are_there(tmp_path, {"committed": 10, "in doubt": 2})

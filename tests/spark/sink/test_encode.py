@@ -150,7 +150,7 @@ def test_rows_without_a_key_fill_one_partition_after_the_other() -> None:
         ({"topic": "a", "value": b"", "headers": [{"key": None, "value": b""}]}, "a header has no name"),
     ],
 )
-def test_rows_that_cannot_be_written_are_told(kind: type[Encoder], row: dict[str, Any], told: str) -> None:
+def test_rows_that_cannot_be_written_are_reported(kind: type[Encoder], row: dict[str, Any], told: str) -> None:
     encoder = kind(layout(topic=None), PARTITIONS.__getitem__, lambda: NOW_MS)
     good = {"topic": "a", "value": b"good"}
     with pytest.raises(BadRows, match=told):
@@ -167,7 +167,7 @@ def test_rows_that_cannot_be_written_are_told(kind: type[Encoder], row: dict[str
         ({"value": pa.array(["a"]), "topic": pa.array([b"t"])}, "`topic` is binary, and must be text"),
     ],
 )
-def test_columns_of_other_types_are_told(column: dict[str, Any], told: str) -> None:
+def test_columns_of_other_types_are_reported(column: dict[str, Any], told: str) -> None:
     encoder = Encoder(layout(), PARTITIONS.__getitem__, lambda: NOW_MS)
     with pytest.raises(BadRows, match=told):
         encode(encoder, [pa.record_batch(column)])
@@ -187,7 +187,7 @@ def test_wide_text_and_whole_numbers_of_time_are_taken() -> None:
     assert seen == {("a", 1): [(5, b"k", "ä".encode(), []), (NOW_MS, None, None, [])]}
 
 
-def test_a_key_lands_where_its_hash_says() -> None:
+def test_a_key_lands_where_its_hash_specifies() -> None:
     batch = pa.record_batch({"value": [b"v"], "key": [b"key-7"]})
     made = encode(Encoder(layout(topic="b"), PARTITIONS.__getitem__, lambda: NOW_MS), [batch])
     assert made[0].partition == partition_for_key(b"key-7", 5)

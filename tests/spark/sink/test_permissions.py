@@ -46,26 +46,26 @@ def query(broker: KafkaProcess, name: str) -> Query:
     return Query(SinkSettings(ConnectionSettings(broker.address), topic=name, prefix=name))
 
 
-def test_a_topic_that_is_not_ours_is_told(broker: KafkaProcess, client: Client) -> None:
+def test_a_topic_that_is_not_ours_is_reported(broker: KafkaProcess, client: Client) -> None:
     create_topic(client, "hers")
     keep_for_alice(client, TOPIC, "hers")
     with pytest.raises(SinkFailed, match=r"TOPIC_AUTHORIZATION_FAILED.*needs WRITE and DESCRIBE on the topics"):
         query(broker, "hers").write(0, [rows(["a"])])
 
 
-def test_a_ledger_that_is_not_ours_is_told(broker: KafkaProcess, client: Client) -> None:
+def test_a_ledger_that_is_not_ours_is_reported(broker: KafkaProcess, client: Client) -> None:
     keep_for_alice(client, TOPIC, "__ledger-of-hers.ledger")
     with pytest.raises(SinkFailed, match=r"'__ledger-of-hers.ledger' READ and DESCRIBE_CONFIGS"):
         query(broker, "ledger-of-hers").write(0, [rows(["a"])])
 
 
-def test_transactional_ids_that_are_not_ours_are_told(broker: KafkaProcess, client: Client) -> None:
+def test_transactional_ids_that_are_not_ours_are_reported(broker: KafkaProcess, client: Client) -> None:
     keep_for_alice(client, TRANSACTIONAL_ID, "her-ids", _PREFIXED)
     with pytest.raises(SinkFailed, match="on all transactional ids that begin with 'her-ids'"):
         query(broker, "her-ids").write(0, [rows(["a"])])
 
 
-def test_a_group_that_is_not_ours_is_told_and_the_batch_is_aborted(broker: KafkaProcess, client: Client) -> None:
+def test_a_group_that_is_not_ours_is_reported_and_the_batch_is_aborted(broker: KafkaProcess, client: Client) -> None:
     create_topic(client, "source")
     keep_for_alice(client, GROUP, "her-group")
     sink = query(broker, "her-group")
@@ -79,7 +79,7 @@ def test_a_group_that_is_not_ours_is_told_and_the_batch_is_aborted(broker: Kafka
     assert committed_values(client, "her-group") == ["b"]
 
 
-def test_a_source_that_is_not_ours_to_read_is_told_and_the_batch_is_aborted(
+def test_a_source_that_is_not_ours_to_read_is_reported_and_the_batch_is_aborted(
     broker: KafkaProcess, client: Client
 ) -> None:
     create_topic(client, "her-source")

@@ -37,7 +37,7 @@ from tests.support.spark.sink_query import Query, checkpoint, committed_values, 
     ],
     ids=["no-value", "no-topic", "a-name-that-is-no-topics", "larger-than-a-request", "two-phase"],
 )
-def test_what_cannot_be_written_is_refused(
+def test_unwritable_values_are_refused(
     settings: SinkSettings, changed: dict[str, Any], part: pa.RecordBatch, says: str
 ) -> None:
     with pytest.raises(SinkFailed, match=says):
@@ -150,7 +150,7 @@ def test_a_ledger_that_somebody_holds_open_is_waited_for_and_then_told(client: C
     assert committed_values(client, settings.topic or "") == ["a"]
 
 
-def test_no_broker_is_told_with_what_to_do(settings: SinkSettings) -> None:
+def test_no_broker_is_reported_with_what_to_do(settings: SinkSettings) -> None:
     nowhere = replace(settings.connection, bootstrap_servers="127.0.0.1:1", request_timeout_ms=200)
     with pytest.raises(SinkFailed, match=r"127\.0\.0\.1:1: connection refused.*Check that a broker runs"):
         Query(replace(settings, connection=nowhere, delivery_timeout_ms=200)).write(0, [rows(["a"])])

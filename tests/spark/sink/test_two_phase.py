@@ -61,7 +61,9 @@ def test_transactions_are_open_for_as_long_as_the_broker_allows_where_no_option_
     query.commit(0, messages)
 
 
-def test_a_decided_batch_whose_transaction_was_aborted_is_told_as_lost(client: Client, settings: SinkSettings) -> None:
+def test_a_decided_batch_whose_transaction_was_aborted_is_reported_as_lost(
+    client: Client, settings: SinkSettings
+) -> None:
     """As when nobody was there to end it before its timeout."""
     query = Query(replace(settings, two_phase="off"))
     messages = query.write(0, [rows(["a"]), rows(["b"])])

@@ -92,7 +92,7 @@ def test_a_commit_that_stopped_halfway_is_rolled_forward(client: Client, setting
     assert sorted(committed_values(client, query.topic)) == ["a", "b"]
 
 
-def test_what_another_query_left_decided_is_made_visible_first(client: Client, settings: SinkSettings) -> None:
+def test_a_decided_batch_of_another_query_is_made_visible_first(client: Client, settings: SinkSettings) -> None:
     left = Query(settings, "left")
     left.decide(0, left.write(0, [rows(["a"]), rows(["b"])]))
     Query(settings, "next").play(0, [rows(["c"])])
@@ -100,7 +100,7 @@ def test_what_another_query_left_decided_is_made_visible_first(client: Client, s
     assert [each.query_id for each in ledger(client, settings) if isinstance(each, Settled)] == ["left"]
 
 
-def test_what_lost_is_swept_after_the_batch(client: Client, query: Query) -> None:
+def test_losing_attempts_are_swept_after_the_batch(client: Client, query: Query) -> None:
     lost = query.write_part(0, 0, rows(["lost"]))
     won = query.write_part(0, 0, rows(["won"]), attempt_number=1)
     assert isinstance(lost, Prepared)

@@ -46,7 +46,7 @@ def header(attributes: int = 0, *, base_timestamp: int = NOW_MS, producer_id: in
         (DUE_MARKER, NOW_MS, False, False),
     ],
 )
-def test_what_is_discarded(attributes: int, base_timestamp: int, can_discard: bool, expected: bool) -> None:
+def test_discarded_batches(attributes: int, base_timestamp: int, can_discard: bool, expected: bool) -> None:
     assert discards_records(header(attributes, base_timestamp=base_timestamp), can_discard, NOW_MS) is expected
 
 
@@ -62,7 +62,9 @@ def test_what_is_discarded(attributes: int, base_timestamp: int, can_discard: bo
         (MARKER, 5, LastRecord(-1, 4), False),
     ],
 )
-def test_what_tells_a_producers_end(attributes: int, producer_id: int, last: LastRecord | None, expected: bool) -> None:
+def test_records_that_state_a_producers_end(
+    attributes: int, producer_id: int, last: LastRecord | None, expected: bool
+) -> None:
     assert tells_producers_end(header(attributes, producer_id=producer_id), last) is expected
 
 
@@ -75,7 +77,7 @@ def test_what_tells_a_producers_end(attributes: int, producer_id: int, last: Las
         (True, True, BatchRetention.RETAIN_EMPTY),
     ],
 )
-def test_what_a_batch_is_to_be_when_it_is_empty(tells_an_end: bool, discards: bool, expected: BatchRetention) -> None:
+def test_the_planned_form_of_an_emptied_batch(tells_an_end: bool, discards: bool, expected: BatchRetention) -> None:
     assert retention(tells_an_end, discards) is expected
 
 
@@ -91,14 +93,14 @@ def test_what_a_batch_is_to_be_when_it_is_empty(tells_an_end: bool, discards: bo
         (2, True, BatchRetention.DELETE_EMPTY, BatchOutcome.REWRITTEN),
     ],
 )
-def test_what_a_batch_of_two_records_becomes(
+def test_the_cleaned_form_of_a_batch_of_two_records(
     kept: int, gets_horizon: bool, kind: BatchRetention, expected: BatchOutcome
 ) -> None:
     assert outcome(kept, 2, gets_horizon, kind) is expected
 
 
 @pytest.mark.parametrize(("kind", "expected"), [(1, BatchOutcome.DROPPED), (2, BatchOutcome.EMPTIED)])
-def test_what_an_empty_batch_becomes(kind: int, expected: BatchOutcome) -> None:
+def test_the_cleaned_form_of_an_empty_batch(kind: int, expected: BatchOutcome) -> None:
     assert outcome(0, 0, False, BatchRetention(kind)) is expected
 
 

@@ -93,7 +93,7 @@ def test_a_third_round_changes_nothing(seed: int, compression: int) -> None:
     assert [group.log_bytes for group in third] == [len(log.log(group.base_offset)) for group in third]
 
 
-def test_what_is_left_is_a_sound_log(tmp_path: Path) -> None:
+def test_a_repaired_log_is_sound(tmp_path: Path) -> None:
     for seed in range(12):
         home = tmp_path / str(seed) / "orders-0"
         home.mkdir(parents=True)

@@ -69,7 +69,7 @@ def _with_cluster(files: MemoryFiles, cluster_id: str) -> LogDirectory:
     return LogDirectory.open("/data", files, node_id=NODE_ID, new_id=lambda: os.urandom(16), cluster_id=cluster_id)
 
 
-def test_a_new_directory_begins_the_cluster_it_is_told_and_an_old_one_stays_in_its_own(files: MemoryFiles) -> None:
+def test_a_new_directory_takes_the_given_cluster_id_and_an_old_one_keeps_its_own(files: MemoryFiles) -> None:
     directory = _with_cluster(files, "blue")
     assert (directory.meta.cluster_id, directory.is_new, directory.notices) == ("blue", True, [])
     directory.close(clean=True)
@@ -121,7 +121,7 @@ def _with_a_foreign_directory(files: MemoryFiles) -> None:
         ),
     ],
 )
-def test_what_is_no_data_directory_of_this_node_is_refused_untouched(
+def test_a_data_directory_of_another_node_is_refused_untouched(
     files: MemoryFiles, prepare: Callable[[MemoryFiles], None], words: str
 ) -> None:
     prepare(files)
@@ -132,7 +132,7 @@ def test_what_is_no_data_directory_of_this_node_is_refused_untouched(
     assert [call for call in after[len(before) :] if not call.path.endswith(".lock")] == []
 
 
-def test_no_permission_is_said_in_a_sentence() -> None:
+def test_no_permission_is_reported_in_a_sentence() -> None:
     files = MemoryFiles().with_directory("/data")
     files.fail("lock", errno.EACCES)
     with pytest.raises(StorageError, match=r"^/data/.lock: cannot lock: Permission denied"):
@@ -185,7 +185,7 @@ def test_a_directory_of_an_older_topic_of_the_same_name_is_set_aside() -> None:
     assert start(files).notices == [f"/data/{stray} is left unchanged"]
 
 
-def test_a_partition_the_catalogue_does_not_know_can_be_set_aside(files: MemoryFiles, directory: LogDirectory) -> None:
+def test_a_partition_missing_in_the_catalogue_can_be_set_aside(files: MemoryFiles, directory: LogDirectory) -> None:
     append(open_log(directory))
     directory.set_aside("t", 0)
     directory.set_aside("t", 0)

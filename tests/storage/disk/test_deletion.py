@@ -83,7 +83,7 @@ def test_a_directory_goes_with_all_in_it(deletions: Deletions, files: MemoryFile
     assert files.entries("/d") == []
 
 
-def test_what_cannot_be_removed_is_tried_again_later(files: MemoryFiles, partition: Directory) -> None:
+def test_a_failed_deletion_is_retried_later(files: MemoryFiles, partition: Directory) -> None:
     deletions = Deletions()
     deletions.schedule(100, partition, ["a.deleted"])
     with files.failing("remove", errno.EIO), pytest.raises(StorageError):
@@ -93,7 +93,7 @@ def test_what_cannot_be_removed_is_tried_again_later(files: MemoryFiles, partiti
     assert partition.names() == ["b.deleted", "c.log"]
 
 
-def test_what_can_never_be_removed_keeps_nothing_else_on_the_disk(files: MemoryFiles, partition: Directory) -> None:
+def test_an_undeletable_file_does_not_stop_other_deletions(files: MemoryFiles, partition: Directory) -> None:
     deletions = Deletions()
     deletions.schedule(0, partition, ["a.deleted"])  # of a run long ago
     deletions.schedule(100 * RETRY_MS, partition, ["b.deleted"])

@@ -80,7 +80,7 @@ def test_a_short_write_goes_on_where_it_stopped(files: MemoryFiles, root: Direct
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT])
-def test_whoever_watches_the_room_is_told_of_each_call_that_finds_none(error: int) -> None:
+def test_memory_listeners_receive_each_failed_allocation(error: int) -> None:
     files, root = open_memory()
     told: list[DirectoryFull] = []
     root.disk.when_no_room = told.append

@@ -52,9 +52,7 @@ class Refusing:
         raise AssertionError("not asked for")
 
 
-def test_a_sandbox_that_does_not_allow_the_call_is_not_asked_for_it_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_call_that_the_sandbox_forbids_is_not_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: Refusing())
     opened = FileSystemSync(str(tmp_path))
     assert not opened.is_usable()

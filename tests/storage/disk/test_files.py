@@ -43,7 +43,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     return RealFiles(CHOICES[request.param]), str(tmp_path)
 
 
-def test_what_is_written_is_read_back_at_its_position(place: Place) -> None:
+def test_written_bytes_are_read_back_at_their_position(place: Place) -> None:
     files, root = place
     file = files.open(f"{root}/a", create=True)
     assert file.pwrite(b"hello", 0) == 5

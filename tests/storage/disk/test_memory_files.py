@@ -56,13 +56,13 @@ def test_bytes_that_were_not_synced_may_be_gone_though_the_name_was() -> None:
     assert outcomes("nothing", sync_name=True, sync_first=True) == {b"one"}
 
 
-def test_what_survives_of_a_file_is_a_prefix_of_what_was_written() -> None:
+def test_a_surviving_file_is_a_prefix_of_the_written_bytes() -> None:
     found = outcomes(sync_name=True, sync_first=True)
     assert found <= {b"onetwothree"[:size] for size in range(3, 12)}
     assert len(found) > 3
 
 
-def test_what_was_synced_survives() -> None:
+def test_synced_bytes_survive() -> None:
     assert outcomes(sync_name=True, sync_last=True) == {b"onetwothree"}
 
 
@@ -142,7 +142,7 @@ def test_a_killed_process_loses_nothing_but_its_locks_and_descriptors(files: Mem
     files.lock("/d/.lock")
 
 
-def test_the_power_goes_before_the_change_it_was_told(files: MemoryFiles) -> None:
+def test_a_power_cut_happens_before_the_chosen_change(files: MemoryFiles) -> None:
     files.cut_power_at(files.changes_made + 2)
     file = files.open("/d/a", create=True)
     file.pwrite(b"x", 0)

@@ -35,7 +35,7 @@ def newer(file: SmallFile) -> Replacement:
     return file.replacement(b"%d" % file.version)
 
 
-def test_what_is_written_at_once_is_there_after_a_power_cut(files: InterruptedFiles, root: Directory) -> None:
+def test_an_atomic_write_survives_a_power_cut(files: InterruptedFiles, root: Directory) -> None:
     file = SmallFile(root, NAME)
     assert not file.is_dirty
     file.changed()
@@ -77,7 +77,7 @@ def test_a_file_that_was_given_up_is_neither_made_nor_replaced(root: Directory) 
     assert root.names() == []
 
 
-def test_who_is_given_up_in_the_middle_does_not_touch_the_next_owners_temporary_file() -> None:
+def test_an_aborted_writer_does_not_touch_the_next_temporary_file() -> None:
     files, root = open_memory()
     old, new = SmallFile(root, NAME), SmallFile(root, NAME)
     late = newer(old)

@@ -94,7 +94,7 @@ def test_a_compacted_topic_refuses_null_keys_and_keeps_everything() -> None:
     assert world.values() == [b"1", b"2"]
 
 
-def test_a_batch_is_compressed_anew_where_the_topic_says_so() -> None:
+def test_a_batch_is_compressed_anew_where_the_topic_requires_it() -> None:
     world = open_world(compression_type="zstd", values=[b"a" * 1000])
     world.append(b"b" * 1000, compression=compression.GZIP)
     assert [header.compression for _, header in iter_batches(stored(world))] == [compression.ZSTD] * 2
@@ -123,7 +123,7 @@ def test_a_walk_pauses_however_many_records_there_are(target: str) -> None:
 
 
 @pytest.mark.parametrize("magic", [0, 1, 3, 255])
-def test_what_is_no_batch_needs_no_walk_and_is_refused(magic: int) -> None:
+def test_an_invalid_batch_is_refused_without_a_walk(magic: int) -> None:
     """An old client's message set, say: the answer is append's to give."""
     world = open_world(compression_type="gzip")
     batch = build_batch([(b"k", b"v", (), START_MS)])
@@ -200,7 +200,7 @@ def test_a_client_may_not_write_markers(world: LogWorld) -> None:
         world.append_batch(end_txn_marker(True, PID, 0, 0, START_MS))
 
 
-def test_expired_producers_are_forgotten(world: LogWorld) -> None:
+def test_expired_producers_are_dropped(world: LogWorld) -> None:
     world.append(b"v", producer_id=PID, epoch=5, sequence=0, timestamp=START_MS - 86_400_000)
     world.now_ms += 600_000
     assert len(world.log.remove_expired_producers(world.now_ms, 86_400_000)) == 1

@@ -55,7 +55,7 @@ def test_an_aborted_transaction_is_found_by_any_offset_in_it_and_a_committed_one
     assert finish(world.log.aborted_around(7, 3)) is None
 
 
-def test_what_holds_the_last_stable_offset_back_is_told(world: LogWorld) -> None:
+def test_the_transaction_at_the_last_stable_offset_is_reported(world: LogWorld) -> None:
     assert world.log.first_undecided is None
     world.append(b"a")
     txn(world, b"b")

@@ -280,7 +280,7 @@ def test_a_log_that_could_not_be_closed_rolls_where_that_is_due() -> None:
     assert world.findings() == []
 
 
-def test_a_clean_stop_of_a_partition_nobody_wrote_to_syncs_nothing_of_it(world: LogWorld) -> None:
+def test_a_clean_stop_of_a_partition_without_writes_syncs_nothing_of_it(world: LogWorld) -> None:
     world.append(b"a", producer_id=1, epoch=0, sequence=0)
     world.stop()
     world.open()

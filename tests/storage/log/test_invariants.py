@@ -148,7 +148,7 @@ def append_own(world: LogWorld) -> AppendResult:
     ],
     ids=["the common batch", "one judged with care", "a coordinator's", "a marker"],
 )
-def test_what_was_written_and_could_not_be_accounted_for_ends_the_use_of_the_directory(
+def test_an_unaccounted_write_takes_the_directory_offline(
     world: LogWorld, append: Callable[[LogWorld], AppendResult]
 ) -> None:
     """Else the next batch would have the same offset. The next start finds both in the log."""

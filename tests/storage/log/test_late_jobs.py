@@ -105,7 +105,7 @@ def test_rows_count_as_written_until_the_checkpoint_without_them_has_run() -> No
     assert readable(open_log(start(files), topic_id=NEW_ID)) == written
 
 
-def test_what_a_late_checkpoint_did_not_write_is_in_the_next_one(files: MemoryFiles, directory: LogDirectory) -> None:
+def test_entries_missing_in_a_late_checkpoint_are_in_the_next_one(files: MemoryFiles, directory: LogDirectory) -> None:
     append(open_log(directory), 5)
     checkpoint(directory)
     append(open_log(directory, "u"), 7)

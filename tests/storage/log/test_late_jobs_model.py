@@ -134,7 +134,7 @@ class World:
 
 @settings(max_examples=150, derandomize=True, deadline=None)
 @given(steps=st.lists(st.tuples(st.sampled_from(STEPS), st.sampled_from(PLACES)), max_size=30), seed=st.integers(0, 99))
-def test_what_runs_late_harms_no_topic(steps: list[tuple[str, tuple[str, str]]], seed: int) -> None:
+def test_late_work_harms_no_topic(steps: list[tuple[str, tuple[str, str]]], seed: int) -> None:
     world = World(seed)
     left = iter(steps)
 

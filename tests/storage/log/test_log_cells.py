@@ -81,7 +81,7 @@ async def test_a_segment_that_begins_in_a_cell_is_shown_by_its_first_batch(world
     assert [cell.first_offset for cell in cells] == [0, 10, 20, 30, 40, 50]
 
 
-async def test_the_aborted_transactions_of_a_stretch_are_told_by_producer(world: Inspected) -> None:
+async def test_the_aborted_transactions_of_a_stretch_are_reported_by_producer(world: Inspected) -> None:
     lost = await world.begin("lost", ("t", 0))
     await world.end("lost", lost, is_commit=False)
     log = world.services.partitions.get("t", 0)

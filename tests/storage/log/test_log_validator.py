@@ -99,7 +99,7 @@ ZSTD_BATCH = batch_of(b"a", compression=compression.ZSTD, **PRODUCER)
         (with_header(GOOD, producer_id=7), ErrorCode.INVALID_RECORD),
     ],
 )
-def test_what_is_wrong_with_a_header_gets_kafkas_code(batch: bytearray, code: ErrorCode) -> None:
+def test_an_invalid_header_gets_kafkas_code(batch: bytearray, code: ErrorCode) -> None:
     assert check_code(batch) == code
 
 

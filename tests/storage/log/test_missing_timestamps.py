@@ -138,7 +138,7 @@ def test_ages_are_settled_behind_segments_that_go_for_another_reason() -> None:
     assert "retention.ms" in world.log.apply_retention(world.now_ms)[-1]
 
 
-def test_a_damaged_segment_is_as_old_as_its_index_says() -> None:
+def test_a_damaged_segment_is_as_old_as_its_index_specifies() -> None:
     world = open_world(segment_bytes=300, retention_ms=7 * DAY)
     for _ in range(8):
         world.append(b"old", timestamp=START_MS - 30 * DAY)

@@ -101,7 +101,7 @@ def test_the_largest_timestamp_of_what_was_not_deleted_is_found() -> None:
         assert look_up(world, offsets.MAX_TIMESTAMP) == found
 
 
-def test_what_lies_behind_the_last_stable_offset_is_not_found_by_the_committed() -> None:
+def test_read_committed_finds_nothing_behind_the_last_stable_offset() -> None:
     world = open_world()
     world.append(b"a", timestamp=100)
     world.append(b"b", timestamp=200, producer_id=1, epoch=0, sequence=0, transactional=True)
@@ -164,7 +164,7 @@ def test_every_look_up_agrees_with_a_model(
         st.one_of(st.integers(0, 30), st.tuples(st.sampled_from(["ask", "delete"]), st.integers(0, 32))), max_size=40
     )
 )
-def test_what_one_look_up_learnt_never_misleads_the_next(steps: list[int | tuple[str, int]]) -> None:
+def test_cached_positions_of_a_look_up_stay_valid(steps: list[int | tuple[str, int]]) -> None:
     """Between appends, look-ups by time, and segments that go."""
     world = open_world(segment_bytes=150, index_interval_bytes=1, retention_ms=-1)
     records: list[tuple[int, int, int]] = []

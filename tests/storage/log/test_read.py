@@ -85,7 +85,7 @@ def test_a_read_stops_at_a_high_watermark_inside_a_segment() -> None:
     )
 
 
-def test_who_wrote_a_log_reads_it_beyond_the_high_watermark() -> None:
+def test_the_writer_of_a_log_reads_beyond_the_high_watermark() -> None:
     world = open_world(min_insync_replicas=2, values=[b"a", b"b"])
     assert world.log.high_watermark == 0
     assert [header.base_offset for _, header in iter_batches(world.log.read_own(0, 1 << 20))] == [0, 1]
@@ -103,7 +103,7 @@ def test_a_slice_is_still_readable_after_its_segment_was_deleted(world: LogWorld
     assert result.read_all() == before
 
 
-def test_a_slice_of_a_removed_file_says_so(world: LogWorld) -> None:
+def test_a_slice_of_a_removed_file_reports_it(world: LogWorld) -> None:
     result = world.log.read(0, 1 << 20, committed=False, force_first_batch=True)
     world.log.delete_records_before(20)
     world.log.apply_retention(START_MS)
@@ -133,7 +133,7 @@ def test_aborted_transactions_are_found_in_later_segments() -> None:
     assert world.values(committed=True) == [b"%d" % number * 30 for number in range(12)]
 
 
-def test_aborted_transactions_are_not_told_where_nothing_fits_but_where_nothing_was_wanted() -> None:
+def test_aborted_transactions_are_not_reported_where_nothing_fits_but_where_nothing_was_wanted() -> None:
     """As Kafka has it; nobody reads them beside no records."""
     world = open_world()
     world.append(b"a", producer_id=1, epoch=0, sequence=0, transactional=True)

@@ -113,7 +113,7 @@ def test_every_deletion_has_a_reason_a_person_understands() -> None:
     st.integers(-1, 6_000),
     st.integers(0, 80),
 )
-def test_what_goes_is_a_prefix_and_no_rule_would_take_more(
+def test_retention_removes_the_longest_allowed_prefix(
     parts: list[tuple[int, int]], retention_bytes: int, retention_ms: int, high_watermark: int
 ) -> None:
     segments = [Part(index * 10, size, timestamp) for index, (size, timestamp) in enumerate(parts)]

@@ -29,7 +29,7 @@ def test_readers_see_what_is_to_be_synced_first_only_then() -> None:
     assert finish(world.log.find_offset(LATEST, committed=False)).offset == 1
 
 
-def test_what_is_appended_during_a_sync_is_seen_after_the_next() -> None:
+def test_records_appended_during_a_sync_are_visible_after_the_next() -> None:
     world = open_world(flush_messages=1, values=[b"a"])
     plan = world.begin_flush()
     world.append(b"b")

@@ -195,7 +195,7 @@ def test_producers_expire_by_the_age_of_their_records_unless_in_a_transaction_or
     assert producers.get(2) is not None
 
 
-def test_a_producer_seen_lately_is_kept_no_longer_than_asked_for() -> None:
+def test_a_producer_seen_lately_is_kept_no_longer_than_requested() -> None:
     producers = ProducerStateManager()
     producers.add_batch(batch(0, producer_id=1, timestamp=0), seen_ms=DAY_MS)
     assert producers.expire(DAY_MS + 999, 1_000) == []
@@ -216,7 +216,7 @@ def test_a_snapshot_brings_back_epochs_open_transactions_and_the_last_batch(part
     assert partition.refusal(3, producer_id=2, epoch=5) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-def test_after_a_restart_an_older_retry_asks_for_the_log_and_is_then_a_duplicate(partition: Partition) -> None:
+def test_after_a_restart_an_older_retry_requests_the_log_and_is_then_a_duplicate(partition: Partition) -> None:
     headers = []
     for number in range(8):
         headers.append(batch(number * 2, 2, offset=partition.end))
@@ -231,7 +231,7 @@ def test_after_a_restart_an_older_retry_asks_for_the_log_and_is_then_a_duplicate
     assert not partition.producers.wants_older(headers[0])
 
 
-def test_neither_a_gap_nor_another_epoch_asks_for_the_log(partition: Partition) -> None:
+def test_neither_a_gap_nor_another_epoch_requests_the_log(partition: Partition) -> None:
     partition.append(0, 2, epoch=1)
     partition.append(2, 2, epoch=1)
     partition.restart()

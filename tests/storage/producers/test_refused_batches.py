@@ -71,7 +71,7 @@ def test_after_a_marker_a_producer_is_known(producers: ProducerStateManager) -> 
     assert is_taken(producers, 9)
 
 
-def test_a_refusal_is_forgotten_as_producers_are(producers: ProducerStateManager) -> None:
+def test_a_refusal_is_dropped_as_producers_are(producers: ProducerStateManager) -> None:
     producers.add_refused(batch(5), 0)
     producers.add_refused(batch(6), 1)
     producers.expire(DAY_MS, DAY_MS)
@@ -80,14 +80,14 @@ def test_a_refusal_is_forgotten_as_producers_are(producers: ProducerStateManager
     assert is_taken(producers, 6)
 
 
-def test_what_has_no_producer_id_or_no_sequence_is_not_noted() -> None:
+def test_a_batch_without_producer_id_or_sequence_is_not_noted() -> None:
     refused = RefusedBatches()
     refused.add(batch(0, producer_id=-1), 0)
     refused.add(batch(-1), 0)
     assert len(refused) == 0
 
 
-def test_of_too_many_producers_the_one_refused_longest_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_too_many_producers_the_one_refused_longest_ago_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refused_batches, "PRODUCERS_MAX", 2)
     refused = RefusedBatches()
     for producer_id in (1, 2, 1, 3):

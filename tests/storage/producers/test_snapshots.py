@@ -80,7 +80,7 @@ def test_a_snapshot_at_the_same_offset_is_not_written_twice(root: Directory) -> 
     assert finish(taken.newest(10)) == (10, [EARLY])
 
 
-def test_what_was_written_is_unsynced_until_somebody_says_otherwise(root: Directory) -> None:
+def test_written_bytes_are_unsynced_until_a_sync(root: Directory) -> None:
     taken = snapshots(root)
     taken.write(10, encode([ENTRY]))
     taken.write(20, encode([ENTRY]))
@@ -100,7 +100,7 @@ def test_a_deleted_segments_snapshot_is_renamed(root: Directory) -> None:
     assert finish(taken.newest(10)) is None
 
 
-def test_what_a_killed_run_wrote_from_its_recovery_point_on_may_not_be_synced(root: Directory) -> None:
+def test_records_of_a_killed_run_behind_its_recovery_point_may_be_unsynced(root: Directory) -> None:
     written = snapshots(root)
     for offset in (10, 20, 30):
         written.write(offset, encode([ENTRY]))

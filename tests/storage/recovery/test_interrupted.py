@@ -44,7 +44,7 @@ def test_a_power_cut_while_a_swap_is_finished_loses_no_segment(change: int) -> N
 
 
 @pytest.mark.parametrize(("count", "size"), [(AT_ONCE_MAX, 0), (1, AT_ONCE_BYTES_MAX)])
-def test_what_is_out_of_use_is_removed_by_a_job_for_a_thread_if_it_takes_long(count: int, size: int) -> None:
+def test_unused_files_are_removed_in_a_thread_if_that_takes_long(count: int, size: int) -> None:
     files = MemoryFiles().with_directory()
     directory = files.directory()
     deleted = [f"{base:020d}.log.deleted" for base in range(100, 101 + count)]

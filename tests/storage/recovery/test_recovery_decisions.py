@@ -67,7 +67,7 @@ def name(base: int, suffix: str) -> str:
     return f"{base:020d}{suffix}"
 
 
-def test_what_a_stop_left_half_done_is_removed() -> None:
+def test_half_done_work_of_a_stop_is_removed() -> None:
     names = [name(0, ".log"), name(0, ".index.deleted"), name(5, ".log.cleaned"), name(3, ".log.swap")]
     names += [name(5, ".log.swap"), name(9, ".index.swap"), "partition.metadata"]
     assert unfinished_files(Listing(names)) == Leftovers([names[1], names[2], names[4], names[5]], [], "KLM")

@@ -79,7 +79,7 @@ NEXT = batch(2)
         "a cut batch that claims too much",
     ],
 )
-def test_what_is_behind_the_last_whole_batch_is_torn_or_bad(behind: bytes, tail: Tail) -> None:
+def test_bytes_behind_the_last_whole_batch_are_torn_or_bad(behind: bytes, tail: Tail) -> None:
     offsets, walked = walk(GOOD + behind)
     assert offsets == [0, 1]
     assert walked.damage is not None
@@ -115,7 +115,7 @@ def test_a_changed_byte_with_a_batch_behind_it_is_bad_or_harmless(position: int)
 
 
 @given(st.integers(0, 2**32))
-def test_what_is_kept_ends_where_others_tell_the_first_damage(seed: int) -> None:
+def test_a_repair_ends_at_the_first_reported_damage(seed: int) -> None:
     """Recovery's walk and that of `barnabas log verify` (barnabas.logfiles) share no line."""
     chance = random.Random(seed)
     whole = [batch(number, size=chance.randint(0, 80)) for number in range(chance.randint(1, 8))]

@@ -100,7 +100,7 @@ def test_a_closed_segment_survives_a_power_cut_whole() -> None:
     assert segment.aborted(BASE, BASE + 30) == ([AbortedTxn(7, BASE, BASE + 29, BASE + 30)], True)
 
 
-def test_what_needs_a_sync_is_named_until_it_was_synced(model: Model) -> None:
+def test_unsynced_files_are_listed_until_they_are_synced(model: Model) -> None:
     work = model.segment.files_to_sync()
     assert (len(work.files), work.paths, work.is_sealed) == (1, [], False)
     model.append([2])

@@ -72,7 +72,7 @@ async def test_a_wrong_password_is_answered_later_and_closes(
 
 
 @pytest.mark.parametrize("version", [0, 1])
-async def test_why_a_token_is_refused_is_logged_and_the_client_is_told_kafkas_json(
+async def test_why_a_token_is_refused_is_logged_and_the_client_receives_kafkas_json(
     world: SecuredWorld, caplog: pytest.LogCaptureFixture, version: int
 ) -> None:
     def judge(_: str) -> NoReturn:
@@ -149,7 +149,7 @@ async def closed(peer: Peer) -> bool:
         ([VERSIONS, MetadataRequest(topics=None)], 1),
     ],
 )
-async def test_what_has_no_place_before_a_handshake_closes_at_once(
+async def test_a_frame_not_allowed_before_a_handshake_closes_at_once(
     world: SecuredWorld, requests: list[Any], answered: int
 ) -> None:
     peer = world.connect()
@@ -197,7 +197,7 @@ async def test_garbage_closes_at_once_without_a_word(world: SecuredWorld, frame:
 
 
 @pytest.mark.parametrize("size", [1001, 1 << 30, -1])
-async def test_what_is_no_frame_that_a_handshake_needs_closes_later(world: SecuredWorld, size: int) -> None:
+async def test_an_unexpected_frame_in_a_handshake_closes_later(world: SecuredWorld, size: int) -> None:
     peer = world.connect()
     held_bytes = world.listener.strangers_memory.used_bytes
     peer.transport.send(size.to_bytes(4, "big", signed=True) + bytes(60_000))
@@ -225,7 +225,7 @@ async def test_strangers_use_up_a_memory_of_their_own(world: SecuredWorld) -> No
     assert [peer.is_closed for peer in strangers].count(True) >= 31, "and each for so long as others wait"
 
 
-async def test_what_is_on_its_way_when_a_client_is_let_in_is_held_as_everybody_elses(world: SecuredWorld) -> None:
+async def test_requests_under_way_at_an_admission_are_held_like_all_others(world: SecuredWorld) -> None:
     password, listener = "p" * 100_000, world.listener
     world.door.frame_bytes_max = 512 << 10
     world.door.mechanisms = {"PLAIN": lambda: PlainExchange({"alice": password}.get)}
@@ -243,7 +243,7 @@ async def test_what_is_on_its_way_when_a_client_is_let_in_is_held_as_everybody_e
     assert listener.frame_memory.used_bytes == 0
 
 
-async def test_what_was_answered_before_such_a_frame_leaves_at_once(world: SecuredWorld) -> None:
+async def test_responses_before_such_a_frame_leave_at_once(world: SecuredWorld) -> None:
     peer = world.connect()
     asked = request_frame(VERSIONS, 3) + request_frame(SaslHandshakeRequest(mechanism="PLAIN"), 1)
     peer.transport.send(asked + bytes([255] * 4))
@@ -283,7 +283,7 @@ async def scram(peer: Peer) -> bytes:
     return final
 
 
-async def test_every_outcome_is_told(world: SecuredWorld) -> None:
+async def test_every_outcome_is_reported(world: SecuredWorld) -> None:
     told: list[tuple[str, dict[str, Any]]] = []
     world.broker.events.listen(lambda kind, facts: told.append((kind.name, facts)))
     peer = world.connect()

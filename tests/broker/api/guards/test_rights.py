@@ -84,7 +84,7 @@ def produced(world: BrokerWorld, peer: Peer, topic: str = "orders") -> int:
     return code
 
 
-async def test_nobody_sees_what_nobody_may_but_super_users(world: BrokerWorld) -> None:
+async def test_only_super_users_see_unreadable_resources(world: BrokerWorld) -> None:
     assert topics_of(user(world, "alice")) == {}
     assert topics_of(user(world, "root")) == {"orders": 0, "other": 0}
     assert produced(world, user(world, "alice")) == DENIED
@@ -264,7 +264,7 @@ async def test_the_audit_tells_who_was_denied_and_at_debug_who_was_allowed(
     assert access.authorizer.audit.allowed_count >= 3
 
 
-async def test_of_very_many_denials_some_are_told_and_the_others_counted(
+async def test_of_very_many_denials_some_are_reported_and_the_others_counted(
     world: BrokerWorld, caplog: pytest.LogCaptureFixture
 ) -> None:
     alice, names = user(world, "alice"), [f"t{number}" for number in range(DENIALS_LOGGED_MAX + 500)]

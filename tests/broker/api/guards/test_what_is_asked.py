@@ -193,7 +193,7 @@ async def asked_for(row: ApiRow, world: BrokerWorld, judge: Judge) -> set[Access
 
 
 @pytest.mark.parametrize("row", API_TABLE, ids=lambda row: row.key.api_name)
-async def test_an_api_asks_for_what_its_row_says(
+async def test_an_api_requests_what_its_row_says(
     row: ApiRow, world: BrokerWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Rights, "operations", lambda *_: 0)
@@ -215,7 +215,7 @@ def test_an_api_whose_row_needs_a_guard_is_not_served_without_one() -> None:
         guard_of(row._replace(accesses=(Access(Operation.READ, Resource.TOPIC),)))
 
 
-async def test_without_an_authorizer_nothing_is_asked_and_nothing_is_put_before_a_handler() -> None:
+async def test_without_an_authorizer_nothing_is_queried_and_nothing_is_put_before_a_handler() -> None:
     world = BrokerWorld()
     assert world.services.access is None
     assert RequestContext(world.services, ApiKey.FETCH, 18).rights is None

@@ -44,7 +44,7 @@ async def test_a_directory_is_known_by_its_absolute_path(world: BrokerWorld, pat
     assert found == {"t": {0: E.LOG_DIR_NOT_FOUND}, "nobody": {0: E.LOG_DIR_NOT_FOUND}}
 
 
-async def test_a_directory_that_went_offline_says_so(world: BrokerWorld) -> None:
+async def test_a_directory_that_went_offline_reports_it(world: BrokerWorld) -> None:
     disk = world.services.partitions.directory.root.disk
     disk.go_offline("a sync failed")
     found = await move(world, (OWN, {"t": [0], "nobody": [0]}), (NOWHERE, {"t": [1]}))

@@ -71,7 +71,7 @@ def test_quotas_outlive_a_restart_and_a_snapshot() -> None:
         assert described(api) == told
 
 
-def test_who_lost_the_last_quota_is_gone(api: CatalogueApi) -> None:
+def test_an_entity_without_quotas_is_removed(api: CatalogueApi) -> None:
     alter(api, entry(ALICE, producer_byte_rate=1000.0))
     alter(api, entry(ALICE, producer_byte_rate=None))
     assert described(api) == []
@@ -79,7 +79,7 @@ def test_who_lost_the_last_quota_is_gone(api: CatalogueApi) -> None:
     assert described(api) == []
 
 
-def test_what_changes_nothing_writes_nothing(api: CatalogueApi) -> None:
+def test_an_empty_change_writes_nothing(api: CatalogueApi) -> None:
     alter(api, entry(ALICE, producer_byte_rate=1000.0))
     told: list[int] = []
     api.services.catalogue.client_quotas.when_changed.append(lambda: told.append(1))
@@ -119,7 +119,7 @@ def test_the_first_change_of_an_entity_named_twice_is_made_and_the_answer_says_d
         (entry(ALICE, producer_byte_rate=1e19), "Proposed value for producer_byte_rate is too large for a LONG."),
     ],
 )
-def test_a_refusal_says_what_is_wrong(
+def test_a_refusal_states_what_is_wrong(
     api: CatalogueApi, wish: AlterClientQuotasRequestEntryData, sentence: str
 ) -> None:
     ((code, message),) = alter(api, wish)

@@ -271,7 +271,7 @@ def test_a_synonym_without_a_value_under_the_asked_name_is_not_listed() -> None:
     assert [(each.name, each.value, each.source) for each in entry.synonyms] == [("log.roll.hours", "168", 5)]
 
 
-def test_documentation_is_told_when_asked_for(api: CatalogueApi) -> None:
+def test_documentation_is_reported_when_requested(api: CatalogueApi) -> None:
     for kind, name in ((TOPIC, "a"), (BROKER, "1")):
         assert all(each.documentation for each in describe(api, kind, name, include_documentation=True).configs)
         assert not any(each.documentation for each in describe(api, kind, name).configs)
@@ -311,7 +311,7 @@ def test_the_default_broker_is_described_with_what_was_set_for_all(api: Catalogu
         (0, "x", 42, None),
     ],
 )
-def test_what_has_no_settings_is_refused(
+def test_a_resource_without_settings_is_refused(
     api: CatalogueApi, kind: int, name: str, code: int, message: str | None
 ) -> None:
     result = describe(api, kind, name)

@@ -107,7 +107,7 @@ def times_of(answer: Any) -> set[int]:
 
 
 @pytest.mark.parametrize("request_", REQUESTS, ids=lambda each: type(each).__name__)
-async def test_who_is_anonymous_or_came_by_a_token_may_not_ask(world: BrokerWorld, request_: Any) -> None:
+async def test_anonymous_and_token_principals_may_not_request_tokens(world: BrokerWorld, request_: Any) -> None:
     for peer in (world.connect(), peer_of(world, "alice", by_token=True)):
         answer = ask(peer, request_)
         assert (answer.error_code, times_of(answer) <= {-1}) == (NOT_ALLOWED, True)

@@ -88,7 +88,7 @@ async def test_a_directory_that_cannot_be_read_says_so_and_nothing_else(world: B
     assert (directory.topics, directory.total_bytes, directory.usable_bytes) == ([], -1, -1)
 
 
-async def test_a_directory_that_went_offline_says_so(world: BrokerWorld) -> None:
+async def test_a_directory_that_went_offline_reports_it(world: BrokerWorld) -> None:
     disk = world.services.partitions.directory.root.disk
     disk.go_offline("a sync failed")
     directory = await describe(world, {})

@@ -57,7 +57,7 @@ def test_each_partition_has_its_leader_in_every_version(api: CatalogueApi, versi
     assert found(answer) == [("t", of_t), ("other", [(0, *NOT_NEEDED)])]
 
 
-def test_what_is_not_there_is_named(api: CatalogueApi) -> None:
+def test_missing_resources_are_named(api: CatalogueApi) -> None:
     unknown = E.UNKNOWN_TOPIC_OR_PARTITION
     assert found(elect(api, ("t", [3, -1]), ("nobody", [0]), ("", []))) == [
         ("t", [(3, unknown, "No such partition as t-3"), (-1, unknown, "No such partition as t--1")]),

@@ -110,7 +110,7 @@ async def test_limits_hold_for_a_parked_fetch_too(world: BrokerWorld) -> None:
     assert sum(len(each.records) for each in results) <= 1500
 
 
-async def test_a_partition_that_is_asked_for_twice_is_answered_twice(world: BrokerWorld) -> None:
+async def test_a_partition_that_is_requested_twice_is_answered_twice(world: BrokerWorld) -> None:
     peer = world.connect()
     peer.ask(asking(world, 0, 0, wait_ms=500))
     world.append("t", b"a", b"b")
@@ -119,7 +119,7 @@ async def test_a_partition_that_is_asked_for_twice_is_answered_twice(world: Brok
 
 
 @pytest.mark.parametrize("version", [12, 13])
-async def test_what_is_not_known_keeps_no_fetch_from_waiting_for_the_rest(world: BrokerWorld, version: int) -> None:
+async def test_unknown_partitions_do_not_end_a_waiting_fetch(world: BrokerWorld, version: int) -> None:
     asked = asking(world, 0, 9, wait_ms=500, min_bytes=1500)
     asked.topics += requests.fetch(topic="missing", topic_id=b"unknown id here!").topics
     peer = world.connect()

@@ -45,7 +45,7 @@ async def test_all_partitions_are_answered_in_their_order(world: BrokerWorld) ->
 
 @pytest.mark.parametrize("is_read", [False, True])
 @pytest.mark.parametrize("min_bytes", [1, 60])
-async def test_what_comes_to_a_partition_is_not_missed(world: BrokerWorld, is_read: bool, min_bytes: int) -> None:
+async def test_no_append_to_a_partition_is_missed(world: BrokerWorld, is_read: bool, min_bytes: int) -> None:
     """While others are being read, or when all are: both end the wait."""
     peer, request = _asked(world, min_bytes=min_bytes)
     for index in range(MANY):

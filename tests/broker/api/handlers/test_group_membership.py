@@ -112,7 +112,7 @@ def test_from_version_5_on_a_sync_names_the_groups_protocol(api: GroupApi, kind:
     assert api.ask(request, 5).error_code == E.INCONSISTENT_GROUP_PROTOCOL
 
 
-def test_a_request_that_waits_is_told_when_the_broker_stops(api: GroupApi) -> None:
+def test_a_request_that_waits_is_informed_when_the_broker_stops(api: GroupApi) -> None:
     joined = _joined(api)
     api.ask(_sync(joined.member_id, 1, 5), 5)
     newcomer = api.ask(_join(), 9).member_id
@@ -126,7 +126,7 @@ def test_a_request_that_waits_is_told_when_the_broker_stops(api: GroupApi) -> No
 
 @pytest.mark.parametrize("key_type", [2, 9, -1])
 @pytest.mark.parametrize("version", [1, 3, 4, 6])
-def test_what_has_no_coordinator_is_refused(api: GroupApi, key_type: int, version: int) -> None:
+def test_a_resource_without_a_coordinator_is_refused(api: GroupApi, key_type: int, version: int) -> None:
     if version >= 4:
         found = api.ask(FindCoordinatorRequest(key_type=key_type, coordinator_keys=["x"]), version).coordinators[0]
         assert found.key == "x"

@@ -108,7 +108,7 @@ def test_a_commit_whose_sync_fails_is_refused_for_every_partition(api: GroupApi)
 
 
 @pytest.mark.parametrize("failure", [None, KafkaError(E.KAFKA_STORAGE_ERROR)])
-def test_an_offset_is_told_once_it_is_on_disk(api: GroupApi, failure: KafkaError | None) -> None:
+def test_an_offset_is_reported_once_it_is_on_disk(api: GroupApi, failure: KafkaError | None) -> None:
     api.world.topic.loop = api.world.loop
     committing = api.begin(_commit(_topic(api, "t", 9, (0, 5))), 9)
     asked = OffsetFetchRequestGroup(group_id="g", topics=[OffsetFetchRequestTopics(name="t", partition_indexes=[0])])
@@ -128,7 +128,7 @@ def test_an_offset_is_told_once_it_is_on_disk(api: GroupApi, failure: KafkaError
 
 
 @pytest.mark.parametrize("version", _FETCH_VERSIONS)
-def test_what_was_committed_is_fetched_in_every_version(api: GroupApi, version: int) -> None:
+def test_committed_offsets_are_fetched_in_every_version(api: GroupApi, version: int) -> None:
     api.ask(_commit(_topic(api, "t", 9, (0, 5), (1, 6))), 9)
     (topic,) = _fetch(api, version, {"t": [1, 2]})
     assert (topic.topic_id == api.topic_id("t")) if version >= 10 else (topic.name == "t")

@@ -35,7 +35,7 @@ def configure(api: CatalogueApi, kind: int, name: str, value: str | None) -> Non
     api.services.catalogue._image.replay(Versioned(record).record, 1)  # no API of this broker's writes it
 
 
-def test_no_type_asked_for_means_all_that_the_version_knows(api: CatalogueApi) -> None:
+def test_no_type_requested_means_all_that_the_version_knows(api: CatalogueApi) -> None:
     assert listed(api) == [("1", LOGGER), ("1", BROKER), *TOPICS]
     assert listed(api, version=0) == []
 

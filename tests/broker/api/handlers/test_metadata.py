@@ -113,7 +113,7 @@ def test_the_leader_epoch_that_is_told_is_the_one_the_first_use_will_have(api: C
 # --- DescribeCluster ---
 
 
-def test_the_rack_of_the_broker_is_told() -> None:
+def test_the_rack_of_the_broker_is_reported() -> None:
     request = DescribeClusterRequest(include_cluster_authorized_operations=False)
     (broker,) = CatalogueApi({"broker.rack": "r1"}).ask(request).brokers
     assert (broker.broker_id, broker.rack) == (1, "r1")

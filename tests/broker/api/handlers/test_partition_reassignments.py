@@ -78,7 +78,7 @@ def test_other_replicas_are_refused(api: CatalogueApi, wanted: list[int], words:
     assert found(answer) == [("t", [(0, E.INVALID_REPLICA_ASSIGNMENT, words), (1, E.NONE, None)])]
 
 
-def test_what_is_not_there_is_named(api: CatalogueApi) -> None:
+def test_missing_resources_are_named(api: CatalogueApi) -> None:
     unknown = E.UNKNOWN_TOPIC_OR_PARTITION
     assert found(alter(api, ("t", [(3, [1]), (-1, None)]), ("nobody", [(0, [2])]), ("", []))) == [
         ("t", [(3, unknown, "Unable to find partition t:3."), (-1, unknown, "Unable to find partition t:-1.")]),

@@ -55,7 +55,7 @@ async def codes(world: BrokerWorld, asked: ProduceRequest, version: int | None =
 
 @pytest.mark.parametrize("value", [b"v", b"v" * 9000])
 @pytest.mark.parametrize(("position", "bytes_there"), [(16, b"\0"), (16, b"\3"), (8, b"\0\0\0\x0a"), (8, b"\xff" * 4)])
-async def test_what_is_no_batch_is_refused_also_where_the_records_might_be_walked(
+async def test_an_invalid_batch_is_refused_even_where_records_are_walked(
     world: BrokerWorld, value: bytes, position: int, bytes_there: bytes
 ) -> None:
     world.services.catalogue.create_topic("compacted", 1, {"cleanup.policy": "compact"})
@@ -114,7 +114,7 @@ async def test_record_errors_of_one_request_are_bounded(
 
 
 @pytest.mark.parametrize("value", [b"small", bytes(100_000)])
-async def test_a_batch_is_compressed_anew_where_the_topic_says_so(world: BrokerWorld, value: bytes) -> None:
+async def test_a_batch_is_compressed_anew_where_the_topic_requires_it(world: BrokerWorld, value: bytes) -> None:
     world.services.catalogue.create_topic("zipped", 1, {"compression.type": "gzip"})
     peer = world.connect()
     for _ in range(3):
@@ -130,7 +130,7 @@ async def test_a_batch_is_compressed_anew_where_the_topic_says_so(world: BrokerW
     assert stored[22] & 7 == GZIP
 
 
-async def test_with_log_append_time_the_broker_says_when(world: BrokerWorld) -> None:
+async def test_with_log_append_time_the_broker_states_when(world: BrokerWorld) -> None:
     world.services.catalogue.create_topic("stamped", 1, {"message.timestamp.type": "LogAppendTime"})
     (result,) = await answers_to(world, request(world, ("stamped", 0, world.batch(b"a"))))
     assert result.log_append_time_ms == world.clock.now_ms()
@@ -146,7 +146,7 @@ async def test_with_too_few_replicas_acks_all_is_refused_and_acks_1_is_not(world
 
 
 @pytest.mark.parametrize("place", ["broker", "topic", "topic, later"])
-async def test_more_replicas_in_sync_than_there_are_cannot_be_asked_for(world: BrokerWorld, place: str) -> None:
+async def test_more_replicas_in_sync_than_there_are_cannot_be_requested(world: BrokerWorld, place: str) -> None:
     catalogue = world.services.catalogue
     if place == "broker":
         replace_configs(catalogue, BROKER_RESOURCE, "", {"min.insync.replicas": "2"})

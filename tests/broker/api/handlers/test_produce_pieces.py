@@ -53,7 +53,7 @@ async def _answer(world: BrokerWorld, request: ProduceRequest, version: int) -> 
 
 @pytest.mark.parametrize("parked", [0, PARKED_BYTES_MAX])
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_every_partition_is_answered_where_it_was_asked_for(
+async def test_every_partition_is_answered_where_it_was_requested(
     world: BrokerWorld, version: int, parked: int
 ) -> None:
     world.services.partitions.recoveries.parked_bytes = parked  # without room for a copy it is done in one turn
@@ -71,7 +71,7 @@ async def test_every_partition_is_answered_where_it_was_asked_for(
     ("transactional_id", "producer_ids", "code"),
     [(None, (7,), E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED), ("tx", (7, 8), E.INVALID_PRODUCER_ID_MAPPING)],
 )
-async def test_what_refuses_a_request_refuses_every_piece(
+async def test_a_refused_request_fails_every_piece(
     world: BrokerWorld, transactional_id: str | None, producer_ids: tuple[int, ...], code: E
 ) -> None:
     batches = [world.batch(b"v", producer=(each, 0, 0), transactional=True) for each in producer_ids]

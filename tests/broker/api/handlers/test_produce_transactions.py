@@ -138,7 +138,7 @@ def test_and_one_that_a_committer_of_offsets_understands(code: ErrorCode, answer
     assert [txn_offset_commit_error(code, version) for version in (3, 4, 5)] == answers
 
 
-async def test_what_is_not_one_batch_is_refused_and_begins_no_transaction(world: TransactionalBroker) -> None:
+async def test_a_value_that_is_not_one_batch_is_refused_and_begins_no_transaction(world: TransactionalBroker) -> None:
     producer = await world.producer()
     batch = world.broker.batch(b"v", producer=(producer.id, producer.epoch, 0), transactional=True)
     peer = world.broker.connect()

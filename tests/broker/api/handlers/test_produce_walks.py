@@ -215,7 +215,7 @@ async def test_a_batch_that_is_too_large_is_refused_for_that_though_it_finds_no_
     assert await until_answered(slow) == [(E.NONE, 0)]
 
 
-async def test_what_was_sent_without_waiting_for_an_answer_is_appended_when_the_client_is_gone(
+async def test_acks_0_batches_are_appended_after_the_client_disconnects(
     world: BrokerWorld,
 ) -> None:
     peer = world.connect()
@@ -275,7 +275,7 @@ async def test_the_batches_of_a_request_are_synced_together(
     assert await until_answered(peer) == [(E.NONE, 0)] * 2
 
 
-async def test_who_named_the_topics_id_is_not_given_another_of_its_name(world: BrokerWorld) -> None:
+async def test_a_request_by_topic_id_does_not_match_a_recreated_topic(world: BrokerWorld) -> None:
     peer, catalogue = world.connect(), world.services.catalogue
     asked = asking("", (0, bomb(world.clock.now_ms())))
     asked.topic_data[0].topic_id = catalogue.topics["looked-into"].topic_id

@@ -98,14 +98,14 @@ async def test_a_credential_is_taken_back(world: BrokerWorld) -> None:
         (deletion("u", 2), ErrorCode.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist"),
     ],
 )
-async def test_what_is_wrong_with_one_user_is_told_and_the_others_are_changed(
+async def test_an_error_of_one_user_is_reported_and_the_others_are_changed(
     world: BrokerWorld, alteration: Any, code: ErrorCode, message: str
 ) -> None:
     assert alter(world, alteration, upsertion("other")) == [("other", 0, None), (alteration.name, code, message)]
     assert describe(world) == {"other": [(1, 4096)]}
 
 
-async def test_who_is_named_twice_is_not_changed(world: BrokerWorld) -> None:
+async def test_a_user_named_twice_is_not_changed(world: BrokerWorld) -> None:
     alter(world, upsertion("alice"))
     again = upsertion("alice", iterations=5000)
     assert alter(world, deletion("alice"), again) == [("alice", ErrorCode.DUPLICATE_RESOURCE, TWICE)]

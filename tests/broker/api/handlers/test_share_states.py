@@ -123,7 +123,7 @@ async def test_a_read_by_an_earlier_leader_is_fenced() -> None:
     assert only(await answer_of(world.services, read(world, leader_epoch=2))).error_code == 74
 
 
-async def test_a_write_to_a_state_that_never_began_says_so() -> None:
+async def test_a_write_to_a_state_that_never_began_reports_it() -> None:
     world = share_world()
     result = only(await answer_of(world.services, write(world)))
     assert result.error_code == 42

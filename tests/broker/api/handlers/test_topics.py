@@ -132,7 +132,7 @@ def test_minus_one_is_the_brokers_default() -> None:
     assert answer.num_partitions == 2
 
 
-def test_a_default_replication_factor_that_cannot_be_met_is_refused() -> None:
+def test_a_default_replication_factor_that_is_unsatisfiable_is_refused() -> None:
     (answer,) = create(CatalogueApi({"default.replication.factor": "3"}), topic("a", -1, -1))
     assert answer.error_code == E.INVALID_REPLICATION_FACTOR
 
@@ -188,7 +188,7 @@ def test_topics_are_deleted_by_name_and_by_id(api: CatalogueApi) -> None:
     ]
 
 
-def test_what_is_not_clear_is_not_deleted(api: CatalogueApi) -> None:
+def test_ambiguous_files_are_not_deleted(api: CatalogueApi) -> None:
     (a,) = (answer.topic_id for answer in create(api, topic("a")))
     bad = E.INVALID_REQUEST
     assert delete(api, ("a", a)) == [("a", a, bad, "You may not specify both topic name and topic id.")]

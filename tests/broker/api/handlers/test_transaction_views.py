@@ -16,7 +16,7 @@ E = ErrorCode
 @pytest.mark.parametrize(
     ("duration_ms", "ids"), [(0, ["idle", "open"]), (4_999, ["idle", "open"]), (5_000, ["idle"]), (1 << 62, [])]
 )
-async def test_what_began_long_ago_is_listed_and_what_did_not_begin(duration_ms: int, ids: list[str]) -> None:
+async def test_old_transactions_and_those_without_a_start_are_listed(duration_ms: int, ids: list[str]) -> None:
     world = TransactionalBroker()
     await world.producer("idle")
     await world.written(0, name="open")
@@ -44,7 +44,7 @@ async def test_producers_are_told_with_what_they_have_open(world: BrokerWorld) -
     assert (one.error_code, one.active_producers) == (E.NONE, [])
 
 
-async def test_what_was_never_written_to_is_not_opened_to_be_told(world: BrokerWorld) -> None:
+async def test_a_partition_without_writes_is_not_opened_for_a_report(world: BrokerWorld) -> None:
     world.services.catalogue.create_topic("wide", 30)
     request = DescribeProducersRequest(topics=[TopicRequest(name="wide", partition_indexes=list(range(30)))])
     (topic,) = (await world.ask(request)).topics

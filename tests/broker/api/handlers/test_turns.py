@@ -101,7 +101,7 @@ async def test_metadata_of_all_topics_takes_turns(world: BrokerWorld) -> None:
     ],
     ids=["elections", "config resources"],
 )
-async def test_what_is_asked_of_all_topics_takes_turns(
+async def test_queries_of_all_topics_run_in_slices(
     world: BrokerWorld, request_: Request, version: int, lists: str
 ) -> None:
     assert SLICE_ELECTIONS == SLICE_RESOURCES
@@ -111,7 +111,7 @@ async def test_what_is_asked_of_all_topics_takes_turns(
 
 
 @pytest.mark.parametrize("api", ["deletions", "epochs"])
-async def test_what_opens_many_partitions_takes_turns(world: BrokerWorld, api: str) -> None:
+async def test_opening_many_partitions_runs_in_slices(world: BrokerWorld, api: str) -> None:
     assert SLICE_RECORDS == SLICE_EPOCHS
     numbers = range(2 * SLICE_RECORDS + 1)
     world.services.catalogue.create_topic("t", len(numbers))
@@ -177,7 +177,7 @@ async def test_the_settings_of_many_topics_are_changed_in_turns_and_few_writes(w
     assert {tuple(topic.configs.items()) for topic in catalogue.topics.values()} == {(("retention.ms", "1000"),)}
 
 
-async def test_the_settings_of_all_topics_are_told_in_turns(world: BrokerWorld) -> None:
+async def test_the_settings_of_all_topics_are_reported_in_turns(world: BrokerWorld) -> None:
     names = _create(world, 400)
     resources = [
         DescribeConfigsResource(resource_type=2, resource_name=name, configuration_keys=None) for name in names

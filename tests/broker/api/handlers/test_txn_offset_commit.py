@@ -98,7 +98,7 @@ async def test_a_topic_deleted_while_the_commit_waits_for_its_admission_is_unkno
     assert api.world.services.groups.fetch_offsets("g").offsets == {}
 
 
-async def test_a_failing_disk_is_told_and_the_offsets_do_not_wait(api: _Api) -> None:
+async def test_a_failing_disk_is_reported_and_the_offsets_do_not_wait(api: _Api) -> None:
     await api.begin()
     await api.fetch()  # the group's partition is loaded
     api.world.files.fail("pwrite", 28, times=1, path=CONSUMER_OFFSETS_TOPIC)

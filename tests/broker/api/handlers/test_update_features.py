@@ -45,7 +45,7 @@ def test_a_level_is_raised_in_every_version_and_outlives_a_restart(api: Catalogu
     assert told(api) == {GROUPS: 1, METADATA: 25, TRANSACTIONS: 1}
 
 
-def test_a_level_of_0_is_not_told(api: CatalogueApi) -> None:
+def test_a_level_of_0_is_not_reported(api: CatalogueApi) -> None:
     assert update(api, (TRANSACTIONS, 0, UNSAFE)).error_code == ErrorCode.NONE
     assert told(api) == {GROUPS: 1, METADATA: 25}
     assert api.services.catalogue.feature_level(TRANSACTIONS) == 0
@@ -70,7 +70,7 @@ def test_every_change_raises_the_epoch_of_the_features(api: CatalogueApi) -> Non
         [(TRANSACTIONS, 9, UP), (TRANSACTIONS, 1, SAFE)],  # named twice, the last one counts
     ],
 )
-def test_what_may_be_may_be_tried_without_being_done(api: CatalogueApi, wishes: Sequence[Wish]) -> None:
+def test_a_valid_change_can_be_validated_without_effect(api: CatalogueApi, wishes: Sequence[Wish]) -> None:
     before = told(api), api.services.catalogue.features_epoch
     assert update(api, *wishes, validate_only=True).error_code == ErrorCode.NONE
     assert (told(api), api.services.catalogue.features_epoch) == before
@@ -99,7 +99,7 @@ def test_what_may_be_may_be_tried_without_being_done(api: CatalogueApi, wishes: 
         ([(TRANSACTIONS, 1, SAFE), ("x.y", 1, UP)], "Local controller 1 does not support this feature."),
     ],
 )
-def test_what_may_not_be_refuses_the_whole_request(api: CatalogueApi, wishes: Sequence[Wish], sentence: str) -> None:
+def test_one_invalid_entry_refuses_the_whole_request(api: CatalogueApi, wishes: Sequence[Wish], sentence: str) -> None:
     before = told(api), api.services.catalogue.features_epoch
     answer = update(api, *wishes)
     assert answer.error_code == ErrorCode.INVALID_UPDATE_VERSION
@@ -141,7 +141,7 @@ def test_eligible_leader_replicas_write_down_the_replicas_that_must_be_in_sync(a
     assert told(api)[ELIGIBLE] == 1
 
 
-def test_a_failing_disk_is_told_and_nothing_is_changed(api: CatalogueApi) -> None:
+def test_a_failing_disk_is_reported_and_nothing_is_changed(api: CatalogueApi) -> None:
     api.world.files.fail("pwrite")
     answer = update(api, (TRANSACTIONS, 1, SAFE))
     assert answer.error_code == ErrorCode.KAFKA_STORAGE_ERROR

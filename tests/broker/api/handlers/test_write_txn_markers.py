@@ -78,7 +78,7 @@ async def test_where_offsets_lie_the_groups_have_their_say(world: TransactionalB
     assert world.log(3, CONSUMER_OFFSETS_TOPIC).log_end_offset == 1
 
 
-async def test_the_answer_waits_for_the_disk_where_the_topic_asks_for_it() -> None:
+async def test_the_answer_waits_for_the_disk_where_the_topic_requests_it() -> None:
     world = TransactionalBroker({"log.flush.interval.messages": "1"})
     producer = await hanging(world)
     assert await answer(world, marker(producer.id, producer.epoch, 0)) == [(producer.id, [E.NONE])]

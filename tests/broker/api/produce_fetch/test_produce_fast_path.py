@@ -232,7 +232,7 @@ def test_one_byte_that_is_another_makes_no_difference(version: int, position: in
 
 
 @versions
-async def test_what_producers_send_most_is_served_on_the_short_path(version: int) -> None:
+async def test_common_produce_requests_take_the_fast_path(version: int) -> None:
     plain = PLAIN._replace(version=version)
     assert await compare([plain] * 4) == 3  # the first opens the log
     leader = plain._replace(acks=1)
@@ -314,7 +314,7 @@ async def test_our_own_mistake_about_a_transaction_is_answered(
 
 
 @versions
-async def test_what_needs_more_is_handed_on(version: int) -> None:
+async def test_requests_that_need_more_are_passed_to_the_full_path(version: int) -> None:
     plain = PLAIN._replace(version=version)
     learned = [plain, plain]  # the second on the short path
     for other in (
@@ -366,7 +366,7 @@ async def test_a_disk_that_fails_is_answered_and_counted_alike() -> None:
     assert answers[0][1] == ErrorCode.KAFKA_STORAGE_ERROR
 
 
-async def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_cached_entries_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(produce_fast_path, "TARGETS_MAX", 2)
     topics = [PLAIN._replace(topics=((topic, (index,)),)) for topic in ("t", "u") for index in range(2)]
     side = Side(short=True)

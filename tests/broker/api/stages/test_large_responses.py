@@ -92,7 +92,7 @@ async def test_a_turn_of_the_loop_encodes_so_many_and_no_more(
     assert not watched.are_large_at_once
 
 
-async def test_what_comes_behind_a_large_answer_comes_after_it() -> None:
+async def test_responses_behind_a_large_one_follow_it() -> None:
     world = BrokerWorld()
     await world.broker.start()
     peer = world.connect()

@@ -56,7 +56,7 @@ async def test_acks_0_is_counted_too() -> None:
     assert sum(metered.meter.times[ApiKey.PRODUCE, PRODUCE_VERSION].buckets) == 1
 
 
-async def test_what_waits_is_timed_to_its_answer() -> None:
+async def test_waiting_requests_are_timed_to_their_response() -> None:
     metered = Metered()
     metered.took_ns = 1_000_000
     metered.fetch(max_wait_ms=10_000)

@@ -104,7 +104,7 @@ async def test_a_producer_is_answered_at_once_and_then_waits(world: BrokerWorld,
     assert len(peer.answers()) == 1
 
 
-async def test_what_a_quota_allows_waits_for_nothing(world: BrokerWorld) -> None:
+async def test_a_request_within_its_quota_does_not_wait(world: BrokerWorld) -> None:
     limit(world.services, producer_byte_rate=1e6)
     (answer,) = await asked(world.connect(), produce(world))
     assert answer.throttle_time_ms == 0
@@ -123,7 +123,7 @@ async def test_a_producer_that_wants_no_answer_waits_too(world: BrokerWorld) -> 
     assert len(peer.answers()) == 1
 
 
-async def test_what_was_asked_before_is_answered_before(world: BrokerWorld) -> None:
+async def test_earlier_requests_are_answered_first(world: BrokerWorld) -> None:
     """Three requests in one read: the answers that are held back together leave before the one that mutes."""
     limit(world.services, producer_byte_rate=100.0)
     peer = world.connect()
@@ -167,7 +167,7 @@ async def test_without_quotas_entries_are_as_they_were(world: BrokerWorld) -> No
     assert [type(each) for each in world.dispatcher._handlers.values()] == [type(each) for each in entries.values()]
 
 
-async def test_a_stop_waits_for_nobody_who_is_muted(world: BrokerWorld) -> None:
+async def test_a_stop_waits_for_no_one_who_is_muted(world: BrokerWorld) -> None:
     limit(world.services, producer_byte_rate=1.0)
     peer = world.connect()
     await asked(peer, produce(world, 5000))
@@ -188,7 +188,7 @@ async def test_a_peer_that_leaves_while_it_is_muted_leaves_nothing_behind(world:
     assert len(in_force.muting) == 0
 
 
-async def test_who_is_muted_for_longer_than_a_connection_may_be_idle_is_closed(world: BrokerWorld) -> None:
+async def test_a_connection_muted_beyond_the_idle_time_is_closed(world: BrokerWorld) -> None:
     limit(world.services, producer_byte_rate=1.0)
     peer = world.connect()
     (answer,) = await asked(peer, produce(world, 5000))
@@ -268,9 +268,7 @@ async def test_no_more_is_read_than_may_be_had_at_once(world: BrokerWorld) -> No
 # --- requests -------------------------------------------------------------------------------------------------------
 
 
-async def test_what_a_request_costs_counts_by_the_hundredth_of_the_loops_time(
-    world: BrokerWorld, stopwatch: _Busy
-) -> None:
+async def test_request_time_counts_in_percent_of_the_loops_time(world: BrokerWorld, stopwatch: _Busy) -> None:
     limit(world.services, request_percentage=1.0)
     peer = world.connect()
     stopwatch.step = 0.001
@@ -300,7 +298,7 @@ async def test_the_time_is_told_wherever_an_answer_has_a_place_for_it(
 
 
 @pytest.mark.parametrize("version", range(2, ApiKey.CREATE_TOPICS.max_version + 1))
-async def test_what_is_created_beyond_a_burst_is_refused_where_the_client_knows_the_error(
+async def test_topics_created_beyond_a_burst_are_refused_where_the_version_has_the_error(
     world: BrokerWorld, version: int
 ) -> None:
     limit(world.services, controller_mutation_rate=1.0)
@@ -314,7 +312,7 @@ async def test_what_is_created_beyond_a_burst_is_refused_where_the_client_knows_
 
 
 @pytest.mark.parametrize("version", range(ApiKey.CREATE_PARTITIONS.max_version + 1))
-async def test_what_is_added_beyond_a_burst_is_refused_where_the_client_knows_the_error(
+async def test_partitions_added_beyond_a_burst_are_refused_where_the_version_has_the_error(
     world: BrokerWorld, version: int
 ) -> None:
     limit(world.services, controller_mutation_rate=1.0)
@@ -332,7 +330,7 @@ async def test_what_is_added_beyond_a_burst_is_refused_where_the_client_knows_th
 
 
 @pytest.mark.parametrize("version", range(1, ApiKey.DELETE_TOPICS.max_version + 1))
-async def test_what_is_deleted_beyond_a_burst_is_refused_where_the_client_knows_the_error(
+async def test_topics_deleted_beyond_a_burst_are_refused_where_the_version_has_the_error(
     world: BrokerWorld, version: int
 ) -> None:
     world.services.catalogue.create_topic("large", 20)

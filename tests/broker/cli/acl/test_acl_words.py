@@ -92,13 +92,13 @@ def test_names_are_trimmed_as_kafka_trims_them() -> None:
 
 
 @pytest.mark.parametrize("words", NONSENSE)
-def test_what_makes_no_sense_is_said_before_a_broker_is_asked(words: str) -> None:
+def test_invalid_input_is_reported_before_a_broker_is_queried(words: str) -> None:
     with pytest.raises(UsageError) as wrong:
         run([*words.split(), "--bootstrap-server", "127.0.0.1:1"])
     assert NONSENSE[words] in str(wrong.value)
 
 
-def test_what_is_removed_is_what_was_added_or_all_of_a_resource() -> None:
+def test_acls_are_removed_one_by_one_or_for_a_whole_resource() -> None:
     words = f"remove {ALICE} --consumer --topic t --group g"
     options = parser().parse_args(words.split())
     assert options.meaning(options) == [AclBindingFilter(*entry) for entry in wished(words.partition(" ")[2])]
@@ -106,7 +106,7 @@ def test_what_is_removed_is_what_was_added_or_all_of_a_resource() -> None:
     assert options.meaning(options) == [AclBindingFilter(2, "t", 1)]
 
 
-def test_what_other_tools_wrote_can_be_removed() -> None:
+def test_entries_of_other_tools_can_be_removed() -> None:
     words = "remove --deny-principal User:* --operation Create --cluster --resource-pattern-type prefixed"
     cluster, user = (parser().parse_args(each.split()) for each in (words, "remove --user-principal bob"))
     assert cluster.meaning(cluster) == [AclBindingFilter(4, "kafka-cluster", 4, "User:*", "*", 5, 2)]
@@ -119,7 +119,7 @@ def test_a_list_is_of_everything_or_of_what_is_about_a_name() -> None:
     assert some.meaning(some) == [AclBindingFilter(2, "t", 2, "User:a")]
 
 
-def test_what_a_newer_kafka_wrote_is_shown_as_a_number() -> None:
+def test_values_of_a_newer_kafka_are_shown_as_numbers() -> None:
     assert list(shown(AclBinding(99, "n", 98, "User:a", "*", 97, 96)).values()) == [
         *("99", "n", "98", "User:a", "*", "97", "96")
     ]

@@ -63,14 +63,14 @@ def test_rights_are_added_listed_and_removed(acls: Barnabas) -> None:
     assert acls("list") == (0, "", "")
 
 
-def test_what_is_not_there_cannot_be_removed(acls: Barnabas) -> None:
+def test_missing_entries_cannot_be_removed(acls: Barnabas) -> None:
     said = "barnabas: no ACL matches now: `barnabas acls list` shows all\n"
     assert acls("remove", "--topic", "nowhere") == (1, "", said)
     status, out, err = acls("remove", "--topic", "nowhere", "--json")
     assert (status, json.loads(out), err) == (1, {"removed": []}, said)
 
 
-def test_what_kafka_refuses_is_refused(acls: Barnabas) -> None:
+def test_values_refused_by_kafka_are_refused(acls: Barnabas) -> None:
     many = [word for number in range(10_001) for word in ("--topic", f"t{number}")]
     status, out, err = acls("add", "--allow-principal", "User:alice", *many)
     assert (status, out) == (1, "")
@@ -80,7 +80,7 @@ def test_what_kafka_refuses_is_refused(acls: Barnabas) -> None:
 @pytest.mark.parametrize(
     "words", [("list",), ("add", "--allow-principal", "User:a", "--topic", "t"), ("remove", "--topic", "t")]
 )
-def test_a_broker_without_an_authorizer_says_how_it_gets_one(barnabas: Barnabas, words: tuple[str, ...]) -> None:
+def test_a_broker_without_an_authorizer_states_how_it_gets_one(barnabas: Barnabas, words: tuple[str, ...]) -> None:
     assert barnabas("acls", *words) == (
         1,
         "",

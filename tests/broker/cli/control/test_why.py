@@ -40,7 +40,7 @@ def test_each_question_is_answered_in_lines_and_in_json(running: Running, offlin
     assert offline("why", "consumer", "g", "u", *where).stdout == "There is no topic u.\n"
 
 
-def test_what_makes_no_sense_to_the_broker_is_one_line_and_status_2(running: Running, offline: Barnabas) -> None:
+def test_invalid_input_to_the_broker_is_one_line_and_status_2(running: Running, offline: Barnabas) -> None:
     status, out, err = offline("why", "group", "", "--http", running.http)
     assert (status, out, err) == (2, "", "barnabas: why: group is empty\n")
 

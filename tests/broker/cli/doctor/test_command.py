@@ -116,7 +116,7 @@ def test_a_configuration_that_cannot_be_used_is_a_problem(offline: Barnabas, arg
     "arguments",
     [["--nonsense"], ["--bootstrap-server", "["], ["--bootstrap-server", "x", "--request-timeout-ms", "soon"]],
 )
-def test_a_command_line_that_makes_no_sense_is_a_usage_error(offline: Barnabas, arguments: list[str]) -> None:
+def test_a_command_line_that_is_invalid_is_a_usage_error(offline: Barnabas, arguments: list[str]) -> None:
     found = offline("doctor", *arguments)
     assert found.status == 2
     assert found.stderr.startswith("barnabas: doctor: ")
@@ -171,7 +171,7 @@ def test_with_secure_it_looks_at_what_serve_would_find_and_makes_nothing(
         ),
     ],
 )
-def test_what_is_lost_of_a_security_directory_would_be_made(
+def test_missing_files_of_a_security_directory_would_be_created(
     offline: Barnabas, healthy: list[str], tmp_path: Path, lost: str, told: str
 ) -> None:
     path = tmp_path / "data.security"

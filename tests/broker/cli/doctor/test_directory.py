@@ -66,7 +66,7 @@ def test_a_directory_that_was_stopped_cleanly_is_fine_and_one_that_was_killed_is
     assert (found.level, "was not stopped cleanly" in found.text) == ("note", True)
 
 
-def test_a_directory_of_another_node_or_cluster_is_told_with_what_would_help(used: Path) -> None:
+def test_a_directory_of_another_node_or_cluster_is_reported_with_what_would_help(used: Path) -> None:
     other, _ = examine(used, node_id="7")
     assert (other.level, other.text) == ("problem", f"{used} belongs to node.id 1, and node.id is 7")
     assert other.advice == "set node.id=1, or choose another directory"
@@ -75,7 +75,7 @@ def test_a_directory_of_another_node_or_cluster_is_told_with_what_would_help(use
     assert (other.level, other.text) == ("warning", text)
 
 
-def test_a_directory_that_is_locked_is_told_with_the_process_that_holds_it(used: Path) -> None:
+def test_a_directory_that_is_locked_is_reported_with_the_process_that_holds_it(used: Path) -> None:
     with locked(used) as pid:
         (found,) = examine(used)
     assert (found.level, f"is locked by process {pid} ({sys.executable}" in found.text) == ("problem", True)
@@ -91,7 +91,7 @@ def test_a_directory_that_is_locked_is_told_with_the_process_that_holds_it(used:
         (None, "not a data directory: it has no meta.properties, but it has photo.jpg"),
     ],
 )
-def test_a_directory_of_something_else_is_told(tmp_path: Path, content: bytes | None, text: str) -> None:
+def test_a_directory_of_something_else_is_reported(tmp_path: Path, content: bytes | None, text: str) -> None:
     path = tmp_path / "data"
     path.mkdir()
     (path / "photo.jpg").write_bytes(b"x")
@@ -101,13 +101,13 @@ def test_a_directory_of_something_else_is_told(tmp_path: Path, content: bytes | 
     assert (found.level, text in found.text) == ("problem", True), found
 
 
-def test_a_foreign_directory_among_partitions_is_told(used: Path) -> None:
+def test_a_foreign_directory_among_partitions_is_reported(used: Path) -> None:
     (used / "holiday").mkdir()
     (found,) = examine(used)
     assert (found.level, "holiday" in found.text) == ("problem", True)
 
 
-def test_a_catalogue_that_a_newer_version_wrote_is_told(used: Path) -> None:
+def test_a_catalogue_that_a_newer_version_wrote_is_reported(used: Path) -> None:
     catalogue = open_catalogue(used)
     newer = FeatureLevelRecord(name="metadata.version", feature_level=99)
     with pytest.raises(ReplayError):
@@ -119,7 +119,7 @@ def test_a_catalogue_that_a_newer_version_wrote_is_told(used: Path) -> None:
     assert "newer" in found.advice
 
 
-def test_a_damaged_catalogue_is_told_and_a_torn_tail_is_only_worth_a_note(used: Path) -> None:
+def test_a_damaged_catalogue_is_reported_and_a_torn_tail_is_only_worth_a_note(used: Path) -> None:
     segment = next(used.glob("__cluster_metadata-0/*.log"))
     data = bytearray(segment.read_bytes())
     data[-3] ^= 0xFF
@@ -151,7 +151,7 @@ def test_the_newest_change_is_that_of_the_files_right_in_it(used: Path) -> None:
     assert meta_properties.decode((used / "meta.properties").read_bytes()).cluster_id == "blue"
 
 
-def test_a_clock_that_was_moved_ahead_is_told(used: Path) -> None:
+def test_a_clock_that_was_moved_ahead_is_reported(used: Path) -> None:
     (used / "barnabas-clock-ahead").write_text("694800000\n")
     (found,) = (each for each in examine(used) if each.check == "clock")
     assert (found.level, found.text) == (
@@ -163,7 +163,7 @@ def test_a_clock_that_was_moved_ahead_is_told(used: Path) -> None:
     assert found.level == "problem"
 
 
-def test_partitions_that_the_cleaner_set_aside_are_told(used: Path) -> None:
+def test_partitions_that_the_cleaner_set_aside_are_reported(used: Path) -> None:
     (used / "uncleanable-partitions").write_text("orders-0 x.log: the CRC of the batch at offset 2 is wrong\n")
     (found,) = (each for each in examine(used) if each.check == "compaction")
     assert found.text == "orders-0 is not compacted any more: x.log: the CRC of the batch at offset 2 is wrong"

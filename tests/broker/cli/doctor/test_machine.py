@@ -12,7 +12,7 @@ GIB, MIB = 1 << 30, 1 << 20
 
 
 @pytest.mark.parametrize(("limit", "level"), [(64, "problem"), (255, "problem"), (512, "warning"), (4096, "ok")])
-def test_few_descriptors_are_told_with_what_there_is_room_for(limit: int, level: str) -> None:
+def test_few_descriptors_are_reported_with_what_there_is_room_for(limit: int, level: str) -> None:
     found = examine_descriptors(limit)
     assert found.level == level
     assert found.text.startswith(f"{limit} descriptors: room for ")
@@ -22,12 +22,12 @@ def test_few_descriptors_are_told_with_what_there_is_room_for(limit: int, level:
     ("free", "level", "text"),
     [(10 * MIB, "problem", "10.0 MiB of 20.0 GiB"), (500 * MIB, "warning", "500.0 MiB of"), (2 * GIB, "ok", "2.0 GiB")],
 )
-def test_a_full_disk_is_told(free: int, level: str, text: str) -> None:
+def test_a_full_disk_is_reported(free: int, level: str, text: str) -> None:
     found = examine_volume("/data", Volume(20 * GIB, free))
     assert (found.level, found.text.startswith(text)) == (level, True)
 
 
-def test_a_clock_that_went_back_is_told() -> None:
+def test_a_clock_that_went_back_is_reported() -> None:
     now_s = 1_800_000_000.0
     levels = [examine_clock(now_s, newest_s).level for newest_s in (None, now_s - 10, now_s + 10, now_s + 3600)]
     assert levels == [Level.OK, Level.OK, Level.OK, Level.WARNING]
@@ -35,7 +35,7 @@ def test_a_clock_that_went_back_is_told() -> None:
     assert examine_clock(0, None).level is Level.PROBLEM
 
 
-def test_a_python_without_the_quick_parts_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_without_the_quick_parts_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     assert examine_python().level is Level.OK
     monkeypatch.setattr("barnabas.broker.cli.doctor.machine.find_spec", lambda name: None)
     found = examine_python()

@@ -49,7 +49,7 @@ def test_a_listener_that_can_be_had_is_fine(free: int) -> None:
     socket.create_server(("127.0.0.1", free)).close()  # nothing is left of the look
 
 
-def test_a_port_that_is_taken_is_told_with_who_has_it(taken: int) -> None:
+def test_a_port_in_use_is_reported_with_its_owner(taken: int) -> None:
     found = examine(f"listeners=PLAINTEXT://127.0.0.1:{taken}", timeout_ms=SILENCE_MS)["listener PLAINTEXT"]
     assert found.level == "problem"
     assert f"127.0.0.1:{taken} is in use by process {os.getpid()} (" in found.text
@@ -62,7 +62,7 @@ def test_a_port_that_is_taken_is_told_with_who_has_it(taken: int) -> None:
         ("no.such.host.invalid", "cannot listen on no.such"),
     ],
 )
-def test_an_address_that_cannot_be_had_is_told(host: str, text: str) -> None:
+def test_an_address_that_cannot_be_had_is_reported(host: str, text: str) -> None:
     found = examine(f"listeners=PLAINTEXT://{host}:9092")["listener PLAINTEXT"]
     assert (found.level, text in found.text) == ("problem", True)
 
@@ -108,7 +108,7 @@ def test_an_advertised_address_where_somebody_else_answers_is_a_problem(free: in
     assert (found.level, "another broker answers there" in found.text) == ("problem", True)
 
 
-def test_in_a_container_the_rule_of_mapped_ports_is_told(free: int) -> None:
+def test_in_a_container_the_rule_of_mapped_ports_is_reported(free: int) -> None:
     found = examine(f"listeners=PLAINTEXT://:{free}", is_container=True)["advertised PLAINTEXT"]
     assert f"those that connect to a mapped port get localhost:{free}" in found.text
     assert found.advice is not None
@@ -116,7 +116,7 @@ def test_in_a_container_the_rule_of_mapped_ports_is_told(free: int) -> None:
 
 
 @pytest.mark.skipif(not speaks_ipv6(), reason="this machine's loopback has no IPv6")
-def test_another_program_on_the_loopback_of_ipv6_is_told() -> None:
+def test_another_program_on_the_loopback_of_ipv6_is_reported() -> None:
     with socket.create_server(("::1", 0), family=socket.AF_INET6) as other:
         port = other.getsockname()[1]
         found = ports.examine(config(f"listeners=PLAINTEXT://127.0.0.1:{port}"), SystemClientClock(), PATIENCE_MS)

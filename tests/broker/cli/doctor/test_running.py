@@ -80,7 +80,7 @@ def mapped_port(found: CheckResult) -> str:
     return found.advice.rpartition(":")[2]
 
 
-async def test_an_advertised_address_of_another_cluster_is_told(tmp_path: Path) -> None:
+async def test_an_advertised_address_of_another_cluster_is_reported(tmp_path: Path) -> None:
     async with (
         broker(tmp_path / "other") as other,
         broker(tmp_path / "data", f"advertised.listeners=PLAINTEXT://{other}") as address,
@@ -91,7 +91,7 @@ async def test_an_advertised_address_of_another_cluster_is_told(tmp_path: Path) 
     assert both["bootstrap"].text == "the addresses lead to different clusters"
 
 
-async def test_nobody_and_somebody_else_at_the_address_are_told_apart(tmp_path: Path) -> None:
+async def test_a_free_address_and_a_foreign_listener_are_distinguished(tmp_path: Path) -> None:
     async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         writer.close()
@@ -119,7 +119,7 @@ async def test_nobody_and_somebody_else_at_the_address_are_told_apart(tmp_path: 
         ),
     ],
 )
-def test_the_remedy_fits_what_is_told(told: Address, remedy: str) -> None:
+def test_the_remedy_fits_what_is_reported(told: Address, remedy: str) -> None:
     assert running._remedy(Address("10.0.0.5", 9092), told).startswith(remedy)
 
 

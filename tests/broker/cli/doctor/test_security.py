@@ -44,7 +44,7 @@ def sasl(ssl: dict[str, str]) -> dict[str, str]:
     return {**ssl, "listeners": "SASL_SSL://localhost:0", "sasl.enabled.mechanisms": "PLAIN"}
 
 
-def test_a_certificate_that_is_well_is_told_with_its_hosts_and_its_end(ssl: dict[str, str]) -> None:
+def test_a_certificate_that_is_well_is_reported_with_its_hosts_and_its_end(ssl: dict[str, str]) -> None:
     (finding,) = found(ssl)
     assert (finding.check, finding.level) == ("TLS of SSL", Level.OK)
     assert finding.text == "its certificate is for 127.0.0.1, ::1, localhost, until 2120-01-01 00:00 UTC"
@@ -139,5 +139,5 @@ def test_an_authorizer_without_super_users(settings: dict[str, str], level: Leve
     assert (finding.check, finding.level) == ("authorizer", level)
 
 
-def test_nothing_is_said_where_nothing_is_secured() -> None:
+def test_nothing_is_reported_where_nothing_is_secured() -> None:
     assert found({"listeners": "PLAINTEXT://:0"}) == []

@@ -95,7 +95,7 @@ def test_every_group_is_described_when_none_is_named(barnabas: Barnabas, group: 
 
 
 @pytest.mark.parametrize("command", [["describe"], ["offsets"], ["delete"]])
-def test_a_group_that_is_not_there_is_said(barnabas: Barnabas, command: list[str]) -> None:
+def test_a_group_that_is_not_there_is_reported(barnabas: Barnabas, command: list[str]) -> None:
     outcome = barnabas("groups", *command, "nobody-knows")
     assert (outcome.status, outcome.stdout) == (1, "")
     assert outcome.stderr.startswith("barnabas: GROUP_ID_NOT_FOUND: group 'nobody-knows': ")
@@ -105,7 +105,7 @@ def test_a_group_that_is_not_there_is_said(barnabas: Barnabas, command: list[str
 # --- offsets ---
 
 
-def test_offsets_and_both_lags_are_told(barnabas: Barnabas, group: str) -> None:
+def test_offsets_and_both_lags_are_reported(barnabas: Barnabas, group: str) -> None:
     header, row = barnabas("groups", "offsets", group).stdout.splitlines()
     assert header.split() == [
         *["topic", "partition", "current_offset", "log_end_offset", "lag", "last_stable_offset"],
@@ -143,7 +143,7 @@ def test_a_stable_offset_is_never_above_the_end_of_a_log_that_grows() -> None:
     assert [each.isolation_level for each in broker.of(ListOffsetsRequest)] == [READ_COMMITTED, READ_UNCOMMITTED]
 
 
-def test_only_the_partitions_named_are_told(barnabas: Barnabas, client: Client, group: str) -> None:
+def test_only_the_partitions_named_are_reported(barnabas: Barnabas, client: Client, group: str) -> None:
     commit_offsets(client, group, {(group, 1): 1})
     assert [row["partition"] for row in offsets_of(barnabas, group)] == [0, 1]
     assert [row["partition"] for row in offsets_of(barnabas, group, "--topic", f"{group}:1")] == [1]
@@ -195,7 +195,7 @@ def test_a_new_group_is_put_somewhere_and_all_topics_are_those_committed(
     assert committed_offsets(client, topic) == {(topic, 0): 3, (topic, 1): 3}
 
 
-def test_a_group_that_is_read_by_somebody_is_not_moved_nor_deleted(
+def test_a_group_that_is_read_by_a_client_is_not_moved_nor_deleted(
     barnabas: Barnabas, client: Client, topic: str
 ) -> None:
     with GroupConsumer(client, topic, [topic], auto_offset_reset="earliest") as consumer:
@@ -213,7 +213,7 @@ def test_a_group_that_is_read_by_somebody_is_not_moved_nor_deleted(
     assert (forgotten.status, forgotten.stderr[:36]) == (1, "barnabas: GROUP_SUBSCRIBED_TO_TOPIC:")
 
 
-def test_what_was_never_committed_cannot_be_shifted(barnabas: Barnabas, client: Client, group: str) -> None:
+def test_an_offset_without_a_commit_cannot_be_shifted(barnabas: Barnabas, client: Client, group: str) -> None:
     outcome = barnabas("groups", "reset", group, "--topic", group, "--shift-by", "1", "--execute")
     assert (outcome.status, f"the group has committed no offset for {group}-1" in outcome.stderr) == (1, True)
     assert committed_offsets(client, group) == {(group, 0): 4}
@@ -229,7 +229,7 @@ def test_groups_are_deleted_with_what_they_committed(barnabas: Barnabas, client:
     assert (gone.status, json.loads(gone.stdout)) == (0, {"group": group, "deleted": False})
 
 
-def test_offsets_are_forgotten_partition_by_partition(barnabas: Barnabas, client: Client, group: str) -> None:
+def test_offsets_are_dropped_partition_by_partition(barnabas: Barnabas, client: Client, group: str) -> None:
     commit_offsets(client, group, {(group, 1): 5})
     outcome = barnabas("groups", "delete", group, "--topic", f"{group}:0")
     assert outcome == (0, f"group {group}: deleted what it committed for 1 partition\n", "")

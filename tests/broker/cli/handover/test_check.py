@@ -89,7 +89,7 @@ def test_one_that_was_killed_is_ready_and_told_so(left: Left) -> None:
     assert len(said(report, "stop")) == 1
 
 
-def test_a_torn_last_change_is_told_and_left_as_it_is(left: Left) -> None:
+def test_a_torn_last_change_is_reported_and_left_as_it_is(left: Left) -> None:
     left.stopped()
     with (left.path / CLUSTER_METADATA / LOG).open("ab") as log:
         log.write(b"\0" * 30)
@@ -130,7 +130,7 @@ def test_a_directory_that_is_no_partition_is_named(left: Left) -> None:
 
 
 @pytest.mark.parametrize("what", ["missing", "of another topic"])
-def test_what_kafka_would_set_aside_is_a_problem(left: Left, what: str) -> None:
+def test_directories_that_kafka_would_set_aside_are_a_problem(left: Left, what: str) -> None:
     path = left.stopped().path / "t-1" / "partition.metadata"
     if what == "missing":
         path.unlink()
@@ -139,7 +139,7 @@ def test_what_kafka_would_set_aside_is_a_problem(left: Left, what: str) -> None:
     assert "t-1 aside as -stray" in left.problem()
 
 
-def test_a_leader_epoch_that_the_catalogue_does_not_know_is_a_problem(left: Left) -> None:
+def test_a_leader_epoch_missing_in_the_catalogue_is_a_problem(left: Left) -> None:
     (left.stopped().path / "t-1" / "leader-epoch-checkpoint").write_bytes(encode_leader_epochs([(0, 0), (7, 1)]))
     assert left.problem().startswith("t-1 has leader epoch 7, the catalogue only")
 
@@ -163,7 +163,7 @@ def test_a_used_partition_without_a_directory_is_a_warning_and_an_unused_one_a_n
         ("future", "a copy of a move that did not finish"),
     ],
 )
-def test_what_a_move_or_a_deletion_left_is_a_note(left: Left, suffix: str, what: str) -> None:
+def test_leftovers_of_a_move_or_a_deletion_are_a_note(left: Left, suffix: str, what: str) -> None:
     name = f"t-1.{'0' * 32}-{suffix}"
     shutil.copytree(left.stopped().path / "t-1", left.path / name)
     report = left.checked()
@@ -212,7 +212,7 @@ def test_a_cluster_of_several_is_refused_by_name(left: Left) -> None:
     assert "broker 2 is registered beside node 1" in left.problem()
 
 
-def test_what_has_no_effect_here_is_counted(left: Left) -> None:
+def test_settings_without_effect_are_counted(left: Left) -> None:
     users = [
         UserScramCredentialRecord(name=name, mechanism=1, salt=b"", stored_key=b"", server_key=b"", iterations=4096)
         for name in ("u", "v", "u")
@@ -222,7 +222,7 @@ def test_what_has_no_effect_here_is_counted(left: Left) -> None:
     assert says.startswith("2 SCRAM credentials: kept, and in force where")
 
 
-def test_what_only_several_nodes_know_is_told(left: Left) -> None:
+def test_findings_across_nodes_are_reported(left: Left) -> None:
     left.catalogue.journal.commit(
         [Versioned(ConfigRecord(resource_type=4, resource_name="", name="barnabas.nodes.stopped", value="2"))]
     )
@@ -235,7 +235,7 @@ def test_what_only_several_nodes_know_is_told(left: Left) -> None:
     ]
 
 
-def test_transactions_that_are_not_ended_are_told_with_what_becomes_of_them(left: Left) -> None:
+def test_transactions_that_are_not_ended_are_reported_with_what_becomes_of_them(left: Left) -> None:
     def txn(name: str, state: TransactionState, timeout_ms: int = 60_000) -> TransactionMetadata:
         return TransactionMetadata(name, 7, 1, timeout_ms, state, last_update_timestamp_ms=1)
 

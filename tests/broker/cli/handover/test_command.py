@@ -60,9 +60,7 @@ def test_the_properties_carry_what_barnabas_was_given(stopped: Path, capsys: pyt
         (["--check", "--properties"], "not allowed with argument"),
     ],
 )
-def test_what_makes_no_sense_is_2(
-    stopped: Path, capsys: pytest.CaptureFixture[str], words: list[str], says: str
-) -> None:
+def test_invalid_input_is_2(stopped: Path, capsys: pytest.CaptureFixture[str], words: list[str], says: str) -> None:
     assert main(["handover", str(stopped), *words]) == 2
     assert says in capsys.readouterr().err
 

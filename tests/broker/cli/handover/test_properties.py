@@ -68,7 +68,7 @@ def test_brokers_would_meet_at_a_listener_that_is_advertised() -> None:
     assert found["inter.broker.listener.name"] == "OUT"
 
 
-def test_what_was_set_is_kept_and_what_is_only_ours_is_not() -> None:
+def test_existing_settings_stay_and_own_defaults_do_not() -> None:
     found = printed(
         "log.retention.hours=5",
         "barnabas.client.telemetry.enable=true",
@@ -90,7 +90,7 @@ def test_two_phase_commits_need_a_second_key_in_kafka(enabled: bool) -> None:
     assert ("unstable.api.versions.enable" in found) == enabled
 
 
-def test_what_is_printed_may_be_given_to_barnabas_and_printed_again() -> None:
+def test_printed_commands_are_accepted_and_printed_again() -> None:
     given = ["transaction.two.phase.commit.enable=true", "unstable.api.versions.enable=true"]
     assert printed(*given)["unstable.api.versions.enable"] == "true"
     _, warnings = load_config(settings=given)

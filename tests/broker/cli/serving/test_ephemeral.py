@@ -27,7 +27,7 @@ def test_it_is_there_until_the_end(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_a_killed_process_left_is_swept_up_and_what_a_living_one_has_is_not(tmp_path: Path) -> None:
+def test_directories_of_killed_processes_are_removed_and_those_of_live_ones_are_not(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLD, str(tmp_path)]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None

@@ -47,14 +47,14 @@ def refused(offline: Barnabas) -> Refused:
     return run
 
 
-def test_the_first_line_says_where_and_both_localhosts_answer(served: Served, tmp_path: Path) -> None:
+def test_the_first_line_states_where_and_both_localhosts_answer(served: Served, tmp_path: Path) -> None:
     assert served.ready == f"barnabas ready 127.0.0.1:{served.port} data={tmp_path / 'data'}"
     for host in ("127.0.0.1", "localhost"):
         served.connect(host).close()
 
 
 @pytest.mark.skipif(not speaks_ipv6(), reason="this machine's loopback has no IPv6")
-def test_an_address_of_ipv6_is_told_in_brackets() -> None:
+def test_an_address_of_ipv6_is_reported_in_brackets() -> None:
     served = Served("--port", "0", "--ephemeral", "--host", "::1")
     assert served.ready.startswith(f"barnabas ready [::1]:{served.port} ")
     served.connect("::1").close()
@@ -99,7 +99,7 @@ def test_an_ephemeral_directory_is_gone_at_the_end() -> None:
     assert not data.exists()
 
 
-def test_it_ends_with_its_stdin_where_that_is_asked_for(tmp_path: Path) -> None:
+def test_it_ends_with_its_stdin_where_that_is_requested(tmp_path: Path) -> None:
     served = Served("--port", "0", "--data-dir", str(tmp_path), "--stop-with-stdin", stdin=subprocess.PIPE)
     assert served.process.stdin is not None
     served.process.stdin.write("a word is no end\n")
@@ -118,7 +118,7 @@ def test_topics_are_created_at_the_start_and_kept(tmp_path: Path) -> None:
         catalogue.close()
 
 
-def test_a_feature_has_the_level_that_was_last_asked_for(tmp_path: Path) -> None:
+def test_a_feature_has_the_level_that_was_last_requested(tmp_path: Path) -> None:
     for words, level in (
         (["--feature", "transaction.version=1"], 1),
         ([], 1),
@@ -184,7 +184,7 @@ def test_flags_come_before_settings_before_the_environment_before_the_file(tmp_p
         (["--control=yes", "--http", "127.0.0.1:0"], 2, "--control takes no value"),
     ],
 )
-def test_a_command_line_that_makes_no_sense_is_told_in_one_line(
+def test_a_command_line_that_is_invalid_is_reported_in_one_line(
     refused: Refused, arguments: list[str], status: int, words: str
 ) -> None:
     assert (status, True) == ((told := refused(*arguments))[0], words in told[1]), told
@@ -198,7 +198,7 @@ def test_a_command_line_that_makes_no_sense_is_told_in_one_line(
         ("--port PORT", "another program (--port picks another port, --port 0 a free one)"),
     ],
 )
-def test_a_port_in_use_is_told_and_nothing_is_made(refused: Refused, tmp_path: Path, words: str, told: str) -> None:
+def test_a_port_in_use_is_reported_and_nothing_is_made(refused: Refused, tmp_path: Path, words: str, told: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
         given = ["--port", "0", *words.replace("PORT", port).split()]
@@ -207,14 +207,14 @@ def test_a_port_in_use_is_told_and_nothing_is_made(refused: Refused, tmp_path: P
     assert not (tmp_path / "d").exists()
 
 
-def test_a_directory_in_use_is_told_with_the_process_that_uses_it(
+def test_a_directory_in_use_is_reported_with_the_process_that_uses_it(
     served: Served, refused: Refused, tmp_path: Path
 ) -> None:
     status, said = refused("--port", "0", "--data-dir", str(tmp_path / "data"))
     assert (status, f"process {served.process.pid}" in said) == (1, True), said
 
 
-def test_a_directory_of_something_else_is_told(refused: Refused, tmp_path: Path) -> None:
+def test_a_directory_of_something_else_is_reported(refused: Refused, tmp_path: Path) -> None:
     (tmp_path / "photo.jpg").write_bytes(b"x")
     status, said = refused("--port", "0", "--data-dir", str(tmp_path))
     assert (status, str(tmp_path) in said) == (1, True), said

@@ -93,7 +93,9 @@ def test_describe_says_who_is_kept_waiting(barnabas: Barnabas, opened: Transacti
     assert (facts["state"], facts["age_ms"], facts["partitions"]) == ("CompleteCommit", None, [])
 
 
-def test_a_partition_that_was_added_and_not_written_holds_nobody(barnabas: Barnabas, client: Client, name: str) -> None:
+def test_a_partition_that_was_added_and_not_written_blocks_no_client(
+    barnabas: Barnabas, client: Client, name: str
+) -> None:
     identity = transaction_requests.init_producer(client, name, timeout_ms=MINUTE).identity
     transaction_requests.add_partitions(client, name, identity, [(name, 0), (name, 1)])
     told = barnabas("txn", "describe", name).stdout
@@ -118,7 +120,9 @@ def test_a_transaction_outlives_its_topic(
         (["abort", "nobody"], "transactional id 'nobody'"),
     ],
 )
-def test_what_the_broker_does_not_know_is_told_in_one_line(barnabas: Barnabas, arguments: list[str], said: str) -> None:
+def test_names_unknown_to_the_broker_are_reported_in_one_line(
+    barnabas: Barnabas, arguments: list[str], said: str
+) -> None:
     outcome = barnabas("txn", *arguments)
     assert (outcome.status, outcome.stderr.count("\n"), said in outcome.stderr) == (1, 1, True)
 
@@ -141,7 +145,7 @@ def test_abort_ends_the_transaction_and_fences_its_producer(
     assert (refused.status, "has no open transaction: it is Empty" in refused.stderr) == (1, True)
 
 
-def test_what_hangs_is_found_and_ended_by_force(
+def test_a_hanging_transaction_is_found_and_aborted(
     barnabas: Barnabas, opened: TransactionalProducer, client: Client, name: str
 ) -> None:
     assert json_of(barnabas, "find-hanging", "--topic", name, "--longer-than-ms", "0") == []
@@ -174,7 +178,7 @@ def test_nothing_hangs_in_a_broker_that_is_well(barnabas: Barnabas) -> None:
         (3 * 86_400_000 + 4 * 3_600_000 + 59_000, "3 d 4 h"),
     ],
 )
-def test_durations_are_told_in_their_two_largest_units(ms: int, words: str) -> None:
+def test_durations_are_reported_in_their_two_largest_units(ms: int, words: str) -> None:
     assert txn_words.duration(ms) == words
 
 
@@ -189,12 +193,12 @@ def test_durations_are_told_in_their_two_largest_units(ms: int, words: str) -> N
         ("PrepareAbort", MINUTE, "aborted, its markers are being written"),
     ],
 )
-def test_the_state_is_told_with_what_comes_next(state: str, timeout_ms: int, words: str) -> None:
+def test_the_state_is_reported_with_what_comes_next(state: str, timeout_ms: int, words: str) -> None:
     txn = TransactionInfo("id", state, 7, 0, timeout_ms, 1_700_000_000_000, [])
     assert words in txn_words.standing(txn, 1_700_000_000_000 + 3 * MINUTE)
 
 
-def test_who_stands_behind_another_is_told_whose_fault_it_is() -> None:
+def test_a_queued_waiter_names_the_transaction_ahead() -> None:
     hold = TransactionHold("t", 0, 20, 10, 40, 30, in_front=8)
     assert "30 offsets held back by producer 8, which is earlier" in txn_words.waiting(hold, 7, 0, MINUTE)
     assert "1 offset held back for 1 min" in txn_words.waiting(hold._replace(held_back=1), 8, 0, MINUTE)

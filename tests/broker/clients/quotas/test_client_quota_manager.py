@@ -41,7 +41,7 @@ def test_a_change_acts_on_what_was_used_before() -> None:
     assert quotas.record(ALICE, 0, 0) == 0
 
 
-def test_what_was_taken_back_was_never_used() -> None:
+def test_revoked_settings_were_never_used() -> None:
     quotas = ClientQuotaManager(SETTINGS)
     quotas.limits.set(Entity("alice"), 1000)
     assert quotas.record(ALICE, 20_000, 0) == 10_000
@@ -60,7 +60,7 @@ def test_metrics_tell_rates_and_throttles() -> None:
     assert list(quotas.usage(EXPIRES_AFTER_MS + 1)) == []
 
 
-def test_sensors_are_bounded_and_the_quietest_is_forgotten() -> None:
+def test_sensors_are_bounded_and_the_quietest_is_dropped() -> None:
     sensors: Sensors[int, list[int]] = Sensors(list)
     for number in range(SENSORS_MAX + 5):
         sensors.get(number, number)
@@ -70,7 +70,7 @@ def test_sensors_are_bounded_and_the_quietest_is_forgotten() -> None:
     assert sensors.get(1, SENSORS_MAX) == []
 
 
-def test_who_used_nothing_for_an_hour_is_forgotten_when_another_comes() -> None:
+def test_a_client_idle_for_an_hour_is_dropped_at_the_next_arrival() -> None:
     sensors: Sensors[str, object] = Sensors(object)
     first = sensors.get("a", 0)
     assert sensors.get("a", EXPIRES_AFTER_MS) is first

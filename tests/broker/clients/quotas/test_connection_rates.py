@@ -14,13 +14,13 @@ def test_the_slower_of_the_broker_and_the_listener_counts() -> None:
     assert rates.wait_ms("C", None, NO_LIMIT, 0) == 0, "what the broker's limit does not count for"
 
 
-def test_nobody_waits_longer_than_a_window() -> None:
+def test_a_throttle_time_is_at_most_one_window() -> None:
     rates = ConnectionRates(SETTINGS)
     waits = [rates.wait_ms("A", NO_LIMIT, 1, 0) for _ in range(20)]
     assert max(waits) == 1000
 
 
-def test_what_an_address_is_refused_counts_for_nothing() -> None:
+def test_refused_connections_of_an_address_are_not_counted() -> None:
     rates = ConnectionRates(SETTINGS)
     for number in range(10):
         rates.wait_ms("A", 5, 5, 0)

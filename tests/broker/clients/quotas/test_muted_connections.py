@@ -5,7 +5,7 @@ from tests.support.virtual_clock import VirtualClock
 from tests.support.worlds.broker import settle
 
 
-async def test_the_time_is_over_when_the_clock_says_so() -> None:
+async def test_a_timeout_follows_the_clock() -> None:
     clock = VirtualClock()
     muting = MutedConnections(clock)
     over = muting.mute(1000)
@@ -17,7 +17,7 @@ async def test_the_time_is_over_when_the_clock_says_so() -> None:
     assert len(muting) == 0
 
 
-async def test_who_is_gone_holds_no_timer() -> None:
+async def test_a_departed_member_holds_no_timer() -> None:
     clock = VirtualClock()
     muting = MutedConnections(clock)
     muting.mute(1000).cancel()

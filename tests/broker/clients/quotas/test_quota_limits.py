@@ -34,7 +34,7 @@ def test_the_first_in_kafkas_order_is_in_force(there: tuple[bool, ...]) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(_ORDER + _OTHERS), st.none() | st.floats(1, 1e9)), max_size=30))
-def test_what_was_set_last_holds(changes: list[tuple[Entity, float | None]]) -> None:
+def test_the_last_setting_wins(changes: list[tuple[Entity, float | None]]) -> None:
     limits, model = QuotaLimits(), dict[Entity, float]()
     for entity, limit in changes:
         limits.set(entity, limit)
@@ -68,7 +68,7 @@ def test_clients_share_what_their_quota_names(entity: Entity, sharing: Sharing) 
     assert among_others.sharing("alice", "app") == sharing
 
 
-def test_who_has_no_name_has_no_quota() -> None:
+def test_an_unnamed_client_has_no_quota() -> None:
     limits = QuotaLimits()
     limits.set(Entity(client_id=_DEFAULT), 5)
     assert limits.limit(limits.sharing("ANONYMOUS", "")) is None

@@ -66,7 +66,7 @@ def test_a_rate_is_that_of_kafkas_samples(settings: WindowSettings, steps: list[
 
 
 @given(_settings, _steps)
-def test_what_is_kept_is_bounded_and_ends(settings: WindowSettings, steps: list[tuple[int, int]]) -> None:
+def test_stored_entries_are_bounded_and_expire(settings: WindowSettings, steps: list[tuple[int, int]]) -> None:
     windows, now = SampledRate(settings), 0
     for wait, value in steps:
         now += wait
@@ -76,7 +76,7 @@ def test_what_is_kept_is_bounded_and_ends(settings: WindowSettings, steps: list[
 
 
 @given(st.integers(100, 100_000), st.lists(st.integers(1, 200_000), min_size=1, max_size=100))
-def test_who_waits_as_it_is_told_uses_less_than_twice_its_quota(quota: int, sizes: list[int]) -> None:
+def test_a_client_that_obeys_throttling_uses_less_than_twice_its_quota(quota: int, sizes: list[int]) -> None:
     """However much at once: what is waited for longer than the windows last is forgotten by then. So it is in Kafka."""
     windows, now, used = SampledRate(TEN_SECONDS), 0, 0
     for size in sizes:
@@ -87,7 +87,7 @@ def test_who_waits_as_it_is_told_uses_less_than_twice_its_quota(quota: int, size
 
 
 @given(st.integers(1_000, 100_000), st.lists(st.integers(1, 100), min_size=1, max_size=1_000))
-def test_who_uses_little_at_a_time_stays_under_its_quota(quota: int, parts: list[int]) -> None:
+def test_small_requests_stay_under_the_quota(quota: int, parts: list[int]) -> None:
     """In the long run, the burst of the first windows apart."""
     windows, now, used = SampledRate(TEN_SECONDS), 0, 0.0
     for part in parts:
@@ -115,7 +115,7 @@ def test_throttles_are_those_of_kafkas_own_test() -> None:
     assert windows.throttle_ms(500, now) == 0
 
 
-def test_nobody_is_told_to_wait_longer_than_an_answer_can_say() -> None:
+def test_a_throttle_time_fits_its_response_field() -> None:
     windows = SampledRate(TEN_SECONDS)
     windows.record(10**12, 0)
     assert windows.throttle_ms(1, 0) == 0x7FFF_FFFF

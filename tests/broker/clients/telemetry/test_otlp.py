@@ -42,7 +42,7 @@ def test_gauges_and_sums_are_read_with_their_attributes() -> None:
     )
 
 
-def test_attributes_that_are_no_text_are_told_as_text() -> None:
+def test_attributes_that_are_no_text_are_reported_as_text() -> None:
     values = {
         "flag": otlp.number_field(2, 1),
         "count": otlp.number_field(3, (1 << 64) - 5),
@@ -165,7 +165,7 @@ def test_a_point_too_large_to_be_kept_is_not_read() -> None:
         otlp.metrics_data(otlp.number_field(99, 1) * (METRIC_FIELDS_MAX + 1)),
     ],
 )
-def test_what_is_no_metrics_is_refused(data: bytes) -> None:
+def test_invalid_metrics_are_refused(data: bytes) -> None:
     with pytest.raises(DecodeError):
         read(data)
 

@@ -71,7 +71,7 @@ def test_a_delta_of_other_bounds_or_of_another_kind_begins_anew() -> None:
     assert len(kept) == 1
 
 
-def test_a_histogram_is_as_many_series_as_prometheus_is_told() -> None:
+def test_a_histogram_has_one_series_for_each_exposed_bucket() -> None:
     kept = PushedSeries()
     kept.add(A, Point("h", (), histogram(1, 2, 3)))
     assert len(kept) == 5

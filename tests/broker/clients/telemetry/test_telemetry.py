@@ -70,7 +70,7 @@ class Pushing:
         return list(text_string_to_metric_families(await self.scraped()))
 
 
-async def test_what_a_client_pushes_is_scraped_with_whose_it_is() -> None:
+async def test_pushed_metrics_are_exposed_with_their_client() -> None:
     pushing = Pushing()
     mine = await pushing.subscribe()
     assert await pushing.push(mine) == ErrorCode.NONE
@@ -151,7 +151,7 @@ async def test_of_a_long_client_id_only_the_beginning_is_kept() -> None:
         assert instance.attributes["client_id"] == ("c" * limits.ATTRIBUTE_LENGTH_MAX if client_id else None)
 
 
-async def test_a_changed_subscription_is_told_at_once_and_has_another_id() -> None:
+async def test_a_changed_subscription_is_reported_at_once_and_has_another_id() -> None:
     pushing = Pushing()
     first = await pushing.subscribe()
     assert (await pushing.subscribe(first.client_instance_id)).error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED
@@ -162,7 +162,7 @@ async def test_a_changed_subscription_is_told_at_once_and_has_another_id() -> No
     assert second.subscription_id != first.subscription_id
 
 
-async def test_what_grows_beyond_the_most_is_refused() -> None:
+async def test_growth_beyond_the_maximum_is_refused() -> None:
     pushing = Pushing({"telemetry.max.bytes": "200"})
     large = otlp.metrics_data(otlp.gauge("g", *(otlp.point(1.0) for _ in range(100))))
     mine = await pushing.subscribe()
@@ -182,7 +182,7 @@ async def test_only_so_many_clients_are_known(monkeypatch: pytest.MonkeyPatch) -
     assert await pushing.pushed() == []
 
 
-async def test_it_is_offered_only_where_it_is_asked_for() -> None:
+async def test_it_is_offered_only_where_it_is_requested() -> None:
     for settings, is_offered in ((ON, True), ({}, False)):
         world = BrokerWorld(settings)
         offered = {each.api_key for each in world.services.offered_apis}

@@ -17,7 +17,7 @@ CLIENT = {
 }
 
 
-def test_a_subscription_without_settings_is_for_everybody_and_asks_for_nothing() -> None:
+def test_a_subscription_without_settings_is_for_everybody_and_requests_nothing() -> None:
     found = subscription({})
     assert (found.metrics, found.interval_ms) == (frozenset(), 300_000)
     assert found.is_for(CLIENT)
@@ -52,7 +52,7 @@ def test_a_client_matches_if_all_its_attributes_do(match: str, is_for: bool) -> 
         ),
     ],
 )
-def test_what_is_no_subscription_is_refused_with_kafkas_sentence(
+def test_an_invalid_subscription_is_refused_with_kafkas_sentence(
     configs: dict[str, str], code: ErrorCode, sentence: str
 ) -> None:
     for judge in (subscription, lambda configs: validate("s", configs)):

@@ -49,7 +49,7 @@ def test_a_setting_is_held_against_what_is_in_force(setting: str, sentence: str 
     assert objection(BrokerConfig(), {}, {name: text}) == sentence
 
 
-def test_who_comes_in_by_a_listener_is_not_changed_while_it_is_there() -> None:
+def test_a_connected_principal_of_a_listener_is_not_changed() -> None:
     name = "listener.name.inside.plain.sasl.jaas.config"
     static = {"listeners": "INSIDE://h:1", "listener.security.protocol.map": "INSIDE:SASL_PLAINTEXT", name: "x"}
     sentence = (

@@ -39,7 +39,7 @@ def test_no_more_replicas_have_to_be_in_sync_than_there_are(asked: int, replicas
 @pytest.mark.parametrize(
     ("static", "own"), [({"min.insync.replicas": "2"}, {}), ({}, {"min.insync.replicas": "2"})], ids=["broker", "topic"]
 )
-def test_a_log_asks_for_the_one_replica_in_sync_that_there_is(static: dict[str, str], own: dict[str, str]) -> None:
+def test_a_log_requests_the_one_replica_in_sync_that_there_is(static: dict[str, str], own: dict[str, str]) -> None:
     assert log_config(BrokerConfig(static), own).min_insync_replicas == 1
     assert effective(own, BrokerConfig(static), "min.insync.replicas") == 2, "it is described as it was set"
 
@@ -119,7 +119,7 @@ def test_a_setting_that_may_not_be_is_refused_in_kafkas_words(configs: dict[str,
      {"local.retention.ms": "999999999999"}, {"follower.replication.throttled.replicas": "0:1,1:1"},
      {"leader.replication.throttled.replicas": "*"}, {"min.cleanable.dirty.ratio": "1e-1"}],
 )  # fmt: skip  # many short values
-def test_what_kafka_takes_is_taken(configs: dict[str, str | None]) -> None:
+def test_values_accepted_by_kafka_are_accepted(configs: dict[str, str | None]) -> None:
     validate(configs, BrokerConfig())
 
 

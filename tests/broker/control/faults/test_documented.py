@@ -46,18 +46,18 @@ def test_the_tables_have_all_that_there_is() -> None:
 
 
 @pytest.mark.parametrize(("key", "code"), examples("match"))
-def test_what_is_matched_can_be_armed(key: str, code: str) -> None:
+def test_every_matcher_can_be_armed(key: str, code: str) -> None:
     api = '"api": "EndTxn", ' if key in NEEDS_AN_API else ""
     assert armed(f'{{"match": {{{api}{code}}}, "do": {{"drop": true}}}}')
 
 
 @pytest.mark.parametrize(("key", "code"), examples("do"))
-def test_what_is_done_can_be_armed(key: str, code: str) -> None:
+def test_every_action_can_be_armed(key: str, code: str) -> None:
     api = '"api": "EndTxn"' if key in NEEDS_AN_API else ""
     assert armed(f'{{"match": {{{api}}}, "do": {{{code}}}}}')
 
 
-def test_every_file_of_the_disk_is_told_and_can_be_armed() -> None:
+def test_every_file_of_the_disk_is_reported_and_can_be_armed() -> None:
     table = PAGE.split('| `"file"` | what it is | ')[1].split("\n\n")[0].splitlines()[2:]
     told = [name for row in table for name in re.findall(r'`"(\w+)"`', row.split(" | ")[0])]
     assert told == [each.value for each in DiskFileKind]
@@ -65,7 +65,7 @@ def test_every_file_of_the_disk_is_told_and_can_be_armed() -> None:
         assert armed(f'{{"match": {{"disk": "append", "file": "{file}"}}, "do": {{"error": "EIO"}}}}')
 
 
-def test_what_the_disk_does_can_be_armed() -> None:
+def test_every_disk_operation_can_be_armed() -> None:
     table = PAGE.split("| `match`, `do` | what the broker does |\n|---|---|\n")[1].split("\n\n")[0]
     examples = re.findall(r"^\| `(\w+)`, `([^`]+)` ", table, re.MULTILINE)
     assert {operation for operation, _ in examples} == {each.value for each in DiskOperation}
@@ -79,7 +79,7 @@ def test_the_plan_and_the_fault_at_a_step_can_be_armed() -> None:
     assert len(read_plan(at_a_step, replace(KNOWN, points=points())).faults) == 1
 
 
-def test_the_apis_whose_partitions_fail_alone_are_told() -> None:
+def test_the_apis_whose_partitions_fail_alone_are_reported() -> None:
     sentence = " ".join(PAGE.split()).split("the others are applied, in ")[1].split(". AddPartitionsToTxn")[0]
     assert set(re.split(", | and ", sentence)) == {api.api_name for api in IN_PARTS | {ApiKey.FETCH, ApiKey.METADATA}}
 

@@ -87,7 +87,7 @@ async def test_a_sync_of_any_file_that_fails_takes_the_directory_offline(file: s
 
 
 @pytest.mark.parametrize("file", ["txnindex", "checkpoint"])
-async def test_who_waits_for_a_sync_before_which_a_file_cannot_be_written_is_told(file: str) -> None:
+async def test_a_failed_write_before_a_sync_fails_its_waiters(file: str) -> None:
     disk = await FaultyDisk.begun({"log.flush.interval.messages": "1"})
     abort(disk)
     armed = disk.arm("append", EIO, file=file, topic="a")

@@ -58,7 +58,7 @@ ASKED = RequestNames(partitions={"orders": {0, 1}, "bills": None}, groups=["g1"]
         (RequestMatch(transactional_id="ty", group="g1", topic="orders"), False),
     ],
 )
-def test_what_a_request_names_is_compared(match: RequestMatch, expected: bool) -> None:
+def test_the_names_in_a_request_are_compared(match: RequestMatch, expected: bool) -> None:
     assert matches_body(match, ASKED) is expected
 
 
@@ -87,7 +87,7 @@ def test_the_disk_is_matched_by_operation_file_and_partition() -> None:
     assert not matches_disk(match, DiskOperation.SYNC, place._replace(file=DiskFileKind.INDEX))
 
 
-def test_what_is_of_the_whole_data_directory_has_no_topic() -> None:
+def test_findings_of_the_whole_data_directory_have_no_topic() -> None:
     place = DiskPlace(DiskFileKind.CHECKPOINT)
     every = DiskMatch(operation=DiskOperation.SYNC, file=DiskFileKind.CHECKPOINT)
     assert matches_disk(every, DiskOperation.SYNC, place)

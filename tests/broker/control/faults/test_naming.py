@@ -74,7 +74,7 @@ def _value(kind: FieldType, version: int) -> object:
 
 
 @pytest.mark.parametrize("row", [*API_TABLE, *TELEMETRY_TABLE], ids=lambda row: row.key.api_name)
-def test_what_an_api_names_is_found_in_its_requests(row: ApiRow) -> None:
+def test_the_resources_of_an_api_are_found_in_its_requests(row: ApiRow) -> None:
     versions = range(row.min_version, row.max_version + 1)
     assert named_by(row.key, versions) == set(NAMED.get(row.key.api_name, "").split())
     for version in versions:

@@ -95,7 +95,7 @@ async def test_a_connection_is_cut_in_place_of_the_request(faulty: FaultyWorld) 
     assert "abc" not in faulty.world.services.catalogue.topics
 
 
-async def test_what_was_answered_before_a_cut_is_sent(faulty: FaultyWorld) -> None:
+async def test_responses_before_a_cut_are_sent(faulty: FaultyWorld) -> None:
     faulty.arm(CREATE, {"cut": "before"})
     peer = faulty.connect()
     peer.ask(find())
@@ -161,7 +161,7 @@ async def test_a_stop_lets_everything_go_on(faulty: FaultyWorld) -> None:
     assert silent.frames() == []
 
 
-async def test_what_is_held_up_is_bounded(faulty: FaultyWorld) -> None:
+async def test_held_requests_are_bounded(faulty: FaultyWorld) -> None:
     faulty.world.services.catalogue.create_topic("t", 1)
     faulty.arm({"api": "Produce"}, {"pause": True}, times="always")
     peers = [faulty.connect() for _ in range(3)]
@@ -214,7 +214,7 @@ async def test_a_throttled_answer_waits_for_its_reader_and_comes_at_once_when_th
     assert len(answer.api_keys) > 40
 
 
-async def test_what_is_outside_of_the_body_is_matched(faulty: FaultyWorld) -> None:
+async def test_fields_outside_of_the_body_are_matched(faulty: FaultyWorld) -> None:
     peer = faulty.connect()
     on_this = {"connection": peer.connection.peer, "client_id": "te*", "listener": "PLAINTEXT", "node": 1}
     hit = faulty.arm({**on_this, "api": "FindCoordinator", "version": {"min": 6}}, {"delay": "1s"}, times="always")
@@ -294,7 +294,7 @@ async def test_a_version_that_is_not_offered_meets_no_fault_and_is_not_remembere
     assert (len(peer.frames()), wraps) == (1, [])
 
 
-async def test_each_change_and_each_firing_is_told(faulty: FaultyWorld, caplog: pytest.LogCaptureFixture) -> None:
+async def test_each_change_and_each_firing_is_reported(faulty: FaultyWorld, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "barnabas.faults")
     told: list[tuple[str, Facts]] = []
     faulty.world.broker.events.listen(lambda kind, facts: told.append((kind.name, facts)))

@@ -125,7 +125,7 @@ def test_everything_that_a_request_is_matched_by() -> None:
         ({"pause": True, "lose_answer": True}, RequestAction(pause=True, lose_answer=True)),
     ],
 )
-def test_what_is_done_to_a_request(do: dict[str, Any], action: RequestAction) -> None:
+def test_every_action_on_a_request(do: dict[str, Any], action: RequestAction) -> None:
     assert read(fault({"api": "EndTxn"}, do)).action == action
 
 
@@ -255,7 +255,7 @@ _EIO = {"error": "EIO"}
         (fault({"disk": "append", "api": "Fetch"}, {"error": "EIO"}), "has no 'api', but disk, file, topic, partition"),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_one_sentence(asked: Any, sentence: str) -> None:
+def test_invalid_input_is_refused_in_one_sentence(asked: Any, sentence: str) -> None:
     assert sentence in why(asked)
 
 

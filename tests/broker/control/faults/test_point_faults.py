@@ -68,7 +68,7 @@ async def world() -> AsyncIterator[FaultyTransactions]:
     await world.close()
 
 
-async def test_what_comes_to_a_step_stands_there_until_it_is_released(world: FaultyTransactions) -> None:
+async def test_a_paused_step_holds_until_it_is_released(world: FaultyTransactions) -> None:
     armed = world.arm("transaction.marker_written", "pause", position=2)
     await world.committed()
     assert (armed.chances.fired, armed.standing) == (1, 1)
@@ -109,7 +109,7 @@ async def test_a_crash_names_fault_and_step_in_the_last_line_and_ends_the_proces
     assert crashes.crash_in(f"now ERROR faults {said}") == crashes.Crash("f", "transaction.marker_written")
 
 
-async def test_nobody_listens_once_nothing_is_armed(world: FaultyTransactions) -> None:
+async def test_without_armed_faults_there_is_no_listener(world: FaultyTransactions) -> None:
     events = world.broker.services.events
     assert not events.is_on
     world.arm("transaction.prepared", "pause")

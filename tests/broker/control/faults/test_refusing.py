@@ -26,7 +26,7 @@ async def test_only_the_partitions_that_match_fail_in_produce(faulty: FaultyWorl
     assert end_offsets(faulty, ("t", 0), ("t", 1), ("t", 2), ("u", 0)) == [1, 0, 1, 1]
 
 
-async def test_a_whole_produce_fails_where_nothing_else_is_asked_for(faulty: FaultyWorld) -> None:
+async def test_a_whole_produce_fails_where_nothing_else_is_requested(faulty: FaultyWorld) -> None:
     topic = faulty.world.services.catalogue.create_topic("t", 1)
     faulty.arm({"api": "Produce", "topic": "t"}, {"error": "KAFKA_STORAGE_ERROR"})
     request = produce({"t": {0: faulty.world.batch(b"x")}})

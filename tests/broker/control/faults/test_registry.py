@@ -50,7 +50,7 @@ async def test_no_more_are_armed_than_there_may_be(registry: FaultRegistry) -> N
     registry.arm(FaultPlan((fault(),)))
 
 
-async def test_what_there_is_not_is_said(registry: FaultRegistry) -> None:
+async def test_a_missing_resource_is_reported(registry: FaultRegistry) -> None:
     with pytest.raises(NoSuchFault, match=r"^there is no fault 'x': none is armed$"):
         registry.get("x")
     registry.arm(FaultPlan((fault("a"), fault("b"))))
@@ -68,7 +68,7 @@ async def test_listeners_hear_of_other_live_faults(registry: FaultRegistry) -> N
     assert heard == [[], ["a", "b"], ["b"], []]
 
 
-async def test_somebody_waits_until_a_fault_has_fired_so_often(registry: FaultRegistry) -> None:
+async def test_a_wait_ends_when_a_fault_has_fired_the_given_times(registry: FaultRegistry) -> None:
     (armed,) = registry.arm(FaultPlan((fault("a", Often(times=2)),)))
     waiting = asyncio.ensure_future(registry.wait_fired("a", 2, 30))
     for _ in range(2):
@@ -80,7 +80,7 @@ async def test_somebody_waits_until_a_fault_has_fired_so_often(registry: FaultRe
     assert await registry.wait_fired("a", 1, 0) is armed, "it has already"
 
 
-async def test_waiting_ends_in_time_and_says_how_far_it_came(registry: FaultRegistry) -> None:
+async def test_waiting_ends_in_time_and_states_how_far_it_came(registry: FaultRegistry) -> None:
     (armed,) = registry.arm(FaultPlan((fault("a"),)))
     with pytest.raises(NotInTime, match=r"^fault a has fired 0 of 1 times in 0\.01 s$"):
         await registry.wait_fired("a", 1, 0.01)
@@ -106,7 +106,7 @@ async def test_which_did_not_fire_as_often_as_they_were_to(registry: FaultRegist
     assert registry.unfired() == ["twice"]
 
 
-async def test_what_is_held_up_is_let_go_when_a_fault_is_taken_back(registry: FaultRegistry) -> None:
+async def test_held_requests_are_released_when_a_fault_is_removed(registry: FaultRegistry) -> None:
     (armed,) = registry.arm(FaultPlan((fault("a"),)))
     paused, unanswered = (
         armed.hold(HoldReason.PAUSED, BlockedRequest(0)),

@@ -93,7 +93,7 @@ async def test_records_go_when_their_retention_is_over_and_their_files_with_them
     assert not [name for name in world.files.peek_names("/data/t-0") if name.endswith(".deleted")]
 
 
-async def test_a_partition_nobody_has_used_is_opened_for_its_retention() -> None:
+async def test_a_partition_that_was_not_used_is_opened_for_its_retention() -> None:
     world = BrokerWorld(movable=True, topics={"t": 1})
     world.append("t", b"old")
     await world.close()

@@ -16,7 +16,7 @@ def root() -> Directory:
     return Directory(Disk(files, "/d"), "/d")
 
 
-def test_what_was_written_is_read_and_nothing_is_no_time_at_all(root: Directory) -> None:
+def test_written_offsets_are_read_and_an_empty_file_is_no_offset(root: Directory) -> None:
     assert clock_offset_file.read(root) == 0
     clock_offset_file.write(root, 604_800_000)
     assert clock_offset_file.read(root) == 604_800_000
@@ -27,7 +27,7 @@ def test_what_was_written_is_read_and_nothing_is_no_time_at_all(root: Directory)
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"-5\n", b"soon", b"1.5", b"\xff", b"9" * 16, "５".encode()])
-def test_what_is_no_such_file_is_told_with_its_path(root: Directory, data: bytes) -> None:
+def test_an_invalid_file_is_reported_with_its_path(root: Directory, data: bytes) -> None:
     root.write_atomically("barnabas-clock-ahead", data)
     with pytest.raises(StorageError, match=r"^/d/barnabas-clock-ahead: this is not the distance"):
         clock_offset_file.read(root)

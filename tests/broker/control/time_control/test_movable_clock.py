@@ -78,7 +78,7 @@ async def test_each_timer_on_the_way_runs_at_its_own_time_and_those_that_they_ma
     assert (clock.now_ms(), clock.is_frozen) == (START_MS + 5000, True)
 
 
-async def test_what_falls_due_is_over_before_the_clock_moves_on() -> None:
+async def test_due_timers_finish_before_the_clock_moves_on() -> None:
     _, clock = both()
     seen: list[tuple[str, int]] = []
     clock.call_later(1000, lambda: seen.append(("due", clock.now_ms())))
@@ -171,7 +171,7 @@ async def test_a_freeze_and_a_run_during_a_move_say_how_it_ends() -> None:
     assert (clock.is_frozen, clock.now_ms()) == (False, START_MS + 2000)
 
 
-async def test_what_is_done_again_and_again_is_done_a_bounded_number_of_times_in_a_move_and_last_near_its_end() -> None:
+async def test_repeated_timers_run_a_bounded_number_of_times_in_a_move() -> None:
     _, clock = both()
     done: list[int] = []
 

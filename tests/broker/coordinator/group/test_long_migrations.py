@@ -83,7 +83,7 @@ def test_the_last_classic_member_leaves_after_the_upgrade(world: GroupWorld) -> 
     assert list(world.coordinator.consumer.describe("g").members) == ["n"]
 
 
-def test_who_asks_for_its_assignment_meanwhile_is_told_after_the_upgrade(world: GroupWorld) -> None:
+def test_an_assignment_requested_during_the_upgrade_is_answered_after_it(world: GroupWorld) -> None:
     member_id = _classic_group(world)
     upgrade, sync = world.beat("n"), world.sync(member_id, 1)
     assert _answered(world, upgrade).member_epoch == 2

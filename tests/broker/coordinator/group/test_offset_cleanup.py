@@ -125,7 +125,7 @@ def test_a_load_looks_at_so_many_offsets_in_a_turn(world: GroupWorld, monkeypatc
     assert max(looked_at) <= LOOKED_AT_IN_A_TURN + _PARTITIONS
 
 
-def test_what_goes_is_seen_by_nobody(world: GroupWorld) -> None:
+def test_removed_entries_are_not_visible(world: GroupWorld) -> None:
     world.commit([("t", partition, 1) for partition in range(2 * REMOVED_IN_A_TURN)] + [("u", 0, 2)])
     _delete(world, "t")
     assert world.committed() == {("u", 0): 2}
@@ -197,7 +197,7 @@ def test_an_offset_committed_beside_a_transaction_of_the_topic_before_stays(worl
     assert world.committed() == expected
 
 
-def test_what_a_full_disk_refuses_is_tried_again(world: GroupWorld) -> None:
+def test_an_append_refused_by_a_full_disk_is_retried(world: GroupWorld) -> None:
     world.commit([("t", partition, 1) for partition in range(2 * REMOVED_IN_A_TURN)])
     world.topic.refuse_with = ErrorCode.KAFKA_STORAGE_ERROR
     _delete(world, "t")

@@ -88,14 +88,14 @@ async def test_other_partitions_of_transactions_are_loaded_and_what_is_abandoned
 
 
 @pytest.mark.parametrize("how", ["kill", "stop"])
-async def test_what_is_abandoned_in_a_partition_that_opens_at_last_ends_without_anybody_asking(how: str) -> None:
+async def test_an_abandoned_transaction_of_a_late_partition_ends_by_itself(how: str) -> None:
     world = await next_run(await abandoned(), how, refuse_to_open, BAD_DIRECTORY)
     world.files.heal()
     await world.advance(TIMEOUT_MS + 10_000)
     assert world.txn("a").state is S.COMPLETE_ABORT
 
 
-async def test_what_was_prepared_in_a_partition_that_opens_at_last_is_finished() -> None:
+async def test_prepared_transactions_of_a_late_partition_are_finished() -> None:
     world = await abandoned()
     producer = await world.producer("a")
     await producer.send(b"decided", 0)
@@ -111,7 +111,7 @@ async def test_what_was_prepared_in_a_partition_that_opens_at_last_is_finished()
     await world.close()
 
 
-async def test_many_who_ask_for_a_partition_that_cannot_be_loaded_have_it_tried_once_in_a_while() -> None:
+async def test_many_who_request_a_partition_that_cannot_be_loaded_have_it_tried_once_in_a_while() -> None:
     world = await next_run(await abandoned(), "stop", refuse_to_open, BAD_DIRECTORY)
 
     before = len(world.files.calls)

@@ -21,7 +21,7 @@ class Asker:
 
 
 @pytest.mark.pure  # the compiled form keeps no frames
-async def test_a_refusal_after_a_pause_holds_nobody_who_asked() -> None:
+async def test_a_refusal_after_a_pause_blocks_no_other_request() -> None:
     decisions = DecisionQueue(CooperativeScheduler(asyncio.get_running_loop(), lambda: 0.0))
     asker = Asker()
     is_gone = weakref.ref(asker)

@@ -130,7 +130,7 @@ def test_of_two_keys_with_one_id_the_later_record_wins() -> None:
         assert _loaded(*records)[0].transactions["x"].producer_epoch == 4
 
 
-def test_what_is_replayed_is_replayed_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replay_runs_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     records = [_record(_EMPTY._replace(transactional_id=f"x{number}"), f"x{number}") for number in range(20)]
     assert _loaded(*records)[1] == 1
     monkeypatch.setattr(loading, "SLICE_RECORDS", 5)

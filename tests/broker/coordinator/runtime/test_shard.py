@@ -24,7 +24,7 @@ def test_a_commit_is_answered_once_it_is_on_disk(groups: GroupWorld) -> None:
     assert answered.result() == (ErrorCode.NONE,)
 
 
-def test_who_is_told_what_is_not_on_disk_yet_waits_for_it_and_who_is_refused_does_not(groups: GroupWorld) -> None:
+def test_responses_with_unsynced_state_wait_and_refusals_do_not(groups: GroupWorld) -> None:
     joined = groups.join(version=3)
     groups.advance(0)
     member_id = joined.result().member_id
@@ -82,7 +82,7 @@ def test_followers_too_wait_until_the_assignment_is_on_disk(groups: GroupWorld) 
     assert (leads.result().assignment, waits.result().assignment) == (b"x", b"y")
 
 
-def test_a_member_that_asks_again_takes_the_place_of_its_first_request(groups: GroupWorld) -> None:
+def test_a_member_that_retries_takes_the_place_of_its_first_request(groups: GroupWorld) -> None:
     groups.stable_group("a")
     newcomer = groups.join(client="b").member_id
     first, second = groups.join(member_id=newcomer, client="b"), groups.join(member_id=newcomer, client="b")
@@ -102,7 +102,7 @@ def test_a_closed_connection_leaves_its_member_in_the_group(groups: GroupWorld) 
     assert [member.member_id for member in reply.members] == [leader, newcomer]
 
 
-def test_who_waits_when_the_broker_stops_is_sent_away(groups: GroupWorld) -> None:
+def test_waiters_are_answered_when_the_broker_stops(groups: GroupWorld) -> None:
     groups.stable_group("a")
     newcomer = groups.join(client="b").member_id
     parked = groups.join(member_id=newcomer, client="b")
@@ -239,7 +239,7 @@ def test_a_timer_waits_for_a_decision_that_is_being_made() -> None:
     assert machine.replayed == ["session"]
 
 
-def test_a_timer_that_runs_is_left_alone_where_that_is_asked_for() -> None:
+def test_a_timer_that_runs_is_left_alone_where_that_is_requested() -> None:
     machine, clock = _Notes(), VirtualClock()
     shard = Shard(0, machine, MemoryTopic(), clock, asyncio.Future)
     later = SetTimer(TimerKey("session", "m"), 1_000, unless_it_runs=True)

@@ -139,7 +139,7 @@ async def test_offsets_go_with_their_topic_also_when_the_group_is_not_loaded(wor
     assert world.committed(topic="u") == {}
 
 
-async def test_what_no_other_replica_has_yet_is_loaded_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unreplicated_records_are_loaded_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_configs, "REPLICATION_FACTOR", 3)
     world = BrokerWorld({"min.insync.replicas": "2"}, topics={"t": 1})
     world.commit_offset(5)
@@ -157,7 +157,7 @@ async def test_without_their_topic_there_are_no_groups(world: BrokerWorld) -> No
     assert world.commit_offset(6) == (E.NONE,)
 
 
-async def test_a_refusal_says_why(world: BrokerWorld) -> None:
+async def test_a_refusal_gives_the_reason(world: BrokerWorld) -> None:
     world.services.groups.prepare("g")
     world.files.fail("any", 5, path=_OFFSETS)
     with pytest.raises(KafkaError, match=_OFFSETS):

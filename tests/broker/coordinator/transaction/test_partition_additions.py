@@ -75,7 +75,7 @@ async def test_without_time_to_wait_it_is_refused_at_once() -> None:
     world.files.heal()
 
 
-async def test_what_does_not_have_to_wait_is_answered_now(world: TransactionalBroker) -> None:
+async def test_a_request_without_a_wait_is_answered_at_once(world: TransactionalBroker) -> None:
     producer = await world.producer()
     assert add(world, producer) is E.NONE
     assert add(world, Producer(world, "unknown", 1, 0)) is E.INVALID_PRODUCER_ID_MAPPING

@@ -170,7 +170,9 @@ async def test_a_stop_finishes_what_is_prepared(world: TransactionalBroker, monk
 
 
 @pytest.mark.parametrize("version", [0, 2])
-async def test_what_takes_too_long_is_aborted_and_its_producer_fenced(world: TransactionalBroker, version: int) -> None:
+async def test_an_expired_transaction_is_aborted_and_its_producer_fenced(
+    world: TransactionalBroker, version: int
+) -> None:
     world.broker.services.catalogue.set_features({"transaction.version": version})
     producer = await world.producer(timeout_ms=25_000)
     await world.advance(100_000)
@@ -188,7 +190,7 @@ async def test_what_takes_too_long_is_aborted_and_its_producer_fenced(world: Tra
     assert (await world.end(producer, commit=True, version=0)).error is E.PRODUCER_FENCED
 
 
-async def test_an_id_that_nobody_used_for_long_is_forgotten_with_a_tombstone() -> None:
+async def test_an_id_that_nobody_used_for_long_is_dropped_with_a_tombstone() -> None:
     world = TransactionalBroker({"transactional.id.expiration.ms": "7200000"})
     busy, idle = await world.producer("busy"), await world.producer("idle")
     await world.advance(3_600_000)
@@ -255,7 +257,7 @@ async def test_a_switch_of_the_protocol_takes_effect_at_once(world: Transactiona
     assert versions == [b"\0\1", b"\0\0", b"\0\1"]
 
 
-async def test_everything_loads_when_all_transactions_are_asked_for(world: TransactionalBroker) -> None:
+async def test_everything_loads_when_all_transactions_are_requested(world: TransactionalBroker) -> None:
     await world.producer("a")
     await world.producer("b")
     after = await world.restart("stop")

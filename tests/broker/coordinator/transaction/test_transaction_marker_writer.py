@@ -146,7 +146,7 @@ async def test_a_partition_that_was_deleted_is_left_out(world: TransactionalBrok
     assert world.shown() == [1, 0, 0]
 
 
-async def test_who_saw_a_later_epoch_is_left_out_and_told(
+async def test_a_client_with_a_later_epoch_is_refused(
     world: TransactionalBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
     producer = await world.written(0, 1)

@@ -43,7 +43,7 @@ def test_every_other_step_is_listed_once() -> None:
     assert sorted(listed) == sorted(name for name in points() if not name.startswith("transaction."))
 
 
-async def test_the_steps_are_in_the_order_in_which_they_are_told(console: Console, world: Inspected) -> None:
+async def test_the_steps_are_in_the_order_in_which_they_are_reported(console: Console, world: Inspected) -> None:
     told: list[tuple[str, str]] = []
     names = {name for name in points() if name.startswith("transaction.")}
     mine = await world.init("tx")
@@ -110,7 +110,7 @@ async def test_a_request_that_stands_is_named_with_its_client(console: Console, 
     assert "stand here" not in await console.text("/faults")
 
 
-async def test_of_many_faults_at_a_step_some_are_told(console: Console) -> None:
+async def test_of_many_faults_at_a_step_some_are_reported(console: Console) -> None:
     for number in range(15):
         await arm(console, {"point": "topic.created", "topic": f"t{number}"}, "crash", f"fault-{number}")
     html = await step(console, "topic.created")

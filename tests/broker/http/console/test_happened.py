@@ -37,7 +37,7 @@ async def test_a_transaction_tells_who_fenced_whom(console: Console, world: Insp
     assert text.index("The abort is complete.") < text.index("A transaction of 0, epoch 0 began")
 
 
-async def test_a_timeout_is_told_with_what_it_was(console: Console, world: Inspected) -> None:
+async def test_a_timeout_is_reported_with_what_it_was(console: Console, world: Inspected) -> None:
     await world.begin("payments", ("orders", 0))
     await world.advance(TIMEOUT_MS + 20_000)
     text = await console.text("/transaction", id="payments")
@@ -56,7 +56,7 @@ async def test_the_pages_say_why(console: Console, world: Inspected) -> None:
     assert "Offset 0 of orders-0 is open" in record
 
 
-async def test_without_control_a_line_says_how_to_get_it(console: Console, world: Inspected) -> None:
+async def test_without_control_a_line_states_how_to_get_it(console: Console, world: Inspected) -> None:
     await world.begin("payments", ("orders", 0))
     await world.commit("readers", "orders", 0)
     only_look = Console(world, may_change=False)
@@ -67,7 +67,7 @@ async def test_without_control_a_line_says_how_to_get_it(console: Console, world
     assert "barnabas why record orders:0:0 is here" in await only_look.text("/topics/orders/0/records/0")
 
 
-def test_every_kind_of_event_can_be_said() -> None:
+def test_every_kind_of_event_can_be_reported() -> None:
     """With no facts but its own, and none of them missing."""
     for kind in kinds.KINDS.values():
         facts = {name: _value(name) for name in kind.facts}
@@ -82,7 +82,7 @@ def _value(name: str) -> object:
     return "x" if name in texts else 1
 
 
-def test_what_is_shown_is_bounded_and_looked_for_in_steps() -> None:
+def test_results_are_bounded_and_collected_in_steps() -> None:
     events = Events()
     history = History(events, now_ms=lambda: 0, machine_now_ms=lambda: 0, events_max=5_000)
     wanted = TraceFilter(transactional_id="mine")

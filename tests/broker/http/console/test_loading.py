@@ -48,7 +48,7 @@ asyncio.run(main())
 """
 
 
-def test_nothing_of_the_console_is_loaded_before_it_is_asked_for() -> None:
+def test_nothing_of_the_console_is_loaded_before_it_is_requested() -> None:
     done = subprocess.run([sys.executable, "-c", _PROGRAM], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
         "[]",

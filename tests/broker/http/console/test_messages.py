@@ -77,7 +77,7 @@ async def test_a_search_goes_on_where_it_stopped(console: Console, monkeypatch: 
     assert offsets(await console.get(path, q="k12", **{"from": "earliest"})) == [12]
 
 
-async def test_one_record_is_told_in_every_way(console: Console) -> None:
+async def test_one_record_is_reported_in_every_way(console: Console) -> None:
     append(console, NewRecord(b"\x00\xff", b'{"order": [1]}', [("a<b", MARKUP)], 1_700_000_000_000))
     html = await console.get("/topics/t/0/records/0")
     text = seen(html)
@@ -155,7 +155,7 @@ async def test_a_transaction_stays_open_until_its_button_commits_it(console: Con
         ({"as": "xml"}, "as is one of auto, text, json, hex"),
     ],
 )
-async def test_what_is_not_understood_is_one_sentence(
+async def test_invalid_input_is_one_sentence(
     console: Console, world: Inspected, query: dict[str, str], why: str
 ) -> None:
     world.append("t", b"x")

@@ -98,7 +98,7 @@ async def test_settings_show_what_differs(console: Console) -> None:
     assert "No key has nonsense in its name" in await console.text("/settings", q="nonsense")
 
 
-async def test_health_says_what_is_wrong(console: Console) -> None:
+async def test_health_states_what_is_wrong(console: Console) -> None:
     text = await console.text("/health")
     assert "the broker is starting" in text
     assert "something" in text

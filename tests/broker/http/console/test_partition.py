@@ -63,7 +63,7 @@ async def test_a_cell_tells_its_batch(console: Console, world: Inspected) -> Non
     assert "A marker: the transaction of this producer is aborted here." in await console.text("/topics/t/0", at=1)
 
 
-async def test_a_log_that_is_empty_says_why(console: Console, world: Inspected) -> None:
+async def test_a_log_that_is_empty_gives_the_reason(console: Console, world: Inspected) -> None:
     assert "Nothing was written to this partition yet" in await console.text("/topics/t/1")
     world.append("t", b"x")
     world.services.partitions.delete_records_before("t", 0, 1)
@@ -83,7 +83,7 @@ async def test_a_log_that_is_empty_says_why(console: Console, world: Inspected) 
         ("/topics/t/0", {"at": "3"}, 404, "there is no offset 3: the log has 0 to 0"),
     ],
 )
-async def test_what_is_not_there_is_one_sentence(
+async def test_missing_input_is_one_sentence(
     console: Console, world: Inspected, path: str, query: dict[str, str], status: int, why: str
 ) -> None:
     world.append("t", b"x")

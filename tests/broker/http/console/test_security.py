@@ -33,7 +33,7 @@ def allow(world: BrokerWorld, *names: str, who: str = "alice", resource: Resourc
     assert access.acls.create(entries) == [None] * len(entries)
 
 
-async def test_a_broker_without_security_says_that_everybody_may_do_everything() -> None:
+async def test_a_broker_without_security_states_that_everybody_may_do_everything() -> None:
     world = BrokerWorld()
     text = await Console(world).text("/security")
     assert "There is no authorizer ( authorizer.class.name ): every client may do everything." in text

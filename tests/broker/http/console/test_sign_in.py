@@ -40,7 +40,7 @@ async def test_a_link_may_be_followed_and_nothing_else_comes_from_another_site(w
     assert await status(console, origin="http://evil.example") == 403
 
 
-async def test_the_token_is_said_once_and_a_cookie_that_is_not_it_is_kept(world: BrokerWorld) -> None:
+async def test_the_token_is_reported_once_and_a_cookie_that_is_not_it_is_kept(world: BrokerWorld) -> None:
     console = Console(world, Admission("secret"), is_local=False)
     page = await console.get("/transaction", 401, id="a&b")
     assert 'value="/console/transaction?id=a%26b"' in page
@@ -62,13 +62,13 @@ async def test_the_token_is_said_once_and_a_cookie_that_is_not_it_is_kept(world:
 
 
 @pytest.mark.parametrize("elsewhere", ["http://evil.example", "//evil.example", "/console/sign-in", "", "/metrics"])
-async def test_who_signs_in_stays_in_the_console(world: BrokerWorld, elsewhere: str) -> None:
+async def test_a_signed_in_user_stays_in_the_console(world: BrokerWorld, elsewhere: str) -> None:
     console = Console(world, Admission("secret"))
     answer = await console.post("/sign-in", 303, token="secret", next=elsewhere)
     assert answer.headers["location"] == "/console/transactions"
 
 
-async def test_what_there_is_not_is_a_page_with_a_sentence(world: BrokerWorld) -> None:
+async def test_a_missing_resource_is_a_page_with_a_sentence(world: BrokerWorld) -> None:
     console = Console(world)
     assert "there is no such page" in await console.text("/nowhere", 404)
     assert "there is no such page" in await console.text("/static/application.py", 404)

@@ -20,7 +20,7 @@ async def world() -> Inspected:
     return Inspected(topics={"orders": 3})
 
 
-async def test_a_broker_without_transactions_says_so(console: Console) -> None:
+async def test_a_broker_without_transactions_reports_it(console: Console) -> None:
     assert "There are no transactional ids" in await console.text("/transactions")
     assert "No transaction is open" in await console.text("/transactions", which="open")
 
@@ -85,7 +85,7 @@ async def test_without_control_nothing_is_aborted(console: Console, world: Inspe
     assert world.services.partitions.get("orders", 0).last_stable_offset == 0
 
 
-async def test_a_timeout_is_told_as_one(console: Console, world: Inspected) -> None:
+async def test_a_timeout_is_reported_as_one(console: Console, world: Inspected) -> None:
     await world.begin("payments", ("orders", 0))
     await world.advance(TIMEOUT_MS + 20_000)
     text = await console.text("/transaction", id="payments")
@@ -101,7 +101,7 @@ async def test_markup_in_names_is_text(console: Console, world: Inspected) -> No
         assert "&lt;script&gt;alert" in html
 
 
-async def test_what_is_not_there_and_what_is_not_understood_is_one_sentence(console: Console) -> None:
+async def test_missing_and_invalid_input_is_one_sentence(console: Console) -> None:
     assert "there is no transactional id nobody" in await console.text("/transaction", 404, id="nobody")
     assert "id is missing" in await console.text("/transaction", 400)
     assert "which is one of all, open" in await console.text("/transactions", 400, which="none")

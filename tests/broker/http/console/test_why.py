@@ -13,7 +13,7 @@ async def hang(console: Console) -> None:
     world.clock.advance(LONGER_THAN_MS)
 
 
-async def test_what_hangs_is_told_with_a_way_to_its_page(console: Console) -> None:
+async def test_a_hanging_transaction_is_reported_with_a_link_to_its_page(console: Console) -> None:
     assert "Nothing hangs" in await console.text("/why")
     await hang(console)
     html = await console.get("/why")
@@ -40,7 +40,7 @@ async def test_a_question_that_is_not_understood_is_refused_in_a_sentence(consol
     assert "ask is one of hanging" in await console.text("/why", 400, ask="what")
 
 
-async def test_without_control_a_line_says_how_to_get_it(console: Console) -> None:
+async def test_without_control_a_line_states_how_to_get_it(console: Console) -> None:
     await hang(console)
     text = await Console(console.world, may_change=False).text("/why", ask="consumer", group="readers")
     assert "With --control what barnabas why answers is here." in text

@@ -29,7 +29,7 @@ def test_a_request_without_a_host_is_refused() -> None:
     assert refusal.status == 403
 
 
-def test_who_was_let_in_by_a_guard_needs_no_token_and_no_page_of_another_site_may_ask() -> None:
+def test_a_guarded_request_needs_no_token_and_cross_site_requests_are_refused() -> None:
     guarded = Admission("secret", is_guarded=True)
     assert guarded.refusal({"host": "broker.example"}, False) is None
     for headers in ({"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}):

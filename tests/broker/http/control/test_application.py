@@ -145,7 +145,7 @@ async def test_bad_input_is_answered_with_one_sentence(control: Control, body: b
     assert (await control.ask("GET", "/control/clock"))[1] == before
 
 
-async def test_what_there_is_not_is_said(control: Control) -> None:
+async def test_a_missing_resource_is_reported(control: Control) -> None:
     status, found = await control.ask("GET", "/control")
     assert status == 404
     assert found["error"].startswith("there are /control/clock, /control/faults, ")
@@ -156,7 +156,7 @@ async def test_what_there_is_not_is_said(control: Control) -> None:
     assert (await control.ask("POST", "/control/openapi.json"))[0] == 405
 
 
-async def test_who_may_not_ask_is_told_and_changes_nothing() -> None:
+async def test_an_unauthorized_request_is_refused_without_effect() -> None:
     world = BrokerWorld(movable=True)
     refused = {"json": {"advance": "1h"}}
     far = Control(world, Admission(), is_local=False)
@@ -172,7 +172,7 @@ async def test_who_may_not_ask_is_told_and_changes_nothing() -> None:
     assert world.services.clock.now_ms() == world.clock.now_ms() + 3_600_000
 
 
-async def test_a_broker_that_stops_says_so(control: Control) -> None:
+async def test_a_broker_that_stops_reports_it(control: Control) -> None:
     await control.world.close()
     assert await control.change({"freeze": True}) == (503, {"error": "the broker stops"})
 

@@ -94,7 +94,7 @@ async def test_one_waits_until_somebody_stands_at_a_pause_and_lets_it_go(control
         ("GET", f"{PATH}/lost?wait_fired=1&timeout=2h", 400, "timeout is 60s at most, not '2h': ask again"),
     ],
 )
-async def test_what_makes_no_sense_is_refused(control: Control, method: str, path: str, status: int, why: str) -> None:
+async def test_invalid_input_is_refused(control: Control, method: str, path: str, status: int, why: str) -> None:
     await arm(control, LOST)
     found = await control.ask(method, path)
     assert found[0] == status
@@ -112,7 +112,7 @@ async def test_what_makes_no_sense_is_refused(control: Control, method: str, pat
         (b'{"name": "lost", "match": {}, "do": {"drop": true}}', "a fault lost exists already"),
     ],
 )
-async def test_a_fault_that_makes_no_sense_is_refused(control: Control, body: bytes, why: str) -> None:
+async def test_a_fault_that_is_invalid_is_refused(control: Control, body: bytes, why: str) -> None:
     await arm(control, LOST)
     status, found = await control.ask("POST", PATH, content=body)
     assert status == 400
@@ -120,7 +120,7 @@ async def test_a_fault_that_makes_no_sense_is_refused(control: Control, body: by
     assert len((await control.ask("GET", PATH))[1]["faults"]) == 1
 
 
-async def test_whoever_waits_is_told_when_the_broker_stops(control: Control) -> None:
+async def test_waiters_are_answered_when_the_broker_stops(control: Control) -> None:
     await arm(control, LOST)
     waiting = asyncio.ensure_future(control.ask("GET", f"{PATH}/lost?wait_fired=1&timeout=30s"))
     await settle()

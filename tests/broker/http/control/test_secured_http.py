@@ -95,7 +95,7 @@ def test_commands_take_the_settings_that_kafkas_tools_take(secured: Secured, off
     assert err == f"barnabas: {secured.http}: User:client is not allowed to do this: it needs Alter on the cluster\n"
 
 
-def test_a_command_says_what_is_wrong_with_how_it_asks(secured: Secured, offline: Barnabas, tmp_path: Path) -> None:
+def test_a_command_states_what_is_wrong_with_how_it_asks(secured: Secured, offline: Barnabas, tmp_path: Path) -> None:
     asked = ("clock", "show", "--http", secured.http)
     status, _, err = offline(*asked)
     assert (status, "--http-secure, add --command-config data.security/admin.properties" in err) == (1, True)
@@ -141,7 +141,9 @@ def test_a_listener_with_certificates_of_its_own_secures_http_too(tmp_path: Path
         (["--http-secure"], "--http-secure needs --http"),
     ],
 )
-def test_what_cannot_be_secured_does_not_start(tmp_path: Path, words: list[str], told: str, offline: Barnabas) -> None:
+def test_an_insecure_configuration_does_not_start(
+    tmp_path: Path, words: list[str], told: str, offline: Barnabas
+) -> None:
     said = offline("serve", "--port", "0", "--data-dir", str(tmp_path / "data"), *words)
     assert (said.status > 0, told in said.stderr) == (True, True), said.stderr
     assert not (tmp_path / "data").exists()

@@ -126,7 +126,7 @@ def test_without_control_there_is_none(tmp_path: Path, offline: Barnabas) -> Non
         assert (status, err) == (1, f"barnabas: {it.http}: no broker with --control answers there\n")
 
 
-def test_nothing_of_it_is_imported_unless_it_is_asked_for() -> None:
+def test_nothing_of_it_is_imported_unless_it_is_requested() -> None:
     program = """
 import sys
 sys.argv[1:] = ["serve", "--ephemeral", "--port", "0", "--stop-with-stdin", "--http", "127.0.0.1:0"]
@@ -197,7 +197,7 @@ def test_the_command_line_follows_what_happens(running: Running) -> None:
         it.terminate()
 
 
-def test_the_command_line_says_the_token_and_who_is_not_there(
+def test_the_command_line_states_the_token_and_who_is_not_there(
     tmp_path: Path, offline: Barnabas, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Running(tmp_path / "d", "--control-token", "secret") as it:

@@ -94,7 +94,7 @@ def test_the_command_line_arms_waits_and_takes_back(running: Running, offline: B
     assert offline("faults", "reset", "--all-fired", *at) == (0, "", "")
 
 
-def test_the_command_line_says_what_is_wrong_with_a_plan(running: Running, offline: Barnabas, tmp_path: Path) -> None:
+def test_the_command_line_states_what_is_wrong_with_a_plan(running: Running, offline: Barnabas, tmp_path: Path) -> None:
     bad = plan(tmp_path / "p", {**FAULT, "do": {"error": "NONE"}})
     status, _, err = offline("faults", "arm", bad, "--http", running.http)
     assert status == 2

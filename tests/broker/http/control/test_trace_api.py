@@ -63,7 +63,7 @@ async def traced() -> AsyncIterator[Traced]:
     await traced.world.close()
 
 
-async def test_the_past_is_told_in_pages(traced: Traced) -> None:
+async def test_the_past_is_reported_in_pages(traced: Traced) -> None:
     await traced.init("x")
     await traced.init("y")
     status, found = await traced.page("transactional_id=y&kind=producer,request")
@@ -88,13 +88,13 @@ async def test_the_past_is_told_in_pages(traced: Traced) -> None:
         ("requests=some", "requests=some is invalid: the only value is all"),
     ],
 )
-async def test_what_makes_no_sense_is_refused_in_a_sentence(traced: Traced, query: str, why: str) -> None:
+async def test_invalid_input_is_refused_in_a_sentence(traced: Traced, query: str, why: str) -> None:
     status, found = await traced.page(query)
     assert status == 400
     assert found["error"].startswith(why)
 
 
-async def test_who_follows_is_told_what_happens_with_its_number(traced: Traced) -> None:
+async def test_a_follower_receives_numbered_events(traced: Traced) -> None:
     await traced.init("x")
     chunks = await traced.follow("kind=producer.id_given")
     assert (await anext(chunks)).startswith(": ")
@@ -105,7 +105,7 @@ async def test_who_follows_is_told_what_happens_with_its_number(traced: Traced) 
     assert (kind, told["facts"]["transactional_id"]) == ("event: producer.id_given", "y")
 
 
-async def test_who_follows_again_goes_on_behind_the_last_event_they_had(traced: Traced) -> None:
+async def test_a_resumed_follower_continues_behind_its_last_event(traced: Traced) -> None:
     await traced.init("x")
     await traced.init("y")
     chunks = await traced.follow("kind=producer.id_given", last_event_id="1")
@@ -116,7 +116,7 @@ async def test_who_follows_again_goes_on_behind_the_last_event_they_had(traced: 
 
 
 @pytest.mark.pure  # FOLLOWED_MAX is replaced
-async def test_who_is_quiet_is_written_to_and_who_was_too_slow_is_told_so(
+async def test_quiet_followers_get_a_heartbeat_and_slow_ones_a_notice(
     traced: Traced, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trace_room_module, "KEEP_ALIVE_S", 0.01)

@@ -77,7 +77,7 @@ async def test_a_long_id_is_refused_in_a_sentence(world: Movable) -> None:
         assert len(found["sentences"][0]) < 300
 
 
-async def test_what_is_asked_while_the_broker_stops_is_answered_so(world: Movable) -> None:
+async def test_a_query_during_a_stop_gets_a_shutdown_error(world: Movable) -> None:
     await world.commit("g", "t", 0)
     for _ in range(22_000):
         world.append("t", b"v")

@@ -67,7 +67,7 @@ def test_an_event_has_its_number_both_times_and_its_cause(clocked: Clocked) -> N
     assert third.cause == {"timer": "session", "member_id": "m"}
 
 
-def test_only_the_last_are_kept_and_who_comes_late_is_told_how_many_are_lost() -> None:
+def test_only_the_last_are_kept_and_who_comes_late_is_informed_how_many_are_lost() -> None:
     clocked = Clocked(events_max=3)
     clocked.roll(10)
     past = clocked.history.past(TraceFilter(), 5)
@@ -85,7 +85,7 @@ def test_the_ring_is_bounded_by_its_size_in_memory_and_long_texts_are_cut() -> N
     assert last.number == 100
 
 
-def test_a_page_has_as_many_as_are_asked_for_and_says_where_the_next_begins(clocked: Clocked) -> None:
+def test_a_page_has_as_many_as_are_requested_and_states_where_the_next_begins(clocked: Clocked) -> None:
     clocked.roll(3)
     clocked.roll(3, topic="u")
     first = clocked.history.past(TraceFilter(topic="u"), 1, 2)
@@ -115,7 +115,7 @@ def test_filters(clocked: Clocked) -> None:
     assert clocked.numbers(topic="a-b", partition=1) == [1]
 
 
-def test_what_is_asked_for_is_read_from_a_query() -> None:
+def test_the_filter_is_read_from_a_query_string() -> None:
     assert wanted({"kind": ["transaction, group.member_left"], "topic": ["t"], "partition": ["3"]}) == TraceFilter(
         ("transaction", "group.member_left"), topic="t", partition=3
     )
@@ -144,7 +144,7 @@ async def test_a_follower_is_given_what_happens_and_told_what_it_missed(clocked:
     assert follower.take() == ([], 0)
 
 
-async def test_requests_that_carry_data_are_told_to_who_asks_for_them_and_not_kept(clocked: Clocked) -> None:
+async def test_requests_that_carry_data_are_told_to_who_requests_them_and_not_kept(clocked: Clocked) -> None:
     plain = clocked.history.follow(TraceFilter())
     assert not clocked.events.all_requests
     every = clocked.history.follow(TraceFilter(), all_requests=True)

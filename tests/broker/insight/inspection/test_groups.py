@@ -74,7 +74,7 @@ async def test_lag_is_known_of_a_log_at_rest_and_unknown_after_a_kill_and_of_wha
     assert lag(Inspected(files).services, Committed("t", 0, 1)) is None
 
 
-async def test_what_an_open_transaction_holds_back_is_known_once_the_log_is_open() -> None:
+async def test_the_last_stable_offset_is_known_once_the_log_is_open() -> None:
     files = MemoryFiles(0)
     first = Inspected(files, topics={"t": 1})
     first.append("t", b"a", b"b", b"c")

@@ -62,7 +62,7 @@ async def test_a_log_at_rest_is_described_by_the_last_clean_stop_and_not_opened(
     assert logs.ends(third.services, "t", 0) == (2, 2)
 
 
-async def test_what_does_not_exist_has_no_ends_and_no_log() -> None:
+async def test_a_missing_partition_has_no_ends_and_no_log() -> None:
     world = Inspected(topics={"t": 1})
     assert logs.ends(world.services, "t", 1) is None
     assert logs.ends(world.services, "nope", 0) is None
@@ -91,7 +91,7 @@ async def test_a_partition_remembers_idempotent_and_transactional_producers() ->
     assert remembered(world) == [(50, 0, 1, now_ms, -1, -1), (51, 3, 0, now_ms, -1, 2)]
 
 
-async def test_what_was_appended_is_counted_by_partition_and_kept_when_it_is_deleted() -> None:
+async def test_appends_are_counted_by_partition_and_survive_its_deletion() -> None:
     world = Inspected()
     for topic in ("t", "u"):
         world.services.catalogue.create_topic(topic, 2)
@@ -104,7 +104,7 @@ async def test_what_was_appended_is_counted_by_partition_and_kept_when_it_is_del
     assert logs.appended_before(world.services) == (2, 2 * size)
 
 
-async def test_logs_that_ask_for_more_replicas_than_there_are_are_counted() -> None:
+async def test_logs_that_request_more_replicas_than_there_are_are_counted() -> None:
     world = Inspected(topics={"t": 1})
     world.services.catalogue.create_topic("strict")
     world.services.partitions.get("t", 0)
@@ -112,7 +112,7 @@ async def test_logs_that_ask_for_more_replicas_than_there_are_are_counted() -> N
     assert logs.below_min_insync_replicas(world.services) == 1
 
 
-async def test_a_directory_that_failed_says_why_and_answers_no_more() -> None:
+async def test_a_directory_that_failed_gives_the_reason_and_answers_no_more() -> None:
     world = Inspected(topics={"t": 2})
     world.append("t", b"a")
     assert logs.offline_reason(world.services) is None

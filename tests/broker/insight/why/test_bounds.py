@@ -62,7 +62,7 @@ async def test_work_that_takes_long_goes_on_in_other_turns(world: Inspected) -> 
     assert "22000 records that can be read now" in str(await asked)
 
 
-async def test_what_is_asked_while_the_broker_stops_is_given_up(world: Inspected) -> None:
+async def test_a_query_during_a_stop_is_cancelled(world: Inspected) -> None:
     for _ in range(22_000):
         world.append("t", b"v")
     await world.commit("g", "t", 0)
@@ -103,7 +103,7 @@ async def test_of_very_many_groups_few_are_looked_at_in_a_step_and_one_that_hang
     assert list(found) == ["group g"]
 
 
-async def test_of_very_many_transactions_the_oldest_are_told_and_few_kept_in_a_step(
+async def test_of_very_many_transactions_the_oldest_are_reported_and_few_kept_in_a_step(
     world: Inspected, monkeypatch: pytest.MonkeyPatch, asked: Asked
 ) -> None:
     for number in range(30):
@@ -117,7 +117,7 @@ async def test_of_very_many_transactions_the_oldest_are_told_and_few_kept_in_a_s
     assert str(found["more"]) == "25 more open transactions: `barnabas txn list`."
 
 
-async def test_all_that_hangs_is_told_and_nothing_where_nothing_does(
+async def test_all_that_hangs_is_reported_and_nothing_where_nothing_does(
     world: Inspected, monkeypatch: pytest.MonkeyPatch, asked: Asked
 ) -> None:
     assert await asked.hanging() == {}
@@ -165,9 +165,7 @@ async def test_a_new_group_whose_first_record_stands_in_a_transaction_is_held_ba
     assert "transaction" not in str(await asked.group("g"))
 
 
-async def test_what_no_coordinator_will_end_hangs_by_the_same_word_as_for_find_hanging(
-    world: Inspected, asked: Asked
-) -> None:
+async def test_transactions_without_a_coordinator_hang_as_for_find_hanging(world: Inspected, asked: Asked) -> None:
     world.append("t", b"lost", producer=(4_711, 0, 0), transactional=True)
     told = await asked.hanging()
     assert list(told) == ["hanging transaction t-0"]

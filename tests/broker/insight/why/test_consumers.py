@@ -44,7 +44,7 @@ async def test_a_group_or_a_topic_that_there_is_not(world: Inspected, asked: Ask
     assert "__consumer_offsets" not in world.services.catalogue.topics, "asking changes nothing"
 
 
-async def test_an_open_transaction_is_told_with_what_ends_it(world: Inspected, asked: Asked) -> None:
+async def test_an_open_transaction_is_reported_with_what_ends_it(world: Inspected, asked: Asked) -> None:
     world.append("t", b"a", b"b")
     await world.commit("g", "t", 1)
     await world.begin("tx", ("t", 0))
@@ -132,7 +132,7 @@ async def test_a_decided_transaction_whose_marker_a_disk_refuses(failure: int, w
     await world.until(world.close())
 
 
-async def test_a_partition_that_nobody_leads_and_a_commit_that_waits_for_it() -> None:
+async def test_a_partition_without_a_leader_and_a_commit_that_waits_for_it() -> None:
     world = BrokerWorld(nodes=3)
     await create(world, "t", assignments=[[1], [3]])
     producer = await begun_on_nodes(world)
@@ -161,7 +161,7 @@ async def test_markers_and_aborted_records_are_all_that_is_left(world: Inspected
     ) in answer
 
 
-async def test_what_can_be_read_is_the_consumers_own_affair_and_all_read_is_nothing(
+async def test_readable_records_are_not_a_cause_and_a_caught_up_consumer_has_none(
     world: Inspected, asked: Asked
 ) -> None:
     await heartbeat(world, "g", "t")
@@ -218,7 +218,7 @@ async def test_a_group_whose_coordinator_cannot_read_its_log() -> None:
     files.heal()
 
 
-async def test_a_full_disk_is_told_beside_what_is_left_to_read() -> None:
+async def test_a_full_disk_is_reported_beside_what_is_left_to_read() -> None:
     disk = await FullDisk().start()
     await disk.create("t")
     await disk.fill("t")

@@ -163,9 +163,7 @@ async def beat(
     return answer
 
 
-async def test_who_has_to_give_partitions_up_who_waits_for_them_and_who_is_behind(
-    world: Inspected, asked: Asked
-) -> None:
+async def test_members_that_revoke_wait_or_lag(world: Inspected, asked: Asked) -> None:
     one = await beat(world, "one", 0, joins=True)
     world.clock.advance(2_000)
     two = await beat(world, "two", 0, joins=True)
@@ -205,7 +203,7 @@ async def test_an_assignment_that_is_still_to_be_computed(world: Inspected, aske
     )
 
 
-async def test_a_regular_and_a_huge_group_are_told_in_bounds(world: Inspected, asked: Asked) -> None:
+async def test_a_regular_and_a_huge_group_are_reported_in_bounds(world: Inspected, asked: Asked) -> None:
     for number in range(130):
         await beat(world, f"m{number}", 0, joins=True)
     answer = await asked.group("g")

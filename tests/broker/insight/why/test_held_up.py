@@ -145,7 +145,7 @@ async def test_a_consumer_whose_fetch_is_held_up_is_known_by_its_member(hanging:
     assert sorted(told) == ["Fetch", "Heartbeat"], "that of another group is not this one's, whoever sent it"
 
 
-async def test_of_many_some_are_told_and_how_many_more(hanging: Hanging) -> None:
+async def test_of_many_some_are_reported_and_how_many_more(hanging: Hanging) -> None:
     hanging.arm({"api": "FindCoordinator"}, {"pause": True}, name="f", times="always")
     for _ in range(300):
         await hanging.sent(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]))
@@ -176,7 +176,7 @@ async def test_however_many_are_held_up_few_are_looked_at_in_a_step(hanging: Han
     assert most <= 200
 
 
-async def test_a_fault_that_nobody_asked_for_is_not_built(hanging: Hanging) -> None:
+async def test_a_fault_that_was_not_requested_is_not_built(hanging: Hanging) -> None:
     def build() -> Faults:
         raise AssertionError("somebody asked")
 

@@ -121,7 +121,7 @@ async def test_an_acl_that_denies_is_named_to_be_taken_back(world: BrokerWorld, 
     )
 
 
-async def test_what_was_long_ago_is_not_told(world: BrokerWorld, watch: Watch, asked: Asked) -> None:
+async def test_old_events_are_not_reported(world: BrokerWorld, watch: Watch, asked: Asked) -> None:
     await client_of(world, "alice").ask(beat(), 1)
     watch.now_s = LATELY_MS / 1_000 + 1
     assert len((await asked.group("billing")).sentences) == 1

@@ -99,14 +99,14 @@ def test_a_client_is_refused(story: str) -> None:
     assert checked(explain(facts)).sentences == (sentence,)
 
 
-def test_of_many_some_are_told() -> None:
+def test_of_many_some_are_reported() -> None:
     told = sentences(RefusedClients(AT, denials=(DENIED,) * 5, refusals=(REFUSED,) * 4))
     assert len(told) == 7
     assert told[-1] == "3 more cases of clients that were refused or throttled are in the evidence."
 
 
 @pytest.mark.parametrize(("ago_ms", "is_first"), [(3_000, True), (LATELY_MS + 1, False)])
-def test_what_was_refused_long_ago_is_told_below_what_holds_now(ago_ms: int, is_first: bool) -> None:
+def test_old_refusals_are_listed_below_current_causes(ago_ms: int, is_first: bool) -> None:
     facts = GroupFacts("g", state="Stable", members_count=1)
     refused = RefusedClients("b:1", "g", refusals=(REFUSED._replace(ago_ms=ago_ms),))
     told = checked(group.explain(facts._replace(kept_out=refused))).sentences

@@ -97,7 +97,7 @@ async def test_a_plain_and_an_idempotent_record_and_one_that_is_not_replicated(w
     assert "it is beyond the high watermark, since too few replicas are in sync" in str(await asked.record("t", 0, 2))
 
 
-async def test_what_is_not_in_the_log(world: Inspected, asked: Asked) -> None:
+async def test_offsets_that_are_not_in_the_log(world: Inspected, asked: Asked) -> None:
     world.append("t", b"a", b"b")
     world.services.partitions.delete_records_before("t", 0, 1)
     assert str(await asked.record("t", 0, 0)).startswith(
@@ -109,7 +109,7 @@ async def test_what_is_not_in_the_log(world: Inspected, asked: Asked) -> None:
     assert str(await asked.record("no\nsuch", 0, 0)) == r"no\nsuch-0 cannot be read: there is no topic no\nsuch."
 
 
-async def test_what_compaction_took() -> None:
+async def test_the_records_removed_by_compaction() -> None:
     world = world_of()
     log = append_keyed(world)
     await cleaned(world)
@@ -122,7 +122,7 @@ async def test_what_compaction_took() -> None:
     assert "is a record in no transaction" in str(await Asked(world.services).record("t", 0, left[-1]))
 
 
-async def test_what_compaction_took_out_of_a_batch() -> None:
+async def test_the_records_of_a_batch_removed_by_compaction() -> None:
     world = world_of()
     partitions = world.services.partitions
     for values in ((b"a", b"b"), (b"a",), (b"c",)):

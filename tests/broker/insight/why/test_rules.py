@@ -86,7 +86,7 @@ WAITS: dict[str, tuple[TransactionFacts, *tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("story", WAITS)
-def test_what_a_transaction_waits_for(story: str) -> None:
+def test_the_reasons_a_transaction_waits(story: str) -> None:
     facts, *told = WAITS[story]
     assert waits_for(facts) == told
 
@@ -254,7 +254,7 @@ def test_why_a_consumer(story: str) -> None:
     assert list(checked(consumer.explain(facts)).sentences) == told
 
 
-def test_of_many_partitions_some_are_told() -> None:
+def test_of_many_partitions_some_are_reported() -> None:
     many = tuple(HERE._replace(partition=n, trouble="it is being loaded") for n in range(30))
     told = consumer.explain(ConsumerFacts(STABLE, partitions=many)).sentences
     assert len(told) == consumer.SHOWN_MAX + 1

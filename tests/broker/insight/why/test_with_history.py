@@ -135,7 +135,7 @@ async def test_an_id_that_expired_refused_it(world: Inspected, asked: Asked) -> 
     assert answer.sentences[1].endswith("InitProducerId creates it again.")
 
 
-async def test_who_began_what_holds_a_consumer_and_who_wrote_a_record(world: Inspected, asked: Asked) -> None:
+async def test_the_owner_of_a_blocking_transaction_and_the_producer_of_a_record(world: Inspected, asked: Asked) -> None:
     client = Client(world)
     await client.init()
     assert await client.add() == NONE

@@ -62,7 +62,7 @@ def test_an_acl_is_kafkas_record_and_outlives_a_kill(world: CatalogueWorld) -> N
     assert acls_of(world).all == {READ, DENY}
 
 
-def test_what_is_there_is_created_again_without_a_record(world: CatalogueWorld) -> None:
+def test_creating_an_existing_entry_writes_no_record(world: CatalogueWorld) -> None:
     acls = acls_of(world)
     acls.create([READ])
     before = len(world.records())
@@ -81,7 +81,7 @@ def test_a_snapshot_has_those_that_are_there() -> None:
     assert acls_of(world).all == {DENY}
 
 
-def test_deleting_says_what_each_filter_found_and_removes_it_once(world: CatalogueWorld) -> None:
+def test_deleting_states_what_each_filter_found_and_removes_it_once(world: CatalogueWorld) -> None:
     acls, heard = acls_of(world), Heard()
     acls.create([READ, DENY])
     acls.subscribe(heard)
@@ -126,7 +126,7 @@ def test_an_acl_that_stands_there_twice_is_in_force_until_both_are_gone(world: C
     ],
     ids=repr,
 )
-def test_what_cannot_be_is_refused_and_the_others_are_created(acl: Acl) -> None:
+def test_invalid_topics_are_refused_and_the_others_are_created(acl: Acl) -> None:
     acls = acls_of(CatalogueWorld())
     assert code(acls.create([acl, DENY])) == [ErrorCode.INVALID_REQUEST, None]
     assert acls.all == {DENY}

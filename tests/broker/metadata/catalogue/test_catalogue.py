@@ -92,7 +92,7 @@ def test_a_run_that_changes_nothing_writes_nothing(world: CatalogueWorld) -> Non
     assert world.log() == before
 
 
-def test_listeners_are_told_after_a_change_and_only_of_what_changed(world: CatalogueWorld) -> None:
+def test_listeners_are_reported_after_a_change_and_only_of_what_changed(world: CatalogueWorld) -> None:
     heard = Heard()
     catalogue = world.catalogue
     catalogue.subscribe(heard)
@@ -136,7 +136,7 @@ def test_topic_ids_are_never_printed_with_a_leading_dash() -> None:
         assert topic_id[6] >> 4 == 4
 
 
-def test_a_deleted_topic_leaves_its_settings_behind_for_nobody(world: CatalogueWorld) -> None:
+def test_a_deleted_topic_leaves_its_settings_behind_for_no_one(world: CatalogueWorld) -> None:
     first = world.catalogue.create_topic("a", 1, {"retention.ms": "5"}).topic_id
     world.catalogue.delete_topics(["a"])
     again = world.catalogue.create_topic("a")

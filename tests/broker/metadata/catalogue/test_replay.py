@@ -64,7 +64,7 @@ def _take(catalogue: Catalogue, step: tuple[object, ...]) -> None:
 
 
 @given(st.lists(_steps, max_size=30))
-def test_what_a_restart_replays_is_what_was_live(steps: list[tuple[object, ...]]) -> None:
+def test_a_restart_replays_the_live_state(steps: list[tuple[object, ...]]) -> None:
     world = CatalogueWorld()
     for step in steps:
         if step in (("stop",), ("kill",)):

@@ -71,7 +71,7 @@ def fill_more(world: CatalogueWorld) -> None:
 
 
 @pytest.mark.parametrize("steps", range(12))
-def test_what_changes_while_a_snapshot_is_made_is_in_it_or_behind_it(world: CatalogueWorld, steps: int) -> None:
+def test_changes_during_a_snapshot_are_in_it_or_behind_it(world: CatalogueWorld, steps: int) -> None:
     running = Running(world)
     world.fill()
     running.go_on(steps)

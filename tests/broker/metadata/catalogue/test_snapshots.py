@@ -72,7 +72,7 @@ def test_a_stop_behind_a_mebibyte_of_log_writes_one() -> None:
     assert "t" not in world.catalogue.topics
 
 
-def test_the_next_start_says_what_the_one_before_said(world: CatalogueWorld) -> None:
+def test_the_next_start_states_what_the_one_before_said(world: CatalogueWorld) -> None:
     for _ in range(3):
         if "a" not in world.catalogue.topics:
             world.fill()
@@ -100,7 +100,7 @@ def test_a_snapshot_has_the_form_of_kafkas(world: CatalogueWorld) -> None:
     assert [record.fenced for record in records if isinstance(record, RegisterBrokerRecord)] == [True]
 
 
-def test_a_directory_that_kafka_4_4_formatted_begins_with_what_its_first_snapshot_says() -> None:
+def test_a_directory_that_kafka_4_4_formatted_begins_with_what_its_first_snapshot_specifies() -> None:
     world = CatalogueWorld(is_started=False)
     directory = Directory(Disk(world.files, "/d"), "/d").subdirectory("__cluster_metadata-0")
     directory.create()
@@ -123,7 +123,7 @@ def test_a_directory_that_kafka_4_4_formatted_begins_with_what_its_first_snapsho
     assert state_of(world.kill()) == before
 
 
-def test_what_means_nothing_here_is_carried_along(world: CatalogueWorld) -> None:
+def test_unused_fields_are_preserved(world: CatalogueWorld) -> None:
     user = USER
     world.catalogue.journal.commit([Versioned(user), Versioned(NoOpRecord())])  # as another Kafka would
     world.kill()
@@ -209,7 +209,9 @@ def test_the_directory_of_a_cluster_with_another_controller_is_refused() -> None
 
 
 @pytest.mark.parametrize("are_apart", [False, True])
-def test_a_partition_nobody_leads_has_its_replica_in_sync_or_eligible(world: CatalogueWorld, are_apart: bool) -> None:
+def test_a_partition_without_a_leader_has_its_replica_in_sync_or_eligible(
+    world: CatalogueWorld, are_apart: bool
+) -> None:
     level = FeatureLevelRecord(name="eligible.leader.replicas.version", feature_level=int(are_apart))
     world.catalogue.journal.commit(
         [Versioned(FeatureLevelRecord(name="metadata.version", feature_level=30)), Versioned(level)]

@@ -138,7 +138,7 @@ async def test_an_assignment_to_stopped_nodes_alone_is_refused(world: BrokerWorl
     assert (await create(world, "v", assignments=[[3], [1]])).error_code == E.NONE
 
 
-async def test_somebody_leads_every_new_partition(world: BrokerWorld) -> None:
+async def test_every_new_partition_has_a_leader(world: BrokerWorld) -> None:
     await switch(world, 2, "true")
     await create(world, "u", 6, 3)
     found = await metadata(world, name="u")

@@ -108,7 +108,7 @@ async def test_many_partitions_are_balanced_in_turns_and_deleted_ones_left_out(m
     assert nodes_of(world).of("one", 0).leader == 2
 
 
-async def test_a_failed_pass_is_told_and_another_made(
+async def test_a_failed_pass_is_reported_and_another_made(
     world: BrokerWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     await switch(world, 2, "true")

@@ -124,7 +124,7 @@ async def test_epochs_rise_over_restarts_with_one_node_and_with_three(world: Bro
     assert found[1].leader_epoch >= then
 
 
-async def test_a_client_that_knows_the_old_leader_is_told_the_new_one_and_its_epoch(world: BrokerWorld) -> None:
+async def test_a_client_that_knows_the_old_leader_receives_the_new_one_and_its_epoch(world: BrokerWorld) -> None:
     await produced(world, 2, 1)
     await leader_to(world, "t", 1, 3)
     answer = await ask(world, 2, produce({1: world.batch(b"v")}, acks=1), BY_NAME)
@@ -174,7 +174,7 @@ async def test_connections_of_a_stopped_node_are_closed_and_others_are_not(world
     assert (at_two.is_closed, at_three.is_closed) == (True, False)
 
 
-async def test_a_node_may_be_asked_to_stop_itself(world: BrokerWorld) -> None:
+async def test_a_node_may_be_requested_to_stop_itself(world: BrokerWorld) -> None:
     assert (await switch(world, 2, "true", asked=2)).error_code == E.NONE
 
 
@@ -198,7 +198,7 @@ async def test_the_last_replica_in_sync_is_waited_for(world: BrokerWorld) -> Non
 @pytest.mark.parametrize(
     ("node", "broker", "code"), [(4, "", E.INVALID_REQUEST), ("two", "", E.INVALID_CONFIG), (2, "3", E.NONE)]
 )
-async def test_what_is_no_node_is_not_stopped(world: BrokerWorld, node: Any, broker: str, code: int) -> None:
+async def test_an_unknown_node_is_not_stopped(world: BrokerWorld, node: Any, broker: str, code: int) -> None:
     assert (await switch(world, node, "true", broker=broker)).error_code == code
 
 
@@ -285,7 +285,7 @@ async def test_a_move_that_cannot_be_is_refused(world: BrokerWorld, replicas: li
     assert await reassign(world, {("t", 0): replicas}) == [code]
 
 
-async def test_a_partition_that_nobody_leads_does_not_leave_its_replicas_in_sync(world: BrokerWorld) -> None:
+async def test_a_partition_without_a_leader_does_not_leave_its_replicas_in_sync(world: BrokerWorld) -> None:
     await create(world, "u", assignments=[[1, 2]])
     await switch(world, 2, "true")
     await switch(world, 1, "true", asked=3)

@@ -55,7 +55,7 @@ async def is_back(world: BrokerWorld) -> None:
     await world.advance(RETRY_MS)
 
 
-async def test_what_others_lead_is_shown_and_the_rest_when_the_node_is_back(world: BrokerWorld) -> None:
+async def test_partitions_of_other_nodes_are_committed_first_and_the_rest_after_a_restart(world: BrokerWorld) -> None:
     producer = await begun(world)
     await switch(world, AWAY, "true")
     await commit(world, producer)

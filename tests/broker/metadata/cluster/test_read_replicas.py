@@ -133,7 +133,7 @@ async def test_offsets_are_looked_up_by_the_leader_alone(world: BrokerWorld) -> 
     assert codes == [E.NONE, E.NOT_LEADER_OR_FOLLOWER]
 
 
-async def test_who_waits_at_a_replica_is_given_what_the_leader_writes(world: BrokerWorld) -> None:
+async def test_a_fetch_that_waits_at_a_replica_gets_the_leaders_records(world: BrokerWorld) -> None:
     peer = world.connect_to(2)
     await peer.put(fetch(offset=1, wait_ms=60_000), IN_SESSIONS)
     assert peer.answers() == []
@@ -142,7 +142,7 @@ async def test_who_waits_at_a_replica_is_given_what_the_leader_writes(world: Bro
     assert peer.answer().responses[0].partitions[0].high_watermark == 2
 
 
-async def test_who_waits_at_a_node_that_is_no_replica_any_more_is_told_so(world: BrokerWorld) -> None:
+async def test_a_fetch_that_waits_at_a_former_replica_is_answered(world: BrokerWorld) -> None:
     peer = world.connect_to(2)
     await peer.put(fetch(offset=1, wait_ms=60_000), IN_SESSIONS)
     assert await reassign(world, {("t", 0): [1, 3]}) == [E.NONE]

@@ -54,7 +54,7 @@ async def answered(peer: Peer, syncs: list[asyncio.Future[None]]) -> tuple[E, in
 
 
 @pytest.mark.parametrize(("acks", "code"), [(-1, E.NOT_ENOUGH_REPLICAS_AFTER_APPEND), (1, E.NONE)])
-async def test_a_batch_whose_replicas_stop_before_it_is_on_the_disk_is_not_acknowledged_to_who_asked_for_all(
+async def test_a_batch_whose_replicas_stop_before_it_is_on_the_disk_is_not_acknowledged_for_all(
     world: BrokerWorld, syncs: list[asyncio.Future[None]], acks: int, code: E
 ) -> None:
     peer = await begun(world, acks)
@@ -75,7 +75,7 @@ async def test_a_replica_that_is_back_before_the_disk_is_done_has_never_been_mis
 
 
 @pytest.mark.parametrize(("acks", "code"), [(-1, E.NOT_LEADER_OR_FOLLOWER), (1, E.NONE)])
-async def test_a_batch_whose_leader_moves_before_it_is_on_the_disk_is_not_acknowledged_to_who_asked_for_all(
+async def test_a_batch_whose_leader_moves_before_it_is_on_the_disk_is_not_acknowledged_for_all(
     world: BrokerWorld, syncs: list[asyncio.Future[None]], acks: int, code: E
 ) -> None:
     peer = await begun(world, acks)
@@ -86,7 +86,7 @@ async def test_a_batch_whose_leader_moves_before_it_is_on_the_disk_is_not_acknow
 # --- told ------------------------------------------------------------------------------------------------------------
 
 
-async def test_replicas_on_stopped_nodes_are_told_as_each_api_tells_them() -> None:
+async def test_replicas_on_stopped_nodes_are_reported_as_each_api_tells_them() -> None:
     world = BrokerWorld(nodes=3)
     await create(world, "t", assignments=[[1, 2, 3], [2, 3, 1], [3, 1, 2]])
     await create(world, "u", assignments=[[2], [1]])

@@ -29,7 +29,7 @@ async def world() -> BrokerWorld:
 
 
 @pytest.mark.parametrize("stopped", [1, 3])
-async def test_a_stopped_node_is_fenced_to_who_asks_for_such_nodes(world: BrokerWorld, stopped: int) -> None:
+async def test_a_stopped_node_is_fenced_to_who_requests_such_nodes(world: BrokerWorld, stopped: int) -> None:
     await switch(world, stopped, "true")
     asked = DescribeClusterRequest(include_cluster_authorized_operations=False, include_fenced_brokers=True)
     found = [(each.broker_id, each.port, each.rack, each.is_fenced) for each in (await ask(world, 2, asked)).brokers]
@@ -87,7 +87,7 @@ async def test_each_node_keeps_settings_of_its_own_that_have_no_effect_here(worl
     assert [(await described(again, node))[THROTTLE] for node in NODES] == ["1000", "2000", "3000"]
 
 
-async def test_what_nodes_share_is_set_for_the_first_or_for_all(world: BrokerWorld) -> None:
+async def test_shared_settings_are_set_for_the_first_node_or_for_all(world: BrokerWorld) -> None:
     assert await altered(world, 2, 2, SHARED, "1234") == (
         E.INVALID_REQUEST,
         "The nodes share [message.max.bytes]: set them for all brokers.",

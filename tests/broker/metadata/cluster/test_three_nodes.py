@@ -113,7 +113,7 @@ async def test_every_node_tells_the_same_addresses_leaders_and_replicas(world: B
     assert [each.broker_id for each in cluster.brokers] == [1, 2, 3]
 
 
-async def test_a_client_that_means_another_node_than_it_reached_is_told_so(world: BrokerWorld) -> None:
+async def test_a_client_that_means_another_node_than_it_reached_is_notified(world: BrokerWorld) -> None:
     (cluster_id,) = {(await ask(world, 1, MetadataRequest(topics=None))).cluster_id}
     asked = ApiVersionsRequest(client_software_name="c", client_software_version="1", cluster_id=cluster_id, node_id=2)
     assert [(await ask(world, node, asked, 5)).error_code for node in NODES] == [
@@ -172,7 +172,7 @@ async def test_only_the_leader_takes_records_and_the_others_say_who_it_is(world:
 
 
 @pytest.mark.parametrize(("version", "readable"), [(10, [2]), (12, [1, 2, 3])])
-async def test_what_the_leader_took_is_read_there_and_by_newer_versions_at_every_replica(
+async def test_records_of_the_leader_are_read_there_and_by_newer_versions_at_every_replica(
     world: BrokerWorld, version: int, readable: list[int]
 ) -> None:
     await produced(world, 2, 1)
@@ -182,7 +182,7 @@ async def test_what_the_leader_took_is_read_there_and_by_newer_versions_at_every
         assert bool(result.records) is (node in readable)
 
 
-async def test_a_reader_is_told_the_leader_by_versions_that_can(world: BrokerWorld) -> None:
+async def test_a_reader_receives_the_leader_by_versions_that_can(world: BrokerWorld) -> None:
     topic_id = world.services.catalogue.topics["t"].topic_id
     world.broker.shared_storage.nodes.reassign({("t", 1): [2, 1]})  # type: ignore[union-attr]  # it has three nodes
     answer = await ask(world, 3, fetch(1, topic="", topic_id=topic_id), 16)

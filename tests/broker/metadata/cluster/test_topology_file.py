@@ -39,7 +39,7 @@ def root() -> Directory:
     return Directory(Disk(files, "/data"), "/data")
 
 
-def test_what_is_written_is_read(root: Directory) -> None:
+def test_written_values_are_read(root: Directory) -> None:
     assert read(root) == NOTHING
     NodesFile(root, (1, 2)).write({2}, [PlacedTopic(ID, "t", PLACEMENTS)])
     assert read(root) == TopologyContent((1, 2), frozenset({2}), {TEXT: PLACEMENTS})
@@ -71,7 +71,7 @@ def test_a_write_encodes_what_has_changed_and_nothing_else(root: Directory) -> N
         (b'{"version":1,"nodes":[1],"stopped":[]}', "topics"),
     ],
 )
-def test_damage_is_told_with_the_path_and_what_to_do(root: Directory, content: bytes, says: str) -> None:
+def test_damage_is_reported_with_the_path_and_what_to_do(root: Directory, content: bytes, says: str) -> None:
     root.write_atomically(FILE_NAME, content)
     with pytest.raises(NodesFileError, match=rf"/data/{FILE_NAME}: .*{says}.*: remove it, and the"):
         read(root)

@@ -59,7 +59,7 @@ def produced(world: BrokerWorld) -> ProduceRequest:
     return produce({number: world.batch(b"v") for number in range(PARTITIONS)})
 
 
-async def test_what_another_node_leads_is_in_no_directory_here(world: BrokerWorld) -> None:
+async def test_partitions_of_another_node_have_no_directory_here(world: BrokerWorld) -> None:
     dirs = [AlterReplicaLogDir(path="/data", topics=[AlterReplicaLogDirTopic(name="t", partitions=[0, 1])])]
     ((topic,),) = [(await ask(world, AlterReplicaLogDirsRequest(dirs=dirs))).results]
     assert [each.error_code for each in topic.partitions] == [E.NONE, E.REPLICA_NOT_AVAILABLE]

@@ -150,7 +150,7 @@ async def test_a_node_that_is_leaving_runs_and_gets_nothing_more() -> None:
     assert {each.leader for _, each in nodes.every()} == {1, 3}
 
 
-async def test_whoever_stops_and_starts_nodes_meanwhile_has_a_turn_afterwards() -> None:
+async def test_node_changes_are_serialized() -> None:
     it = Stopping()
     more, back = it.nodes.have_stopped({3}.union), it.nodes.have_stopped(lambda stopped: set(stopped) - {2})
     assert more is not None

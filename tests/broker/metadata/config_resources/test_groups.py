@@ -63,7 +63,7 @@ def test_a_setting_outside_of_bounds_that_changed_since_is_the_nearest_inside() 
     assert groups(world).consumer_group("g").session_timeout_ms == 50_000
 
 
-def test_what_another_kafka_left_and_cannot_be_read_is_passed_over() -> None:
+def test_unreadable_files_of_another_kafka_are_skipped() -> None:
     world = CatalogueWorld()
     record = ConfigRecord(
         resource_type=GROUP_RESOURCE, resource_name="g", name="consumer.session.timeout.ms", value="soon"

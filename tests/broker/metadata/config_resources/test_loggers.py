@@ -65,18 +65,18 @@ def test_a_broker_whose_level_is_taken_back_has_the_roots() -> None:
 
 
 @pytest.mark.parametrize("level", ["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"])
-def test_a_level_is_told_as_it_was_set(level: str) -> None:
+def test_a_level_is_reported_as_it_was_set(level: str) -> None:
     alter(("kafka.storage", AlterConfigOp.SET, level))
     assert levels()["kafka.storage"] == level
 
 
-def test_a_level_between_kafkas_is_told_as_the_next_one_above() -> None:
+def test_a_level_between_kafkas_is_reported_as_the_next_one_above() -> None:
     logger("http").setLevel(25)
     logger("api").setLevel(60)
     assert (levels()["kafka.http"], levels()["kafka.api"]) == ("WARN", "FATAL")
 
 
-def test_what_is_only_validated_changes_nothing() -> None:
+def test_validate_only_changes_nothing() -> None:
     alter(("kafka", AlterConfigOp.SET, "ERROR"), validate_only=True)
     assert levels()["kafka"] == "INFO"
 

@@ -81,7 +81,7 @@ def test_a_snapshot_has_the_tokens_as_they_were_last_and_none_that_was_removed()
         assert again.renew(BOB, password, -1) == expires_ms
 
 
-def test_a_lifetime_that_is_asked_for_is_at_most_the_configured_one() -> None:
+def test_a_lifetime_that_is_requested_is_at_most_the_configured_one() -> None:
     world = CatalogueWorld()
     tokens = tokens_of(world)
     for asked_ms, max_ms in ((5, 5), (0, 7 * DAY_MS), (-1, 7 * DAY_MS), ((1 << 63) - 1, 7 * DAY_MS)):
@@ -159,7 +159,7 @@ def test_expired_tokens_are_removed_by_the_clock(monkeypatch: pytest.MonkeyPatch
     assert tokens.all == [kept]
 
 
-def test_who_logs_in_with_a_token_proves_to_know_its_password() -> None:
+def test_a_token_login_proves_knowledge_of_its_password() -> None:
     world = CatalogueWorld()
     tokens = tokens_of(world)
     token, password = of_alice(tokens)

@@ -77,7 +77,7 @@ def test_a_torn_tail_is_cut_off_and_its_offsets_are_used_again(world: CatalogueW
 
 
 @pytest.mark.parametrize("damage", ["zeros behind the last batch", "a flipped bit in the last batch"])
-def test_what_is_no_batch_at_the_end_is_a_torn_tail(world: CatalogueWorld, damage: str) -> None:
+def test_trailing_bytes_without_a_batch_are_a_torn_tail(world: CatalogueWorld, damage: str) -> None:
     whole, is_flipped = world.log(), damage.startswith("a flipped bit")
     _write(world, LOG, whole[:-3] + bytes([whole[-3] ^ 1]) + whole[-2:] if is_flipped else whole + bytes(700))
     assert set(world.start().topics) == ({"a"} if is_flipped else {"a", "b"})
@@ -260,7 +260,7 @@ def test_a_transaction_a_killed_kafka_left_open_is_aborted_before_the_next_chang
         ([FeatureLevelRecord(name="metadata.version", feature_level=34)], "this version knows 7 to 33"),
     ],
 )
-def test_what_cannot_be_replayed_is_told_with_its_offset(
+def test_an_unreplayable_record_is_reported_with_its_offset(
     world: CatalogueWorld, records: list[Stored], why: str
 ) -> None:
     offset = world.records()[-1][0] + len(records)

@@ -66,7 +66,7 @@ async def test_a_further_connection_of_a_listener_waits_until_another_is_closed(
     assert await answered(third) == [1]
 
 
-async def test_who_leaves_while_it_waits_is_passed_over() -> None:
+async def test_a_waiter_that_leaves_is_skipped() -> None:
     world = world_of(listener_name_plaintext_max_connections="1")
     first, second, third = ask(world), ask(world), ask(world)
     second.transport.hang_up()
@@ -136,7 +136,7 @@ def test_overrides_are_addresses_and_counts() -> None:
             parsed_overrides(wrong)
 
 
-async def test_who_comes_and_goes_while_others_wait_is_not_kept() -> None:
+async def test_short_connections_do_not_accumulate_while_others_wait() -> None:
     world = world_of(max_connection_creation_rate="1")
     peers = [ask(world) for _ in range(50)]
     await settle()

@@ -98,7 +98,7 @@ async def test_a_large_answer_is_whole_and_waits_for_who_does_not_read(secured: 
     assert secured.memory.outgoing.pending == secured.memory.incoming.pending == 0
 
 
-async def test_who_does_not_receive_leaves_nothing_in_what_is_shared(secured: Secured) -> None:
+async def test_a_failed_receive_leaves_nothing_in_the_shared_buffer(secured: Secured) -> None:
     slow, quick = secured.connect(), secured.connect()
     slow.send(fetch() + metadata(2, first=5), 50)  # parked: there is nothing to fetch
     slow.send(metadata(1, first=7))
@@ -166,7 +166,7 @@ async def test_the_answer_to_new_keys_goes_to_the_peer_that_asked_alone(secured:
     assert numbers(FrameBuffer(), other.read()) == [3]
 
 
-async def test_what_ends_is_gone_without_the_garbage_collector(secured: Secured) -> None:
+async def test_ended_objects_are_freed_without_the_garbage_collector(secured: Secured) -> None:
     gc.collect()
     gc.disable()
     try:
@@ -222,7 +222,7 @@ async def test_a_name_with_a_nul_is_not_cut_at_it(world: BrokerWorld, tmp_path: 
     assert str(secured.connections[0].session.principal) == r"User:CN=admin\00.evil"
 
 
-async def test_who_fits_no_rule_is_not_let_in(
+async def test_a_principal_that_fits_no_rule_is_rejected(
     world: BrokerWorld, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     secured = Secured(world, ssl_client_auth="required", ssl_principal_mapping_rules="RULE:^CN=duke$/duke/")
@@ -371,7 +371,7 @@ async def test_whatever_a_peer_sends_others_are_served(secured: Secured, seed: i
     assert numbers(FrameBuffer(), good.read()) == [0]
 
 
-async def test_nobody_shakes_hands_with_a_broker_that_stops(secured: Secured) -> None:
+async def test_a_stopping_broker_makes_no_handshake(secured: Secured) -> None:
     transport = secured.accept()
     secured.handshakes.close()
     assert transport.is_lost

@@ -50,7 +50,7 @@ async def test_deleting_a_topic_lets_producers_go_on(disk: FullDisk, caplog: pyt
     ]
 
 
-async def test_what_would_grow_is_refused_and_what_is_small_goes_on(disk: FullDisk) -> None:
+async def test_growing_operations_are_refused_and_small_ones_continue(disk: FullDisk) -> None:
     await disk.fill("a")
     assert await disk.create("c") is REFUSED
     more = CreatePartitionsTopic(name="a", count=2, assignments=None)

@@ -74,7 +74,7 @@ def story() -> Story:
     return Story()
 
 
-def test_without_a_session_everything_is_told_every_time(story: Story) -> None:
+def test_without_a_session_everything_is_reported_every_time(story: Story) -> None:
     for _ in range(2):
         assert story.fetch(0, -1, A0, A1) == (0, [A0, A1])
     assert len(story.sessions) == 0
@@ -101,7 +101,7 @@ def test_a_partition_that_gave_data_goes_to_the_end_but_not_with_the_first_answe
     assert [(topic, asked.partition) for topic, asked in story.begin(101, 3).wanted] == [A1, B0, A0]
 
 
-def test_partitions_that_are_not_known_are_told_last_and_first_those_of_unknown_ids(story: Story) -> None:
+def test_partitions_that_are_not_known_are_reported_last_and_first_those_of_unknown_ids(story: Story) -> None:
     story.partition("a", 0, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     story.partition("b", 0, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
     for epoch in (-1, 0):
@@ -111,7 +111,7 @@ def test_partitions_that_are_not_known_are_told_last_and_first_those_of_unknown_
     assert [(topic, asked.partition) for topic, asked in context.wanted] == [A1, B0, A0], "the order of the answer"
 
 
-def test_a_diverging_epoch_is_told(story: Story) -> None:
+def test_a_diverging_epoch_is_reported(story: Story) -> None:
     story.fetch(0, 0, A0)
     story.partition("a", 0, diverging_epoch=(3, 5))
     assert story.fetch(101, 1) == (101, [A0])
@@ -125,7 +125,7 @@ def test_a_diverging_epoch_is_told(story: Story) -> None:
         (101, 1, True, ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR),
     ],
 )
-def test_what_does_not_fit_its_session_is_refused(
+def test_a_request_that_contradicts_its_session_is_refused(
     story: Story, session_id: int, epoch: int, by_id: bool, code: ErrorCode
 ) -> None:
     story.fetch(0, 0, A0)
@@ -206,7 +206,7 @@ def test_partitions_are_added_changed_and_forgotten(story: Story) -> None:
     assert [asked.partition for _, asked in context.wanted] == [1]
 
 
-def test_an_error_is_told_every_time_and_then_the_recovery(story: Story) -> None:
+def test_an_error_is_reported_every_time_and_then_the_recovery(story: Story) -> None:
     story.fetch(0, 0, A0, A1)
     story.partition("a", 0, error_code=3, high_watermark=-1, log_start_offset=-1)
     assert story.fetch(101, 1) == (101, [A0])

@@ -76,7 +76,7 @@ async def world() -> World:
     return World()
 
 
-async def test_all_who_wait_are_synced_in_one_round_and_who_comes_later_in_the_next(world: World) -> None:
+async def test_all_waiters_are_synced_in_one_round_and_who_comes_later_in_the_next(world: World) -> None:
     first = world.wait_for(*world.logs(ROUND_LOGS))
     await turn()
     second = world.wait_for(*world.logs(1, first=100))
@@ -138,7 +138,7 @@ async def test_a_log_that_is_being_synced_may_not_be_closed_yet(world: World) ->
     assert world.flush.hold(log)  # type: ignore[arg-type]  # because it has all that is asked
 
 
-async def test_a_failed_sync_is_told_to_those_who_wait_for_that_log(world: World) -> None:
+async def test_a_failed_sync_fails_the_waiters_of_that_log(world: World) -> None:
     good, bad = world.logs(2)
     bad.failure = StorageError("/d", "no disk", 5)
     waiting = world.wait_for(good, bad)

@@ -147,7 +147,7 @@ def test_a_small_file_that_fails_is_the_failure_of_its_plan_alone(world: World) 
     assert [error is None for error in errors] == [True, False, *[True] * (MANY - 2)]
 
 
-async def test_when_the_call_fails_all_who_wait_are_told_and_the_directory_is_offline(world: World) -> None:
+async def test_a_failed_call_fails_all_waiters_and_the_directory_goes_offline(world: World) -> None:
     loop = asyncio.get_running_loop()
 
     def at_once(run: Callable[[], Any]) -> asyncio.Future[Any]:

@@ -42,7 +42,7 @@ async def test_a_damaged_partition_is_read_once_however_many_ask(caplog: pytest.
     assert len([record for record in caplog.records if "could not open" in record.message]) == 1
 
 
-async def test_a_damaged_partition_is_forgotten_with_its_topic() -> None:
+async def test_a_damaged_partition_is_dropped_with_its_topic() -> None:
     world = await damaged()
     with pytest.raises(KafkaError):
         world.services.partitions.get("t", 0)

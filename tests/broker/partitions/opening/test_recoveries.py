@@ -293,7 +293,9 @@ async def syncing_and_waiting(monkeypatch: pytest.MonkeyPatch) -> BrokerWorld:
 
 
 @ON_THE_LOOP
-async def test_what_waits_is_recovered_when_all_that_were_begun_are_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_queued_partitions_are_recovered_when_all_running_ones_are_deleted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     may_sync = threading.Event()
     run = SyncJob.run
 
@@ -312,7 +314,7 @@ async def test_what_waits_is_recovered_when_all_that_were_begun_are_deleted(monk
 
 
 @ON_THE_LOOP
-async def test_what_waits_is_recovered_when_all_that_were_begun_fail(
+async def test_queued_partitions_are_recovered_when_all_running_ones_fail(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(_: object) -> None:

@@ -105,7 +105,7 @@ def test_cut_off_anywhere_it_loses_nothing() -> None:
         directory.close(clean=False)
 
 
-def test_damage_is_told_and_every_file_closed() -> None:
+def test_damage_is_reported_and_every_file_closed() -> None:
     files = killed()
     directory = opened(files)
     file = files.open("/d/t-0/leader-epoch-checkpoint", create=True)

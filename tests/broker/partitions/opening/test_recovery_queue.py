@@ -99,7 +99,7 @@ async def world() -> World:
     return World(jobs_max=1)
 
 
-async def test_what_is_recovered_is_noted_before_anybody_is_told() -> None:
+async def test_a_recovered_partition_is_noted_before_any_waiter_resumes() -> None:
     world = World()
     world.ask("a")
     await world.jobs.end("a")
@@ -123,7 +123,7 @@ async def test_no_more_at_a_time_than_there_are_processes() -> None:
     assert world.under_way == ["a"]
 
 
-async def test_one_that_is_asked_for_comes_before_the_background(world: World) -> None:
+async def test_one_that_is_requested_comes_before_the_background(world: World) -> None:
     world.ask("first")
     world.ask("behind", in_background=True)
     world.ask("asked")
@@ -145,7 +145,7 @@ async def test_the_background_gives_way_and_is_begun_again() -> None:
     assert not world.over["two"].done()
 
 
-async def test_nobody_who_was_asked_for_gives_way(world: World) -> None:
+async def test_a_failed_upgrade_request_evicts_no_member(world: World) -> None:
     world.ask("one")
     world.ask("two")
     assert world.under_way == ["one"]
@@ -193,7 +193,7 @@ async def test_one_that_leaves_is_given_up_and_makes_room(world: World) -> None:
     assert world.partitions["a"].noted == []
 
 
-async def test_what_ends_in_the_turn_in_which_it_leaves_is_noted_nowhere(world: World) -> None:
+async def test_a_member_that_ends_in_its_turn_is_not_noted(world: World) -> None:
     world.ask("a")
     world.jobs.under_way["a"].set_result(CLOSED)
     world.line.leave(("a", 0))
@@ -224,7 +224,7 @@ async def test_a_failure_is_a_storage_error_and_the_next_goes_on(world: World, e
     assert world.under_way == ["b"]
 
 
-async def test_what_is_under_way_is_counted() -> None:
+async def test_requests_under_way_are_counted() -> None:
     world = World(jobs_max=2)
     for name in "abc":
         world.ask(name)

@@ -212,7 +212,7 @@ def test_a_group_may_forbid_renewals() -> None:
 
 
 @pytest.mark.parametrize(("now", "next_poll"), [(10, []), (31, [(0, 4, 2)])])
-def test_what_could_not_be_stored_is_held_until_its_lock_ends(
+def test_unstored_acknowledgements_are_held_until_the_lock_ends(
     now: float, next_poll: list[tuple[int, int, int]]
 ) -> None:
     share = Share(5)
@@ -227,7 +227,7 @@ def test_what_could_not_be_stored_is_held_until_its_lock_ends(
     assert share.partition.start_offset == 0
 
 
-def test_what_is_being_stored_is_not_seen_yet() -> None:
+def test_a_pending_write_is_not_visible() -> None:
     share = Share(5)
     share.poll()
     change = share.begin(0, 4, RELEASE)

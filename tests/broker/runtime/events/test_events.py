@@ -17,7 +17,7 @@ def test_names_are_those_of_the_table() -> None:
     assert all(kind.what and kind.name.count(".") == 1 for kind in KINDS.values())
 
 
-def test_whoever_listens_is_told_in_order_until_they_stop() -> None:
+def test_listeners_receive_events_in_order_until_they_stop() -> None:
     told: list[tuple[str, str, object]] = []
 
     def first(kind: EventKind, facts: Facts) -> None:
@@ -39,7 +39,7 @@ def test_whoever_listens_is_told_in_order_until_they_stop() -> None:
     assert told == [("first", "a.b", 1), ("second", "a.b", 1), ("second", "a.b", 2)]
 
 
-async def test_what_may_be_paused_waits_for_everybody_who_holds_it_up() -> None:
+async def test_a_pausable_step_waits_for_all_its_holders() -> None:
     held: list[Future[None]] = [asyncio.get_running_loop().create_future() for _ in range(2)]
     events = Events()
     events.listen(lambda kind, facts: held[0])
@@ -53,7 +53,7 @@ async def test_what_may_be_paused_waits_for_everybody_who_holds_it_up() -> None:
     await both
 
 
-async def test_what_cannot_be_held_up_is_not() -> None:
+async def test_an_uninterruptible_step_is_not_paused() -> None:
     events = Events()
     held: Future[None] = asyncio.get_running_loop().create_future()
     events.listen(lambda kind, facts: held)

@@ -22,7 +22,7 @@ class World:
             self.events.emit_repeated(DENIED, {"who": who}, peer=number)
 
 
-def test_it_is_told_at_once_and_then_after_a_while_with_its_count() -> None:
+def test_it_is_reported_at_once_and_then_after_a_while_with_its_count() -> None:
     world = World()
     world.listen()
     world.happen("alice", 1_000)
@@ -44,7 +44,7 @@ def test_many_cases_do_not_drown_the_others() -> None:
     assert world.told[-1]["who"] == "bob"
 
 
-def test_what_was_is_known_also_where_nobody_listened() -> None:
+def test_past_events_are_available_without_listeners() -> None:
     world = World()
     assert world.events.lately(DENIED) == []
     world.happen("alice", 3)

@@ -253,16 +253,16 @@ _TOLD_ELSEWHERE = {FAULT_CHANGED.name, FAULT_FIRED.name}
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
-async def test_a_story_is_told(story: Callable[[], Awaitable[Told]]) -> None:
+async def test_a_story_is_reported(story: Callable[[], Awaitable[Told]]) -> None:
     assert (await story()).names
 
 
-async def test_every_kind_is_told_by_some_story() -> None:
+async def test_every_kind_is_reported_by_some_story() -> None:
     seen = {name for story in STORIES for name in (await story()).names}
     assert set(KINDS) - seen == _TOLD_ELSEWHERE
 
 
-async def test_requests_that_clients_repeat_are_told_where_somebody_follows_all_requests() -> None:
+async def test_requests_that_clients_repeat_are_informed_where_somebody_follows_all_requests() -> None:
     story = Story()
     await story.client.ask(MetadataRequest(topics=[]), 12)
     assert not story.told.of("request.answered")
@@ -312,7 +312,7 @@ async def test_the_cause_of_a_transaction_is_the_produce_that_began_it(monkeypat
     assert len(by_general_path) == 1
 
 
-async def test_a_refused_produce_is_told_once() -> None:
+async def test_a_refused_produce_is_reported_once() -> None:
     story = Story()
     producer = await story.init()
     await write(story, producer.producer_id, producer.producer_epoch)

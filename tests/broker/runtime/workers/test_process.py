@@ -110,7 +110,7 @@ def test_an_error_keeps_its_class_its_text_and_its_fields(error: StorageError) -
     assert found.__dict__ == error.__dict__
 
 
-def test_an_error_that_cannot_be_sent_is_told_by_its_text() -> None:
+def test_an_error_that_cannot_be_sent_is_reported_by_its_text() -> None:
     error = ValueError("bad", lambda: None)
     (failed,) = Messages().feed(encode(Failed.of(error)))
     assert "ValueError" in str(failed.error())
@@ -144,7 +144,7 @@ def test_the_steps_are_gone_through_with_progress_and_sleep(tmp_path: Path) -> N
     assert told == [JobProgress(20), JobProgress(30), JobProgress(30)]
 
 
-def test_who_sleeps_for_long_says_that_it_is_alive(tmp_path: Path) -> None:
+def test_a_long_sleep_sends_heartbeats(tmp_path: Path) -> None:
     now = [0.0]
     told: list[Any] = []
 
@@ -156,7 +156,7 @@ def test_who_sleeps_for_long_says_that_it_is_alive(tmp_path: Path) -> None:
     assert told == [JobProgress(10)] * 5
 
 
-def test_what_a_call_raises_reaches_the_steps(tmp_path: Path) -> None:
+def test_an_exception_of_a_call_reaches_the_steps(tmp_path: Path) -> None:
     job = Fail(str(tmp_path), in_call=True)
     assert go_through(job, RealFiles(), 0, lambda _: None) == "cannot write: no room"
 

@@ -65,7 +65,7 @@ def test_it_runs_under_uvloop(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("processes_max", [0, 1])
-async def test_what_a_job_raises_comes_back_as_itself(processes_max: int, tmp_path: Path) -> None:
+async def test_an_exception_of_a_job_is_raised_unchanged(processes_max: int, tmp_path: Path) -> None:
     with open_workers(processes_max) as workers:
         with pytest.raises(StorageError, match="cannot write: no room") as raised:
             await asyncio.wait_for(workers.run(Fail(str(tmp_path))), TIMEOUT_S)
@@ -99,7 +99,7 @@ async def test_there_are_no_more_processes_than_allowed(tmp_path: Path) -> None:
         assert len(workers.pids) == 2
 
 
-async def test_who_waits_comes_before_the_background(tmp_path: Path) -> None:
+async def test_waiters_come_before_background_work(tmp_path: Path) -> None:
     order: list[str] = []
     with open_workers(1) as workers:
         (tmp_path / "held").mkdir()
@@ -118,7 +118,7 @@ async def test_who_waits_comes_before_the_background(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("processes_max", [0, 1])
-async def test_progress_is_told(processes_max: int, tmp_path: Path) -> None:
+async def test_progress_is_reported(processes_max: int, tmp_path: Path) -> None:
     told: list[int] = []
     with open_workers(processes_max) as workers:
         future = workers.run(Hold(str(tmp_path)), on_progress=told.append)

@@ -142,7 +142,7 @@ def _allow(operation: Operation, name: str = "t", principal: str = "User:alice")
     return Acl(_TOPIC, name, _LITERAL, principal, "*", operation, Permission.ALLOW)
 
 
-def test_what_decided_is_told_in_kafkas_words() -> None:
+def test_the_deciding_rule_is_reported_in_kafkas_words() -> None:
     decides = authorizer([_allow(Operation.READ)])
     assert str(decides.rule(Principal("User", "root"), HERE, Operation.READ, _TOPIC, "t")) == "SuperUser"
     assert str(decides.rule(BOB, HERE, Operation.READ, _TOPIC, "t")) == "DefaultDeny"
@@ -197,7 +197,7 @@ def test_a_filter_for_matches_finds_every_pattern_that_a_name_falls_under(acl: A
 
 
 @given(_acls)
-def test_a_filter_says_what_an_entry_has_to_be_like(acl: Acl) -> None:
+def test_a_filter_states_what_an_entry_has_to_be_like(acl: Acl) -> None:
     assert AclFilter().matches(acl)
     assert AclFilter(*acl).matches(acl)
     others = {

@@ -44,6 +44,6 @@ def test_a_host_is_not_meant(host: str, pattern: str) -> None:
 @pytest.mark.parametrize(
     "pattern", ["10.0.0.0/", "/8", "10.0.0/8", "10.0.0.0/-1", "10.0.0.0/255.0.0.0", "::/129", "host/8", "1.1.1.1/²"]
 )
-def test_what_is_no_network_is_said_to_be_none(pattern: str) -> None:
+def test_a_missing_network_is_reported(pattern: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         check_network(pattern)

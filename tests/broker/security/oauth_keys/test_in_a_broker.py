@@ -41,7 +41,7 @@ async def test_a_key_that_is_new_at_the_server_is_found(tmp_path: Path) -> None:
         assert "eyJ" not in server.log, "no token is in the log"
 
 
-async def test_a_file_of_keys_that_is_not_there_is_said_at_the_start(tmp_path: Path) -> None:
+async def test_a_file_of_keys_that_is_not_there_is_reported_at_the_start(tmp_path: Path) -> None:
     server = broker(tmp_path, (tmp_path / "none.json").as_uri())
     with pytest.raises(AssertionError, match=r"the keys of tokens at file:.*cannot be used: No such file"):
         server.start()

@@ -18,7 +18,7 @@ from tests.support.worlds.broker import turn
 PASSWORD = "store-password-of-a-test"
 
 
-async def test_a_set_is_asked_for_and_taken() -> None:
+async def test_a_set_is_requested_and_taken() -> None:
     async with KeyServer(b'{"keys": []}') as server:
         assert await fetch(server.url, None) == b'{"keys": []}'
         port = server.url.split(":")[2].split("/")[0]
@@ -87,7 +87,7 @@ async def test_an_endless_header_is_given_up() -> None:
             await fetch(server.url, None, time_max_s=0.2)
 
 
-async def test_nobody_listens() -> None:
+async def test_an_address_without_a_listener() -> None:
     async with KeyServer(b"") as server:
         url = server.url
     with pytest.raises(LoadFailed):

@@ -67,7 +67,7 @@ async def test_the_first_keys_are_there_when_it_has_begun(server: Server) -> Non
     assert (server.asked, server.knows("one"), server.knows(None)) == (1, True, True)
 
 
-async def test_they_are_asked_for_from_time_to_time(server: Server) -> None:
+async def test_they_are_requested_from_time_to_time(server: Server) -> None:
     await server.keys.begin()
     server.published = published(TWO)
     server.clock.advance(TIMING.refresh_ms)
@@ -78,7 +78,7 @@ async def test_they_are_asked_for_from_time_to_time(server: Server) -> None:
     assert server.asked == 3
 
 
-async def test_a_key_that_is_missing_is_asked_for_at_once_and_not_again_within_a_minute(server: Server) -> None:
+async def test_a_key_that_is_missing_is_requested_at_once_and_not_again_within_a_minute(server: Server) -> None:
     await server.keys.begin()
     server.published = published(ONE, TWO)
     assert not server.knows("two")
@@ -94,7 +94,7 @@ async def test_a_key_that_is_missing_is_asked_for_at_once_and_not_again_within_a
     assert server.asked == 4
 
 
-async def test_many_tokens_of_unknown_keys_ask_once_at_a_time_and_are_forgotten(server: Server) -> None:
+async def test_many_tokens_of_unknown_keys_ask_once_at_a_time_and_are_dropped(server: Server) -> None:
     await server.keys.begin()
     server.held = asyncio.Event()
     for number in range(1000):
@@ -108,9 +108,7 @@ async def test_many_tokens_of_unknown_keys_ask_once_at_a_time_and_are_forgotten(
     assert server.asked == 2
 
 
-async def test_what_fails_is_tried_again_for_a_while_and_the_keys_stay(
-    server: Server, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_failed_refresh_is_retried_and_the_keys_stay(server: Server, caplog: pytest.LogCaptureFixture) -> None:
     await server.keys.begin()
     server.published = LoadFailed("the server responds with status 500")
     with caplog.at_level(logging.WARNING, "kafka.security"):

@@ -62,7 +62,7 @@ def test_a_user_has_a_name_and_a_password() -> None:
         ("SCRAM-SHA-256=[name=alice,password=hunter2,iterations=many]", "has 4096 to 16384 iterations"),
     ],
 )
-def test_what_is_no_user_is_refused_without_its_secret(text: str, sentence: str) -> None:
+def test_an_invalid_user_is_refused_without_its_secret(text: str, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence) as told:
         parse_user(text)
     assert "hunter2" not in str(told.value)

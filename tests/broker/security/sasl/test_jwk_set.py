@@ -78,6 +78,6 @@ def test_keys_that_are_not_known_are_left_out() -> None:
         (json.dumps({"keys": [{}] * (KEYS_MAX + 1)}).encode(), "it has 1001 keys"),
     ],
 )
-def test_what_is_no_set_is_refused(content: bytes, sentence: str) -> None:
+def test_an_invalid_set_is_refused(content: bytes, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         parse_set(content)

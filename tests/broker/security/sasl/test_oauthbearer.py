@@ -67,7 +67,7 @@ def test_another_authorization_id_is_refused() -> None:
         f"{urlsafe_b64encode(b'[' * 39_999).decode()}.{part(GOOD)}.",
     ],
 )
-def test_a_token_that_is_no_good_is_told_and_then_refused(bad: str) -> None:
+def test_a_token_that_is_no_good_is_reported_and_then_refused(bad: str) -> None:
     asked = exchange()
     assert asked.respond(message(bad)) == b'{"status":"invalid_token"}'
     assert asked.user is None
@@ -108,7 +108,7 @@ def test_options_name_claims_scope_and_skew() -> None:
     ],
     ids=range(9),
 )
-def test_what_is_no_message_of_the_mechanism_is_refused(said: bytes) -> None:
+def test_an_invalid_message_of_the_mechanism_is_refused(said: bytes) -> None:
     with pytest.raises(SaslAuthenticationFailed, match=REFUSED):
         exchange().respond(said)
 

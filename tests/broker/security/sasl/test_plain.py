@@ -11,7 +11,7 @@ USERS = users_in({"username": "admin", "password": "admin-secret", "user_alice":
 
 
 @pytest.mark.parametrize("token", ["\0alice\0secret", "alice\0alice\0secret", "\0bob\0ключ"])
-def test_who_knows_the_password_is_let_in(token: str) -> None:
+def test_a_client_with_the_password_is_authenticated(token: str) -> None:
     exchange = PlainExchange(USERS.get)
     assert exchange.respond(token.encode()) == b""
     assert exchange.user in ("alice", "bob")

@@ -49,13 +49,13 @@ def test_a_token_before_the_handshake_ends_it(conversation: SaslExchange) -> Non
         conversation.choose("PLAIN", tokens_are_bare=False)
 
 
-def test_versions_are_asked_once(conversation: SaslExchange) -> None:
+def test_versions_are_queried_once(conversation: SaslExchange) -> None:
     conversation.versions_requested()
     with pytest.raises(IllegalStage, match="SaslHandshake is awaited"):
         conversation.versions_requested()
 
 
-def test_what_is_complete_takes_no_more_tokens(conversation: SaslExchange) -> None:
+def test_a_complete_login_accepts_no_more_tokens(conversation: SaslExchange) -> None:
     conversation.choose("PLAIN", tokens_are_bare=False)
     conversation.respond(b"\0alice\0secret")
     with pytest.raises(IllegalStage):

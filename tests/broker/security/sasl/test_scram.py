@@ -89,7 +89,7 @@ def test_a_token_is_not_taken_with_its_namesakes_password() -> None:
     assert world.user is None
 
 
-def test_who_speaks_for_somebody_else_than_the_token_is_refused() -> None:
+def test_an_authorization_id_other_than_the_tokens_principal_is_refused() -> None:
     with pytest.raises(SaslAuthenticationFailed, match="authorization id that is different from username"):
         by_token(SCRAM_SHA_256).respond(b"n,a=alice,n=user,r=abc,tokenauth=true")
 

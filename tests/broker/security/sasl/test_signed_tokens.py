@@ -49,7 +49,7 @@ def test_a_good_token_says_who_it_is_and_until_when() -> None:
         {"scope": 5},
     ],
 )
-def test_what_is_good_enough_for_kafka_is_taken(claims: dict[str, Any]) -> None:
+def test_values_accepted_by_kafka_are_accepted(claims: dict[str, Any]) -> None:
     assert judged(signed(**claims)).user == "alice"
 
 
@@ -80,7 +80,7 @@ def test_what_is_good_enough_for_kafka_is_taken(claims: dict[str, Any]) -> None:
         ({"scope": " "}, "has no name"),
     ],
 )
-def test_what_a_token_says_has_to_be_right(claims: dict[str, Any], reason: str) -> None:
+def test_claims_of_a_token_have_to_be_valid(claims: dict[str, Any], reason: str) -> None:
     with pytest.raises(InvalidToken, match=reason):
         judged(signed(**claims))
 
@@ -110,7 +110,7 @@ def test_algorithms_are_those_of_jose4j(key: tuple[str, Any]) -> None:
     judge(RULES, keys.find, lambda: NOW_S * 1000, by.sign(CLAIMS, {"alg": algorithm}))
 
 
-def test_what_nobody_signed_is_refused() -> None:
+def test_unsigned_tokens_are_refused() -> None:
     algorithms: tuple[object, ...] = ("none", "None", "", None, 5, ["ES256"], {})
     for algorithm in algorithms:
         with pytest.raises(InvalidToken):
@@ -158,13 +158,13 @@ def test_the_key_has_to_be_there() -> None:
         f"{urlsafe_b64encode(b'[' * 9000).decode()}.{part(CLAIMS)}.c",
     ],
 )
-def test_what_is_no_token_is_refused(token: str) -> None:
+def test_an_invalid_token_is_refused(token: str) -> None:
     with pytest.raises(InvalidToken):
         judged(token)
 
 
 @pytest.mark.parametrize("claims", [[], "text", None])
-def test_what_is_signed_has_to_be_an_object(claims: object) -> None:
+def test_a_signed_payload_has_to_be_an_object(claims: object) -> None:
     with pytest.raises(InvalidToken, match="not a JSON object"):
         judged(signer().sign(claims))
 

@@ -30,7 +30,7 @@ async def test_an_accepted_connection_has_a_session_of_its_listener() -> None:
     assert str(ANONYMOUS) == "User:ANONYMOUS"
 
 
-async def test_who_need_not_authenticate_is_dispatched_without_being_asked(world: BrokerWorld) -> None:
+async def test_a_connection_without_sasl_is_dispatched_at_once(world: BrokerWorld) -> None:
     assert world.connect().connection._dispatch == world.dispatcher.dispatch
 
 
@@ -53,7 +53,7 @@ WITHOUT_RIGHTS = {
 }
 
 
-def test_what_an_api_does_is_what_its_resources_know() -> None:
+def test_the_operations_of_an_api_are_supported_by_its_resources() -> None:
     for row in API_TABLE:
         known = {access for access in row.accesses if access.operation in SUPPORTED[access.resource]}
         in_kafka_only = {Access(Operation.DELETE, Resource.CLUSTER)} & set(row.accesses)  # which DeleteTopics checks

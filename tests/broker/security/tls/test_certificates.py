@@ -24,7 +24,7 @@ def test_an_authority_is_for_no_host() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\x30\x00", b"\x30\x02\x30\x00", b"\x02\x01\x00", b"\x30\x7f"])
-def test_what_is_no_certificate_has_no_validity(data: bytes) -> None:
+def test_an_invalid_certificate_has_no_validity(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"certificate|DER"):
         validity_of(data)
 

@@ -92,7 +92,7 @@ def test_bytes_that_are_no_certificate_are_refused_and_nothing_else(data: st.Dat
         subject_of(bytes(certificate[:size]))
 
 
-def test_who_has_no_name_needs_alternative_ones_that_are_critical() -> None:
+def test_an_empty_subject_needs_critical_alternative_names() -> None:
     certificate = authority().issue(Name([]), has_critical_hosts=False).certificate
     with pytest.raises(ValueError, match="no alternative names that are critical"):
         subject_of(certificate.public_bytes(Encoding.DER))

@@ -76,7 +76,7 @@ def test_a_password_for_a_key_that_is_not_encrypted_is_refused(pem: dict[str, st
     assert "is not encrypted" in refusal(**pem, ssl_key_password="x")
 
 
-def test_a_key_that_is_not_the_certificates_is_told(tmp_path: Path) -> None:
+def test_a_key_that_is_not_the_certificates_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "broker.pem"
     path.write_text(authority().issue().key_pem() + authority().issue().certificate_pem)
     assert "does not belong to" in refusal(ssl_keystore_type="PEM", ssl_keystore_location=str(path))
@@ -93,7 +93,7 @@ def test_a_key_that_is_not_the_certificates_is_told(tmp_path: Path) -> None:
         (KEY_PEM + "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "is broken"),
     ],
 )
-def test_what_is_wrong_with_a_pem_file_is_told(tmp_path: Path, content: str, told: str) -> None:
+def test_an_invalid_pem_file_is_reported(tmp_path: Path, content: str, told: str) -> None:
     path = tmp_path / "broker.pem"
     path.write_text(content)
     sentence = refusal(ssl_keystore_type="PEM", ssl_keystore_location=str(path))
@@ -130,19 +130,19 @@ def test_a_jks_trust_store_is_read_without_its_password(pem: dict[str, str]) -> 
 
 @pytest.mark.parametrize("file", ["key.jks", "key.p12"])
 @pytest.mark.parametrize("key", [{}, {"ssl_key_password": "secret"}, {"ssl_key_password": "keysecret"}])
-def test_a_wrong_password_is_told(file: str, key: dict[str, str]) -> None:
+def test_a_wrong_password_is_reported(file: str, key: dict[str, str]) -> None:
     sentence = refusal(ssl_keystore_location=str(GOLDEN / file), ssl_keystore_password="guess", **key)
     assert "the password of the store is wrong" in sentence
 
 
-def test_a_password_of_a_key_that_is_not_its_pkcs12_stores_is_told() -> None:
+def test_a_password_of_a_key_that_is_not_its_pkcs12_stores_is_reported() -> None:
     passwords = {"ssl_keystore_password": "secret", "ssl_key_password": "guess"}
     sentence = refusal(ssl_keystore_location=str(GOLDEN / "key.p12"), **passwords)
     assert sentence.endswith("ssl.key.password must be the store's password in a PKCS12 store")
 
 
 @pytest.mark.parametrize("key", [{}, {"ssl_key_password": "guess"}])
-def test_a_wrong_password_of_a_key_in_a_jks_store_is_told(key: dict[str, str]) -> None:
+def test_a_wrong_password_of_a_key_in_a_jks_store_is_reported(key: dict[str, str]) -> None:
     sentence = refusal(ssl_keystore_location=str(GOLDEN / "key.jks"), ssl_keystore_password="secret", **key)
     assert "the password of the key is wrong" in sentence
 
@@ -267,7 +267,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, pem: dict[str, str]) 
     assert refusal(**pem, ssl_client_auth="required", ssl_truststore_location=path) == f"ssl.truststore.{not_there}"
 
 
-def test_a_pem_file_without_its_type_is_told_with_the_setting(pem: dict[str, str]) -> None:
+def test_a_pem_file_without_its_type_is_reported_with_the_setting(pem: dict[str, str]) -> None:
     path = pem["ssl_keystore_location"]
     said = f"location: {path}: it is a PEM file: set ssl."
     assert refusal(ssl_keystore_location=path, ssl_keystore_password="x") == f"ssl.keystore.{said}keystore.type=PEM"
@@ -299,7 +299,7 @@ def test_only_the_suites_that_are_named_are_offered(pem: dict[str, str]) -> None
     assert "OpenSSL has none of" in refusal(**pem, ssl_cipher_suites="TLS_RSA_WITH_ARIA_256_CCM_8")
 
 
-def test_on_a_sasl_listener_client_certificates_are_asked_for_by_its_own_setting_only(pem: dict[str, str]) -> None:
+def test_on_a_sasl_listener_client_certificates_are_requested_by_its_own_setting_only(pem: dict[str, str]) -> None:
     assert read_settings(Settings(**pem, ssl_client_auth="required"), is_sasl=True).client_auth == "none"
 
 
@@ -321,5 +321,5 @@ def test_nothing_that_is_printed_has_a_secret_in_it(tmp_path: Path) -> None:
     assert "PRIVATE" not in repr(open_stores(settings))
 
 
-def test_an_authority_issues_what_it_is_asked_for() -> None:
+def test_an_authority_issues_the_requested_certificate() -> None:
     assert Authority("other").pem != authority().pem

@@ -44,7 +44,7 @@ def modes(path: Path) -> set[int]:
     return {stat.S_IMODE(each.stat().st_mode) for each in path.iterdir()}
 
 
-def test_nobody_else_may_look_into_it(tmp_path: Path) -> None:
+def test_it_is_private_to_its_owner(tmp_path: Path) -> None:
     path = tmp_path / "data.security"
     before = os.umask(0)
     try:
@@ -56,9 +56,7 @@ def test_nobody_else_may_look_into_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "authority.key", "users.properties", "link"])
-def test_what_another_user_owns_or_may_have_written_is_not_taken_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_files_of_another_user_are_not_adopted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     path = tmp_path / "data.security"
     opened(path)
     if name == "link":
@@ -116,7 +114,7 @@ def test_the_certificate_is_issued_again_for_other_hosts_and_before_it_expires(
 
 @pytest.mark.parametrize("name", ["broker.pem", "authority.pem"])
 @pytest.mark.parametrize("content", [None, "", "half of", BROKEN])
-def test_what_can_be_made_again_is(tmp_path: Path, name: str, content: str | None) -> None:
+def test_rebuildable_files_are_rebuilt(tmp_path: Path, name: str, content: str | None) -> None:
     opened(tmp_path)
     authority = (tmp_path / "authority.pem").read_text()
     if content is None:
@@ -179,7 +177,7 @@ def test_a_user_whom_the_broker_needs_is_missed_by_name(tmp_path: Path, content:
 @pytest.mark.parametrize(
     ("name", "event"), [("authority.key", "authority created again"), ("users.properties", "users created again")]
 )
-def test_what_is_made_anew_beside_other_files_is_a_warning(
+def test_a_file_rebuilt_beside_others_is_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, event: str
 ) -> None:
     opened(tmp_path)
@@ -259,7 +257,7 @@ def test_a_configuration_that_secures_itself_is_not_secured_again(tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_java_is_told_in_ascii(tmp_path: Path) -> None:
+def test_java_is_reported_in_ascii(tmp_path: Path) -> None:
     (tmp_path / "\u00fc").mkdir()
     paths = write_client_settings(opened(tmp_path / "\u00fc"), "localhost:9092")
     found = properties.decode(Path(paths["client.properties"]).read_bytes())

@@ -51,7 +51,7 @@ def test_new_data_beside_an_old_security_directory_begin_with_all_rights(securit
     assert not acls.all
 
 
-def test_what_cannot_be_written_is_not_noted(security: Security, acls: Acls, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_is_not_noted(security: Security, acls: Acls, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_: object) -> None:
         raise OSError("no space")
 

@@ -64,7 +64,7 @@ def test_without_memory_files_a_key_is_in_a_file_of_the_users_own_and_gone_at_on
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_encrypted_key_is_opened_by_its_password_and_nobody_is_asked_for_one(
+def test_an_encrypted_key_is_opened_by_its_password_without_a_prompt(
     issued: Issued, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert len(loaded_from(identity_of(issued, "the-password"), monkeypatch)) == 1

@@ -22,7 +22,7 @@ def test_only_a_row_without_a_topic_goes_to_the_default_one() -> None:
     assert topics([{"topic": topic, "value": b"v"} for topic in ("a", None, "")], default="d") == ["a", "d", ""]
 
 
-def test_a_row_without_a_topic_is_told_where_there_is_no_default_one() -> None:
+def test_a_row_without_a_topic_is_reported_where_there_is_no_default_one() -> None:
     assert topics([{"topic": "", "value": b"v"}], default=None) == [""]
     with pytest.raises(BadRows, match="a row without a key has no topic"):
         topics([{"topic": None, "value": b"v"}], default=None)

@@ -54,7 +54,7 @@ def test_only_the_end_is_read_where_it_is_enough(client: Client, topic: str, mon
     assert batches(read(LedgerReader(topic), client, "q", 100)) == list(range(90, 100))
 
 
-def test_what_is_missing_is_read_further_back(client: Client, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_entries_are_read_further_back(client: Client, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_reader, "_END_OFFSETS", 10)
     put(client, topic, "q", range(100))
     reader = LedgerReader(topic)
@@ -64,7 +64,7 @@ def test_what_is_missing_is_read_further_back(client: Client, topic: str, monkey
     assert batches(read(reader, client, "another", 0)) == list(range(100))
 
 
-def test_what_is_new_is_added_to_what_was_read(client: Client, topic: str) -> None:
+def test_new_entries_are_added_to_read_ones(client: Client, topic: str) -> None:
     reader = LedgerReader(topic)
     assert read(reader, client, "q", 0).records == ()
     put(client, topic, "q", range(3))
@@ -73,7 +73,7 @@ def test_what_is_new_is_added_to_what_was_read(client: Client, topic: str) -> No
     assert batches(read(reader, client, "q", 5)) == [0, 1, 2, 3, 4]
 
 
-def test_the_oldest_is_forgotten_and_can_be_read_again(
+def test_the_oldest_is_dropped_and_can_be_read_again(
     client: Client, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ledger_reader, "_KEPT_RECORDS", 20)
@@ -96,7 +96,7 @@ def test_an_open_transaction_is_waited_for_or_not(client: Client, topic: str) ->
     assert batches(read(reader, client, "q", 3)) == [0, 1, 2]
 
 
-def test_what_was_aborted_is_not_seen(client: Client, topic: str) -> None:
+def test_aborted_records_are_not_visible(client: Client, topic: str) -> None:
     foreign = begun(client, topic)
     foreign.send(topic, b"nonsense")
     foreign.flush()

@@ -38,7 +38,7 @@ def test_a_topic_that_takes_less_than_the_sink_may_write_is_warned_of_with_the_o
     assert warning("t", small, replace(SETTINGS, batch_bytes=100_000, max_request_bytes=100_000)) is None
 
 
-def test_a_missing_topic_is_told_with_the_name_that_may_be_meant() -> None:
+def test_a_missing_topic_is_reported_with_the_name_that_may_be_meant() -> None:
     assert refused_creation("ordres", ["orders", "payments"]).startswith(
         "topic 'ordres' does not exist (did you mean orders?), but createTopics is false"
     )

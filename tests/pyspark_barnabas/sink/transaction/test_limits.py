@@ -50,7 +50,7 @@ def start(broker: Broker, asked_ms: int | None = None, at_most_ms: int | None = 
 
 
 @pytest.mark.parametrize("limit_ms", [60_000, DEFAULT_MS, 86_400_000])
-def test_it_is_what_the_broker_allows_which_is_asked_for_once(new_broker: NewBroker, limit_ms: int) -> None:
+def test_it_is_what_the_broker_allows_which_is_requested_once(new_broker: NewBroker, limit_ms: int) -> None:
     broker = new_broker(limit_ms)
     assert [start(broker), start(broker)] == [limit_ms, limit_ms]
     assert (broker.asked, broker.times_told) == ([limit_ms, limit_ms], 1)
@@ -62,7 +62,7 @@ def test_it_is_lowered_where_the_broker_refuses_and_does_not_tell_and_that_is_ke
     assert broker.asked == [900_000, 450_000, 225_000, 225_000]
 
 
-def test_one_that_was_asked_for_is_never_lowered(new_broker: NewBroker) -> None:
+def test_one_that_was_requested_is_never_lowered(new_broker: NewBroker) -> None:
     broker = new_broker(60_000)
     with pytest.raises(SinkFailed, match="is 60001, but the broker allows at most 60000"):
         start(broker, asked_ms=60_001)
@@ -72,7 +72,7 @@ def test_one_that_was_asked_for_is_never_lowered(new_broker: NewBroker) -> None:
         start(new_broker(60_000, tells=False), asked_ms=60_001)
 
 
-def test_a_transaction_that_needs_little_asks_for_no_more(new_broker: NewBroker) -> None:
+def test_a_transaction_that_needs_little_requests_no_more(new_broker: NewBroker) -> None:
     broker = new_broker(DEFAULT_MS)
     assert start(broker, at_most_ms=240_000) == 240_000
     assert start(broker, asked_ms=10_000, at_most_ms=240_000) == 10_000

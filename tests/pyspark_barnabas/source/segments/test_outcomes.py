@@ -57,7 +57,7 @@ def test_a_marker_in_a_later_segment_decides(tmp_path: Path) -> None:
     assert first_open_offset(files) is None
 
 
-def test_where_the_marker_is_damaged_the_transaction_index_is_asked(tmp_path: Path) -> None:
+def test_where_the_marker_is_damaged_the_transaction_index_is_queried(tmp_path: Path) -> None:
     log = LogWriter(tmp_path)
     log.data([b"a"], producer=A)
     log.data([b"b"], producer=B)

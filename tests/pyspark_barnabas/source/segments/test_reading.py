@@ -74,7 +74,7 @@ def test_parts_have_every_batch_once_in_order(tmp_path_factory: pytest.TempPathF
     ]
 
 
-def test_a_large_segment_is_cut_where_its_index_says(tmp_path: Path) -> None:
+def test_a_large_segment_is_cut_where_its_index_specifies(tmp_path: Path) -> None:
     log = LogWriter(tmp_path)
     for _ in range(100):
         log.data([b"v" * 100])
@@ -146,7 +146,7 @@ def test_committed_readers_are_told_of_damage_unless_they_may_lose_data(tmp_path
     assert [each.crc_ok for each in read(parts)] == [True, False, True]
 
 
-def test_a_segment_that_is_deleted_meanwhile_is_told(tmp_path: Path) -> None:
+def test_a_segment_that_is_deleted_meanwhile_is_reported(tmp_path: Path) -> None:
     log = LogWriter(tmp_path)
     log.data([b"v"])
     files = log.files()

@@ -94,7 +94,7 @@ def test_a_segment_that_is_as_long_as_before_and_has_another_transaction_index_i
     assert world.log.recovered.segments_reread == 0
 
 
-def test_who_reads_an_old_segment_reads_on_until_the_delay_is_over() -> None:
+def test_a_reader_of_an_old_segment_continues_until_the_delay_is_over() -> None:
     world = world_of()
     slices = [world.log.read(offset, 1 << 20, committed=False, force_first_batch=True).data for offset in (0, 4)]
     content = [each.read_all() for each in slices if each is not None]
@@ -185,7 +185,7 @@ def test_nothing_goes_by_retention_while_segments_are_replaced() -> None:
     assert world.log.apply_retention(world.now_ms)
 
 
-def test_what_is_not_in_the_log_any_more_is_not_replaced() -> None:
+def test_segments_removed_from_the_log_are_not_replaced() -> None:
     world = world_of(config=CONFIG._replace(cleanup_policy=frozenset({"compact", "delete"}), retention_bytes=0))
     groups = clean(world.log, GROUPS)
     assert world.log.apply_retention(world.now_ms)
@@ -204,7 +204,7 @@ def test_the_active_segment_is_not_replaced() -> None:
         world.log.replacer.begin(clean(world.log, [world.log.segments_count]), world.now_ms)
 
 
-def test_what_an_earlier_cleaning_left_is_removed_first() -> None:
+def test_leftovers_of_an_earlier_cleaning_are_removed_first() -> None:
     world = world_of()
     groups = clean(world.log, GROUPS)
     stray = segment_file(1, FileKind.TXN_INDEX, FileState.CLEANED)

@@ -86,7 +86,7 @@ def test_records_of_other_kinds_of_groups_are_passed_over(key_type: int) -> None
         (b"\x00\x02\x00\x01g", b""),
     ],
 )
-def test_damage_is_told(key: bytes | None, value: bytes | None) -> None:
+def test_damage_is_reported(key: bytes | None, value: bytes | None) -> None:
     with pytest.raises(DecodeError):
         decode(key, value)
 

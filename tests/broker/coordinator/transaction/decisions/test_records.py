@@ -97,7 +97,7 @@ def test_records_of_another_kind_are_passed_over() -> None:
         (b"\x00\x00\x00\x01x", b"\x00\x01\x00"),
     ],
 )
-def test_damage_is_told(key: bytes | None, value: bytes | None) -> None:
+def test_damage_is_reported(key: bytes | None, value: bytes | None) -> None:
     with pytest.raises(DecodeError):
         decode(key, value)
 
@@ -192,6 +192,6 @@ def test_dead_is_gone() -> None:
     assert decode(*_with_status(6)) == TransactionStored("t", None)
 
 
-def test_an_unknown_state_is_told() -> None:
+def test_an_unknown_state_is_reported() -> None:
     with pytest.raises(DecodeError, match="'t' has the unknown transaction status 8"):
         decode(*_with_status(8))

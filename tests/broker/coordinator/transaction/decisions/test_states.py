@@ -36,11 +36,11 @@ def test_the_numbers_on_disk_are_kafkas() -> None:
     assert [state.id for state in TransactionState] == list(range(8))
 
 
-def test_what_has_begun_is_open_until_it_is_complete() -> None:
+def test_a_started_transaction_is_open_until_it_is_complete() -> None:
     assert [state for state in TransactionState if state.is_open] == [ONGOING, PREPARE_COMMIT, PREPARE_ABORT]
 
 
-def test_what_is_prepared_is_only_completed_and_only_one_way() -> None:
+def test_a_prepared_transaction_completes_only_with_its_decision() -> None:
     for state in (PREPARE_COMMIT, PREPARE_ABORT):
         events = [event for (at, event), meaning in TABLE.items() if at is state and isinstance(meaning, Go)]
         assert events == [TransactionEvent.MARKED]
@@ -52,6 +52,6 @@ def test_nothing_is_ever_in_the_states_that_are_only_names() -> None:
     )
 
 
-def test_what_cannot_happen_is_asserted() -> None:
+def test_impossible_states_are_asserted() -> None:
     with pytest.raises(AssertionError, match="markers are only written for a prepared transaction"):
         on(ONGOING, TransactionEvent.MARKED)

@@ -39,7 +39,7 @@ def test_a_compacted_log_may_begin_anywhere(caplog: pytest.LogCaptureFixture) ->
     assert not caplog.records
 
 
-def test_what_is_prepared_has_to_be_finished_after_loading() -> None:
+def test_prepared_transactions_are_finished_after_loading() -> None:
     assert _loaded(_COMMITTING).prepared() == ["x"]
     assert _loaded(_COMMITTING._replace(state=TransactionState.ONGOING)).prepared() == []
 
@@ -60,7 +60,7 @@ def test_a_tombstone_removes_the_id(caplog: pytest.LogCaptureFixture) -> None:
     ],
     ids=["decided anew", "reopened", "an older epoch", "removed"],
 )
-def test_what_does_not_follow_is_told_and_taken(
+def test_an_inconsistent_record_is_reported_and_applied(
     after: TransactionMetadata | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):

@@ -30,6 +30,6 @@ def test_nothing_leaves_dead() -> None:
     assert all(isinstance(TABLE[ClassicGroupState.DEAD, event], Say | Never) for event in ClassicGroupEvent)
 
 
-def test_what_cannot_happen_is_asserted() -> None:
+def test_impossible_states_are_asserted() -> None:
     with pytest.raises(AssertionError, match="an empty group has no members"):
         on(ClassicGroupState.EMPTY, ClassicGroupEvent.STATIC_REPLACED)

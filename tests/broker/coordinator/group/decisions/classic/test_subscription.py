@@ -50,7 +50,7 @@ def test_other_protocols_say_nothing_of_topics() -> None:
     assert subscribed_topics(_group(_TWO_TOPICS, protocol_type="connect")) is None
 
 
-def test_who_joined_after_the_generation_began_does_not_count_yet() -> None:
+def test_a_member_that_joined_after_the_generation_began_does_not_count() -> None:
     group = _group(_TWO_TOPICS, bytes.fromhex("000000000001000163"))
     group.newcomers.add("1")
     assert subscribed_topics(group) == frozenset({"a", "bb"})

@@ -82,7 +82,7 @@ def test_a_name_does_not_match(expression: str, name: str) -> None:
         ("[[:foo:]]", "invalid character class range"),
     ],
 )
-def test_what_is_wrong_is_said_as_by_kafka(expression: str, why: str) -> None:
+def test_errors_are_reported_as_by_kafka(expression: str, why: str) -> None:
     with pytest.raises(InvalidExpression, match=re.escape(why)):
         compiled(expression)
 
@@ -104,7 +104,7 @@ def test_the_deepest_expression_is_compiled_and_no_deeper_one(opening: str, clos
 
 
 @pytest.mark.parametrize("expression", ["[(?P<x>](?P<x>[(?P<x>]a)", "(?P<x>\\(?P<x>a)", "\\Q((?P<x>\\E(?P<x>a)"])
-def test_what_is_in_a_class_or_quoted_is_no_group(expression: str) -> None:
+def test_a_parenthesis_in_a_class_or_quote_is_no_group(expression: str) -> None:
     compiled(expression)
 
 

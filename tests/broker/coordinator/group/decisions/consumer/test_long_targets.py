@@ -124,7 +124,7 @@ def test_a_session_that_ends_meanwhile_ends_after_the_decision(world: GroupWorld
     assert list(_group(world).members) == ["b"]
 
 
-def test_who_came_in_time_and_stands_in_line_stays_a_member(world: GroupWorld) -> None:
+def test_a_member_with_a_queued_heartbeat_stays_in_the_group(world: GroupWorld) -> None:
     world.answered(world.beat("a", topics=("small",)))
     world.clock.advance(40_000)
     computing = world.beat("b")
@@ -206,7 +206,7 @@ def test_a_crash_in_the_middle_leaves_the_group_as_it_was(world: GroupWorld) -> 
     assert _is_shared_out(_group(world))
 
 
-def test_who_waits_is_sent_away_when_the_broker_stops(world: GroupWorld) -> None:
+def test_a_stop_answers_all_waiters(world: GroupWorld) -> None:
     computing, waiting = _computing(world), world.beat("c")
     world.coordinator.close()
     world.answered(computing, waiting)

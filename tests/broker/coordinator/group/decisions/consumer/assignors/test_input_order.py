@@ -21,7 +21,7 @@ def test_members_are_in_the_order_of_the_timeline() -> None:
     assert finish(timeline_order(_MEMBERS, 5)) == ["consumer-2", "consumer-4", "consumer-1", "consumer-3", "consumer-5"]
 
 
-def test_who_shares_a_slot_is_iterated_backwards_and_a_larger_table_has_more_slots() -> None:
+def test_entries_of_one_slot_iterate_backwards_and_a_larger_table_has_more_slots() -> None:
     assert finish(timeline_order(_MEMBERS[:3], 2)) == ["consumer-2", "consumer-1", "consumer-3"]
     assert finish(timeline_order(reversed(_MEMBERS[:3]), 2)) == ["consumer-1", "consumer-2", "consumer-3"]
     assert finish(timeline_order(reversed(_MEMBERS[:3]), 3)) == ["consumer-2", "consumer-1", "consumer-3"]

@@ -115,7 +115,7 @@ def test_joined_external_topics_must_agree() -> None:
         ([subtopology("0")], "No source topics found for subtopology 0"),
     ],
 )
-def test_what_no_topics_could_fit_is_refused(parts: list[StoredSubtopology], why: str) -> None:
+def test_a_pattern_that_fits_no_topic_is_refused(parts: list[StoredSubtopology], why: str) -> None:
     with pytest.raises(KafkaError, match=why) as refused:
         on({"two": 2}, *parts)
     assert refused.value.code is ErrorCode.STREAMS_INVALID_TOPOLOGY
@@ -130,7 +130,7 @@ def test_what_no_topics_could_fit_is_refused(parts: list[StoredSubtopology], why
         ([subtopology("0")], -1),
     ],
 )
-def test_what_is_no_topology_is_an_unknown_server_error(parts: list[StoredSubtopology], epoch: int) -> None:
+def test_an_invalid_topology_is_an_unknown_server_error(parts: list[StoredSubtopology], epoch: int) -> None:
     with pytest.raises(KafkaError) as refused:
         topology(*parts, epoch=epoch)
     assert refused.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
