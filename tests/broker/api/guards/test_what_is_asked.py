@@ -11,7 +11,14 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.api.api_table import API_TABLE, TELEMETRY_TABLE, ApiRow
+from barnabas.broker.api.api_table import (
+    API_TABLE,
+    SHARE_GROUPS_TABLE,
+    SHARE_STATE_TABLE,
+    STREAMS_TABLE,
+    TELEMETRY_TABLE,
+    ApiRow,
+)
 from barnabas.broker.api.guards.guard_table import BY_HANDLER, GUARDS, guard_of, guarded
 from barnabas.broker.clients.quotas.quota_managers import MeasuredRequest
 from barnabas.broker.config.authorizer import STANDARD_AUTHORIZER
@@ -204,9 +211,10 @@ async def test_an_api_requests_what_its_row_says(
 
 
 def test_every_api_that_is_more_than_the_cluster_has_a_guard_or_asks_itself() -> None:
-    for row in (*API_TABLE, *TELEMETRY_TABLE):
+    rows = (*API_TABLE, *TELEMETRY_TABLE, *SHARE_STATE_TABLE, *SHARE_GROUPS_TABLE, *STREAMS_TABLE)
+    for row in rows:
         assert (guard_of(row) is None) == (not row.accesses or row.key in BY_HANDLER), row.key
-    assert {row.key for row in API_TABLE} >= GUARDS.keys() | BY_HANDLER
+    assert {row.key for row in rows} >= GUARDS.keys() | BY_HANDLER
 
 
 def test_an_api_whose_row_needs_a_guard_is_not_served_without_one() -> None:
