@@ -10,6 +10,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
     ConsumerConfig,
     MigrationPolicy,
 )
+from barnabas.broker.coordinator.group.decisions.share.model import ShareGroupConfig
 
 if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
@@ -74,3 +75,21 @@ def streams_context(config: BrokerConfig, of_groups: GroupConfigs, topics: Topic
         return StreamsConfig(max_size=max_size, **of_groups.streams_group(group_id)._asdict())
 
     return StreamsContext(config_of, topics)
+
+
+class ShareConfigs:
+    """The settings of share groups: the group's own ones, if it has some, and the broker's."""
+
+    def __init__(self, config: BrokerConfig, of_groups: GroupConfigs) -> None:
+        self._config = config
+        self._of_groups = of_groups
+
+    def of(self, group_id: str) -> ShareGroupConfig:
+        """Return the settings of a group, whether it exists or not."""
+        of_group = self._of_groups.share_group(group_id)
+        return ShareGroupConfig(
+            session_timeout_ms=of_group.session_timeout_ms,
+            heartbeat_interval_ms=of_group.heartbeat_interval_ms,
+            assignment_interval_ms=of_group.assignment_interval_ms,
+            max_size=self._config.integer("group.share.max.size"),
+        )

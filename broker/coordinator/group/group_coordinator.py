@@ -9,7 +9,7 @@ disk. They raise KafkaError where Kafka returns an error for the whole request.
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 from uuid import UUID
@@ -43,17 +43,26 @@ from barnabas.broker.coordinator.group.decisions.migration import joining as mig
 from barnabas.broker.coordinator.group.decisions.migration import staying
 from barnabas.broker.coordinator.group.decisions.modern.group import ModernGroup
 from barnabas.broker.coordinator.group.decisions.offsets import admission, committed_offsets
+from barnabas.broker.coordinator.group.decisions.share.leaving import is_of_share_group
+from barnabas.broker.coordinator.group.decisions.share.model import ShareContext, ShareGroupConfig
 from barnabas.broker.coordinator.group.decisions.streams.timers import is_of_streams_group
 from barnabas.broker.coordinator.group.group_decisions import RECORDS_AT_ONCE, GroupDecisions
 from barnabas.broker.coordinator.group.group_partition import GroupPartition
 from barnabas.broker.coordinator.group.offset_cleanup import OffsetCleanup
 from barnabas.broker.coordinator.group.offset_expiration import OffsetExpiration
+from barnabas.broker.coordinator.group.share_groups import ShareGroups
 from barnabas.broker.coordinator.runtime.coordinator_partitions import CoordinatorPartitions, OwnedTopic
 from barnabas.broker.coordinator.runtime.decision_listener import ListenerFactory
-from barnabas.broker.coordinator.runtime.outcome import Effect, ResolveTopics, TimerKey, TransactionProducer
+from barnabas.broker.coordinator.runtime.outcome import (
+    Effect,
+    InitializeShareStates,
+    ResolveTopics,
+    TimerKey,
+    TransactionProducer,
+)
 from barnabas.broker.coordinator.runtime.shard import AppendPosition, Shard
 from barnabas.broker.runtime.clock import Clock
-from barnabas.broker.runtime.replies import Reply, ignore_result
+from barnabas.broker.runtime.replies import Reply, ignore_result, reply_to
 from barnabas.broker.runtime.scheduler import CooperativeScheduler
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
@@ -67,6 +76,7 @@ if TYPE_CHECKING:
     from barnabas.broker.coordinator.group.streams_groups import StreamsGroups
     from barnabas.broker.metadata.catalogue import Catalogue
     from barnabas.broker.partitions.partitions import Partitions
+    from barnabas.broker.partitions.share.persister import Persister
 
 T = TypeVar("T")
 
@@ -98,11 +108,14 @@ class GroupCoordinator:
         topic_ids: Callable[[str], bytes | None],
         consumer: ConsumerContext,
         streams: Callable[[], StreamsContext],
+        share: ShareContext | None = None,
+        persister: Callable[[], Persister] | None = None,
         listener_factory: ListenerFactory | None = None,
     ) -> None:
         """Create the coordinator. `topic_ids` returns the id of the topic that now has a name, or None.
 
         `streams` is called at the first use of a streams group.
+        `persister` returns the store of the states of share groups.
         """
         self._config, self._listener_factory = config, listener_factory
         self._clock = clock
@@ -119,6 +132,9 @@ class GroupCoordinator:
         """Groups of the consumer protocol (KIP-848)."""
         self._streams_context = streams
         self._streams: StreamsGroups | None = None
+        share = share or ShareContext(lambda group_id: ShareGroupConfig(), consumer.topics)
+        self.share = ShareGroups(share, self._partitions, self._decisions, clock, upkeep, persister or _no_persister)
+        """Share groups (KIP-932)."""
         self._removals = OffsetCleanup(machine_clock, upkeep, topic_ids, self._execute_unasked)
         self._expiries = OffsetExpiration(config, clock, upkeep, self._partitions.loaded, self._execute)
 
@@ -134,6 +150,7 @@ class GroupCoordinator:
         upkeep: CooperativeScheduler,
         random_bytes: Callable[[int], bytes],
         racks: Racks | None = None,
+        persister: Callable[[], Persister] | None = None,
         listener_factory: ListenerFactory | None = None,
     ) -> GroupCoordinator:
         """Open the coordinator of a broker; the catalogue notifies it of deleted topics.
@@ -141,7 +158,12 @@ class GroupCoordinator:
         racks: of the replicas of each partition, if there are other brokers.
         """
         from barnabas.broker.coordinator.group.catalogue_topics import CatalogueTopics, all_in, topic_ids_in
-        from barnabas.broker.coordinator.group.group_config import ConsumerConfigs, group_config, streams_context
+        from barnabas.broker.coordinator.group.group_config import (
+            ConsumerConfigs,
+            ShareConfigs,
+            group_config,
+            streams_context,
+        )
         from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic, TopicDeletions
         from barnabas.broker.metadata.config_resources.groups import GroupConfigs
 
@@ -162,6 +184,8 @@ class GroupCoordinator:
             topic_ids=topic_ids_in(catalogue),
             consumer=ConsumerContext(ConsumerConfigs(config, of_groups).of, topics),
             streams=partial(streams_context, config, of_groups, topics),
+            share=ShareContext(ShareConfigs(config, of_groups).of, topics),
+            persister=persister,
             listener_factory=listener_factory,
         )
         catalogue.subscribe(TopicDeletions(coordinator.on_topic_deleted))
@@ -341,6 +365,11 @@ class GroupCoordinator:
     def delete_group(self, group_id: str) -> Reply[ErrorCode]:
         """Handle DeleteGroups for one group."""
         check_group_id(group_id, may_be_empty=True)
+        return reply_to(lambda: self.share.delete_states(group_id), partial(self._delete_group, group_id))
+
+    def _delete_group(self, group_id: str, refused: Mapping[bytes, KafkaError]) -> Reply[ErrorCode]:
+        if refused:
+            return next(iter(refused.values())).code
         count = self._partitions.of(group_id).machine.durable.offsets_count(group_id)
         if self._decisions.is_deciding(group_id):
             count = RECORDS_AT_ONCE + 1  # an upper bound: earlier decisions may commit that many
@@ -401,7 +430,7 @@ class GroupCoordinator:
         return str(UUID(bytes=self._random_bytes(16), version=4))
 
     def _build(self, index: int) -> tuple[GroupMachine, Shard[AnyRecord, AnyVolatile]]:
-        machine = GroupMachine(self._config, self.consumer.context)
+        machine = GroupMachine(self._config, self.consumer.context, self.share.context)
         shard = Shard(
             index,
             machine,
@@ -422,10 +451,15 @@ class GroupCoordinator:
             return self.consumer.fire(group_id, timer)
         if is_of_streams_group(timer):
             return self.streams.fire(group_id, timer)
+        if is_of_share_group(timer):
+            return self.share.fire(group_id, timer)
         self._partitions.of(group_id).shard.fire_at_once(group_id, timer)
         return None
 
     def _perform(self, index: int, group_id: str, effect: Effect) -> None:
+        if isinstance(effect, InitializeShareStates):
+            self.share.initialize(group_id, effect)
+            return
         assert isinstance(effect, ResolveTopics), effect
         self.consumer.resolve(index, group_id, effect)
 
@@ -443,9 +477,14 @@ class GroupCoordinator:
             self._partitions.forget()  # the groups themselves are gone
             return
         self._removals.topic_deleted(self._partitions.loaded(), topic)
+        self.share.on_topic_deleted()
 
     def _execute_unasked(self, partition: GroupPartition, outcome: AnyOutcome) -> None:
         """Carry out a decision without a waiting request. KafkaError."""
         reply: Reply[None] = self._execute(partition, "", outcome)
         if isinstance(reply, Future):
             ignore_result(reply)  # a failed sync is logged by the code that syncs
+
+
+def _no_persister() -> Persister:
+    raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "there is no store for the states of share groups")

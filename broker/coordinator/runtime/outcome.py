@@ -15,7 +15,7 @@ were appended.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from barnabas.protocol.errors import ErrorCode
@@ -101,7 +101,21 @@ class ResolveTopics(NamedTuple):
     """Which of the matching topics count."""
 
 
-Effect = CompleteRequest | SetTimer | CancelTimer | CancelTimers | FinishTransaction | ResolveTopics
+class InitializeShareStates(NamedTuple):
+    """Effect: store the first states of share partitions of the entity, a share group.
+
+    Not performed by the runtime, like `FinishTransaction`.
+    """
+
+    state_epoch: int
+    partitions: Mapping[bytes, frozenset[int]]
+    """By topic id."""
+    start_offset: int = -1
+
+
+Effect = (
+    CompleteRequest | SetTimer | CancelTimer | CancelTimers | FinishTransaction | ResolveTopics | InitializeShareStates
+)
 
 
 class TransactionProducer(NamedTuple):

@@ -21,6 +21,11 @@ from barnabas.broker.coordinator.group.decisions.classic.model import (
     SyncRequest,
 )
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerConfig, ConsumerContext, HeartbeatRequest
+from barnabas.broker.coordinator.group.decisions.share.model import (
+    ShareContext,
+    ShareGroupConfig,
+    ShareHeartbeatRequest,
+)
 from barnabas.broker.coordinator.group.decisions.streams.model import StreamsConfig, StreamsContext
 from barnabas.broker.coordinator.group.group_coordinator import GroupCoordinator
 from barnabas.broker.coordinator.runtime.outcome import TransactionProducer
@@ -28,6 +33,7 @@ from barnabas.broker.runtime.scheduler import CooperativeScheduler
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.records.control import EndTxnMarker
 from tests.support.virtual_clock import VirtualClock
+from tests.support.worlds.begun_share_states import BegunShareStates
 from tests.support.worlds.memory_topic import MemoryTopic
 from tests.support.worlds.memory_topics import MemoryTopics
 
@@ -46,10 +52,12 @@ class GroupWorld:
         self.config = config or GroupConfig()
         self.consumer_config = consumer_config or ConsumerConfig()
         self.streams_config = StreamsConfig()
+        self.share_config = ShareGroupConfig()
         self.topics = MemoryTopics()
         self.loop = asyncio.new_event_loop()
         self.topic = topic or MemoryTopic()
         self.topic_ids = dict(TOPIC_IDS)
+        self.persister = BegunShareStates(self.loop)
         self.clock = VirtualClock()
         self._ids_given = 0
         self.coordinator = self._start()
@@ -74,6 +82,8 @@ class GroupWorld:
             topic_ids=self.topic_ids.get,
             consumer=ConsumerContext(lambda group_id: self.consumer_config, self.topics),
             streams=lambda: StreamsContext(lambda group_id: self.streams_config, self.topics),
+            share=ShareContext(lambda group_id: self.share_config, self.topics),
+            persister=lambda: self.persister,
         )
 
     def _random_bytes(self, size: int) -> bytes:
@@ -165,6 +175,18 @@ class GroupWorld:
         """A heartbeat of the consumer protocol, by which a member with epoch 0 joins."""
         joining: Any = {} if epoch else {"rebalance_timeout_ms": 60_000, "topic_names": topics, "owned": {}}
         return self.coordinator.consumer.heartbeat(HeartbeatRequest(group_id, member_id, epoch, **joining))
+
+    def share_beat(
+        self, member_id: str, epoch: int = 0, *, group_id: str = "g", topics: tuple[str, ...] | None = None
+    ) -> Any:
+        """A heartbeat of a share group, by which a member with epoch 0 joins; answered, with what follows from it."""
+        names = ("t",) if topics is None and epoch == 0 else topics
+        request = ShareHeartbeatRequest(group_id, member_id, epoch, topic_names=names, client_id="c", client_host="/h")
+        reply = self.coordinator.share.heartbeat(request)
+        self.answered(reply)
+        for _ in range(5):  # the states of its partitions are stored, and then its record
+            self.turns()
+        return reply.result() if isinstance(reply, asyncio.Future) else reply
 
     def leave(self, *members: tuple[str, str | None], group_id: str = "g") -> Any:
         return self.coordinator.leave(group_id, [LeavingMember(*member) for member in members])

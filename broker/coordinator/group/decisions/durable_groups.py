@@ -27,11 +27,14 @@ from barnabas.broker.coordinator.group.decisions.modern.group import ModernGroup
 from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord
 from barnabas.broker.coordinator.group.decisions.offsets.by_topic import GroupsByTopic
 from barnabas.broker.coordinator.group.decisions.offsets.pending import Key, Pending, PendingOffsets
+from barnabas.broker.coordinator.group.decisions.share.replay import SHARE_REPLAY
 from barnabas.protocol.codec.schema import Stored
 
 NO_PRODUCER_ID = -1
 NO_OFFSET = -1
-_REPLAYS: dict[type[Stored], ReplayTable] = {key: table for table in (CONSUMER_REPLAY,) for key in table.apply}
+_REPLAYS: dict[type[Stored], ReplayTable] = {
+    key: table for table in (CONSUMER_REPLAY, SHARE_REPLAY) for key in table.apply
+}
 _NOTHING: Mapping[str, Mapping[int, CommittedOffset]] = {}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from functools import partial
+from typing import TypeVar
 
 from barnabas.broker.coordinator.group.decisions import records
 from barnabas.broker.coordinator.group.decisions.classic import sessions
@@ -20,11 +21,17 @@ from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerG
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerContext
 from barnabas.broker.coordinator.group.decisions.durable_groups import DurableGroups
 from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup, AnyOutcome, AnyRecord, AnyVolatile
+from barnabas.broker.coordinator.group.decisions.modern.group import ModernGroup
+from barnabas.broker.coordinator.group.decisions.share.group import ShareGroup
+from barnabas.broker.coordinator.group.decisions.share.leaving import share_group_loaded
+from barnabas.broker.coordinator.group.decisions.share.model import ShareContext
 from barnabas.broker.coordinator.runtime.outcome import Outcome, PreparedRecords, TimerKey
 from barnabas.broker.runtime.log_lines import line, logger
 
 _log = logger("coordinator")
 _ENCODED_AT_ONCE = 100
+
+G = TypeVar("G", bound=ModernGroup)
 
 
 class GroupMachine:
@@ -33,9 +40,10 @@ class GroupMachine:
     records_are_whole = False
     """Offsets committed in a transaction count from its marker on."""
 
-    def __init__(self, config: GroupConfig, consumer: ConsumerContext) -> None:
+    def __init__(self, config: GroupConfig, consumer: ConsumerContext, share: ShareContext | None = None) -> None:
         self.config = config
         self.consumer = consumer
+        self._share = share
         self.durable = DurableGroups()
         self.replay = self.durable.replay  # without a step in between: a load calls it for each record
         self._working: dict[str, Group] = {}
@@ -64,6 +72,10 @@ class GroupMachine:
             group = self.group(group_id)
             if group is not None:
                 yield group
+
+    def groups_of_type(self, group_class: type[G]) -> Iterator[G]:
+        """Yield all groups of one of the modern types; they must not change in between."""
+        return (group for group in self.durable.modern.values() if isinstance(group, group_class))
 
     # Called by the runtime
 
@@ -130,6 +142,8 @@ class GroupMachine:
         for group_id, modern in list(self.durable.modern.items()):
             if isinstance(modern, ConsumerGroup):
                 yield group_id, leaving.loaded(modern, config=self.consumer.config_of(group_id))
+            elif isinstance(modern, ShareGroup) and self._share is not None:
+                yield group_id, share_group_loaded(modern, config=self._share.config_of(group_id))
 
 
 def _line_of(group: Group) -> str:

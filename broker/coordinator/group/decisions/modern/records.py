@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from barnabas.protocol.codec.schema import Stored
-from barnabas.protocol.log_records import group as log
+from barnabas.protocol.log_records import group, share_group
 from barnabas.protocol.log_records.streams_group import STREAMS_GROUP_KEYS, STREAMS_GROUP_VALUES
 from barnabas.protocol.log_records.versioned_messages import decode_value, encode_key, encode_value
 
@@ -17,13 +17,10 @@ _VERSION = 0
 _LARGE_BYTES = 32 << 10  # a target of some thousand topics: encoding and replay take some milliseconds
 _CLASSIC_TYPES = (0, 1, 2)
 
-KEYS: dict[int, type[Stored]] = {
-    **{number: key for number, key in log.KEYS.items() if number not in _CLASSIC_TYPES},
-    **STREAMS_GROUP_KEYS,
-}
-_VALUES: dict[type[Stored], type[Stored]] = {
-    key: (log.VALUES | STREAMS_GROUP_VALUES)[number] for number, key in KEYS.items()
-}
+_KEYS_BY_TYPE = {**group.KEYS, **share_group.KEYS, **STREAMS_GROUP_KEYS}
+_VALUES_BY_TYPE = {**group.VALUES, **share_group.VALUES, **STREAMS_GROUP_VALUES}
+KEYS: dict[int, type[Stored]] = {number: key for number, key in _KEYS_BY_TYPE.items() if number not in _CLASSIC_TYPES}
+_VALUES: dict[type[Stored], type[Stored]] = {key: _VALUES_BY_TYPE[number] for number, key in KEYS.items()}
 
 
 class KeyedRecord(NamedTuple):

@@ -70,7 +70,7 @@ def test_a_member_of_version_0_has_one_timeout_for_both() -> None:
     assert record.stored.members[0][4:6] == (10_000, 10_000)
 
 
-@pytest.mark.parametrize("key_type", [9, 15, 18, 999])
+@pytest.mark.parametrize("key_type", [9, 18, 999])
 def test_records_of_other_kinds_of_groups_are_passed_over(key_type: int) -> None:
     assert decode(key_type.to_bytes(2, "big") + b"\x00\x01g", b"whatever") is None
 

@@ -1,0 +1,65 @@
+"""The checks of a ShareGroupHeartbeat: of the request alone, and of the member that sends it (KIP-932).
+
+Raise KafkaError with Kafka's codes and messages, in Kafka's order.
+"""
+
+from __future__ import annotations
+
+from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup
+from barnabas.broker.coordinator.group.decisions.share.group import ShareGroup
+from barnabas.broker.coordinator.group.decisions.share.model import ShareGroupMember, ShareHeartbeatRequest
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
+SHARE_LEAVING_EPOCH = -1
+_JOINING_EPOCH = 0
+_MEMBER_ID_LENGTH_MAX = 36
+_JAVA_SPACE = "".join(map(chr, range(33)))  # the characters that String.trim removes
+_MUST_REJOIN = "The member must abandon all its partitions and rejoin."
+
+
+def check_share_request(request: ShareHeartbeatRequest) -> None:
+    """Raise INVALID_REQUEST for a request that is invalid for every group."""
+    if len(request.member_id) > _MEMBER_ID_LENGTH_MAX or not request.member_id.strip(_JAVA_SPACE):
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
+    if not request.group_id.strip(_JAVA_SPACE):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "GroupId can't be empty.")
+    if request.rack_id is not None and not request.rack_id.strip(_JAVA_SPACE):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "RackId can't be empty.")
+    if request.member_epoch == _JOINING_EPOCH and not request.topic_names:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "SubscribedTopicNames must be set in first request.")
+    if request.member_epoch < SHARE_LEAVING_EPOCH:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "MemberEpoch is invalid.")
+
+
+def share_group_of(group: AnyGroup | None, group_id: str, *, may_create: bool = False) -> ShareGroup:
+    """Return the share group; a new one if `may_create` and there is none. Raises GROUP_ID_NOT_FOUND."""
+    if isinstance(group, ShareGroup):
+        return group
+    if group is not None:
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a share group.")
+    if may_create:
+        return ShareGroup(group_id)
+    raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Share group {group_id} not found.")
+
+
+def check_share_group_size(group: ShareGroup, member_id: str, max_size: int) -> None:
+    """Raise GROUP_MAX_SIZE_REACHED if the group has no room for one more member."""
+    if member_id not in group.members and len(group.members) >= max_size:
+        raise KafkaError(
+            ErrorCode.GROUP_MAX_SIZE_REACHED,
+            f"The share group has reached its maximum capacity of {max_size} members.",
+        )
+
+
+def check_share_epoch(member: ShareGroupMember, received: int) -> None:
+    """Raise FENCED_MEMBER_EPOCH unless the member names its epoch, or the previous one: a reply may have been lost."""
+    known, previous = member.member_epoch, member.previous_member_epoch
+    if received in (known, previous):
+        return
+    which = "greater" if received > known else "smaller"
+    but = "" if received > known else f", and it does not match the previous member epoch ({previous})"
+    raise KafkaError(
+        ErrorCode.FENCED_MEMBER_EPOCH,
+        f"The share group member has a {which} member epoch ({received}) than the one known by the group "
+        f"coordinator ({known}){but}. {_MUST_REJOIN}",
+    )
