@@ -38,8 +38,13 @@ class Parts(NamedTuple):
     events: Events
 
 
-def deferred_groups(parts: Parts, partitions: Partitions, racks: Racks | None = None) -> Deferred[GroupCoordinator]:
-    """Return the group coordinator of the node with these partitions. `racks`: as in `GroupCoordinator.open`."""
+def deferred_groups(
+    parts: Parts, partitions: Partitions, persister: Callable[[], Persister], racks: Racks | None = None
+) -> Deferred[GroupCoordinator]:
+    """Return the group coordinator of the node with these partitions.
+
+    `racks`: as in `GroupCoordinator.open`. `persister` returns the store of the states of share groups.
+    """
 
     def build() -> GroupCoordinator:
         from barnabas.broker.coordinator.group.group_coordinator import GroupCoordinator
@@ -54,6 +59,7 @@ def deferred_groups(parts: Parts, partitions: Partitions, racks: Racks | None = 
             upkeep=parts.upkeep,
             random_bytes=parts.random_bytes,
             racks=racks,
+            persister=persister,
             listener_factory=ListenerFactory(parts.events, _group_listener),
         )
 
@@ -147,7 +153,8 @@ class Deferrals(NamedTuple):
 
 def deferred_coordinators(parts: Parts, partitions: Partitions) -> Deferrals:
     """Return the coordinators of a node that is the only one."""
-    groups, shares = deferred_groups(parts, partitions), deferred_shares(parts, partitions)
-    transactions = deferred_transactions(parts, partitions, groups.get)
+    shares = deferred_shares(parts, partitions)
     persister = deferred_persister(parts, lambda _: shares.get())
+    groups = deferred_groups(parts, partitions, persister.get)
+    transactions = deferred_transactions(parts, partitions, groups.get)
     return Deferrals(groups, transactions, lambda _: transactions.get(), shares, persister)

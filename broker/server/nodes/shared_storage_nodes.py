@@ -106,7 +106,7 @@ class SharedStorageNodes:
             node=node,
             cluster=cluster,
             partitions=partitions,
-            deferred_groups=deferred_groups(self._parts, partitions, self.nodes.racks_of),
+            deferred_groups=deferred_groups(self._parts, partitions, self._persister.get, self.nodes.racks_of),
             deferred_transactions=deferred_transactions(self._parts, partitions, lambda: self, self._led_by_any),
             deferred_shares=deferred_shares(self._parts, partitions),
             deferred_persister=self._persister,
