@@ -182,6 +182,7 @@ SHARE_STATE_TABLE: tuple[ApiRow, ...] = (
 """The share coordinator (KIP-932); offered once share groups are."""
 
 SHARE_GROUPS_TABLE: tuple[ApiRow, ...] = (
+    _row(ApiKey.SHARE_GROUP_HEARTBEAT, "share_group_heartbeat", group=_READ, topic=_DESCRIBE),
     _row(ApiKey.SHARE_FETCH, "share_fetch", group=_READ, topic=_READ),
     _row(ApiKey.SHARE_ACKNOWLEDGE, "share_acknowledge", group=_READ, topic=_READ),
 )
