@@ -136,8 +136,8 @@ class Services:
 
     @property
     def share_version(self) -> int:
-        """The feature level of share groups; 0 without them."""
-        return self.catalogue.feature_level(SHARE_VERSION)
+        """The feature level of share groups; 0 without them, and 1 as long as they are a preview."""
+        return self.catalogue.feature_level(SHARE_VERSION) or int(self._previews_groups)
 
     @property
     def offers_share_groups(self) -> bool:
@@ -148,7 +148,12 @@ class Services:
     def offers_streams_groups(self) -> bool:
         """Whether there may be streams groups (KIP-1071)."""
         protocols = self.config.strings("group.coordinator.rebalance.protocols")
-        return "streams" in protocols and bool(self.catalogue.feature_level(STREAMS_VERSION))
+        has_feature = self._previews_groups or bool(self.catalogue.feature_level(STREAMS_VERSION))
+        return "streams" in protocols and has_feature
+
+    @property
+    def _previews_groups(self) -> bool:
+        return self.config.boolean("barnabas.preview.groups.enable")
 
     @property
     def groups(self) -> GroupCoordinator:

@@ -179,14 +179,16 @@ SHARE_STATE_TABLE: tuple[ApiRow, ...] = (
     _row(ApiKey.DELETE_SHARE_GROUP_STATE, "delete_share_group_state", cluster=_CLUSTER_ACTION),
     _row(ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, "read_share_group_state_summary", cluster=_CLUSTER_ACTION),
 )
-"""The share coordinator (KIP-932); offered once share groups are."""
+"""The share coordinator (KIP-932)."""
 
 SHARE_GROUPS_TABLE: tuple[ApiRow, ...] = (
     _row(ApiKey.SHARE_GROUP_HEARTBEAT, "share_group_heartbeat", group=_READ, topic=_DESCRIBE),
+    _row(ApiKey.SHARE_GROUP_DESCRIBE, "share_group_describe", group=_DESCRIBE, topic=_DESCRIBE),
     _row(ApiKey.SHARE_FETCH, "share_fetch", group=_READ, topic=_READ),
     _row(ApiKey.SHARE_ACKNOWLEDGE, "share_acknowledge", group=_READ, topic=_READ),
+    _row(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, "describe_share_group_offsets", group=_DESCRIBE, topic=_DESCRIBE),
 )
-"""The APIs of share groups (KIP-932), which are not offered yet."""
+"""The APIs of share groups (KIP-932)."""
 
 TELEMETRY_TABLE: tuple[ApiRow, ...] = (
     _row(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, "get_telemetry_subscriptions"),
@@ -205,7 +207,11 @@ STREAMS_TABLE: tuple[ApiRow, ...] = (
     ),
     _row(ApiKey.STREAMS_GROUP_DESCRIBE, "streams_group_describe", group=_DESCRIBE, topic=_DESCRIBE),
 )
-"""The APIs of streams groups (KIP-1071). Not in `table_for` before the feature streams.version is offered."""
+"""The APIs of streams groups (KIP-1071)."""
+
+
+PREVIEW_TABLE: tuple[ApiRow, ...] = (*SHARE_GROUPS_TABLE, *SHARE_STATE_TABLE, *STREAMS_TABLE)
+"""Offered only with `barnabas.preview.groups.enable`: share groups and streams groups are not complete."""
 
 
 def table_for(config: BrokerConfig) -> tuple[ApiRow, ...]:
@@ -213,6 +219,8 @@ def table_for(config: BrokerConfig) -> tuple[ApiRow, ...]:
     table = API_TABLE
     if config.boolean("barnabas.client.telemetry.enable"):
         table = tuple(sorted((*table, *TELEMETRY_TABLE)))
+    if config.boolean("barnabas.preview.groups.enable"):
+        table = tuple(sorted((*table, *PREVIEW_TABLE)))
     if not config.boolean("transaction.two.phase.commit.enable"):
         return table
     newest = {ApiKey.INIT_PRODUCER_ID: ApiKey.INIT_PRODUCER_ID.newest_version}  # KIP-939: Kafka has not released it

@@ -167,9 +167,11 @@ def _examine(static: Mapping[str, str], brokers: int) -> list[str]:
             sentence = f"{name} requires {unsupported}, which this broker does not enforce: remove it to start"
             raise ConfigError(sentence, name)
         if key is not None and _changes_nothing(key, text) and not (brokers > 1 and name in _FOR_SEVERAL_NODES):
-            from barnabas.broker.config.reference.descriptions import why_without_effect
+            from barnabas.broker.config.reference.descriptions import PREVIEW, why_without_effect
 
-            idle.setdefault(why_without_effect(name), []).append(name)
+            why = why_without_effect(name)
+            if why != PREVIEW or static.get("barnabas.preview.groups.enable", "").lower() != "true":
+                idle.setdefault(why, []).append(name)
     return [f"no effect here: {', '.join(names)}. {why}" for why, names in idle.items()]
 
 

@@ -29,8 +29,8 @@ Only with `barnabas.client.telemetry.enable=true` (KIP-714); Kafka offers them i
 """
 
 _TAIL = """
-Apache Kafka offers {count} more, in the versions below. Barnabas does not offer them; its codecs support their
-messages.
+Apache Kafka offers {count} more, in the versions below. Barnabas does not offer them by default; most of them are a
+preview, with `barnabas.preview.groups.enable=true` ([queues](queues.md)).
 
 | waits for | APIs |
 |---|---|

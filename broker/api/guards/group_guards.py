@@ -221,8 +221,9 @@ def _topics_of(group: Any) -> set[str]:
     found: set[str] = set()
     for member in group.members:
         found.update(member.subscribed_topic_names or ())
-        for assignment in (member.assignment, member.target_assignment):
-            found.update(each.topic_name for each in assignment.topic_partitions)
+        for name in ("assignment", "target_assignment"):  # members of share groups have no target
+            if (assignment := getattr(member, name, None)) is not None:
+                found.update(each.topic_name for each in assignment.topic_partitions)
     return found
 
 
@@ -244,6 +245,17 @@ def consumer_group_heartbeat(request: Any, context: RequestContext, rights: Righ
     """Check Read on the group, and Describe on each topic that it subscribes to by name."""
     if not context.services.offers_consumer_groups:
         return (yield request)  # it answers that there is no such protocol
+    return (yield from _heartbeat(request, context, rights))
+
+
+def share_group_heartbeat(request: Any, context: RequestContext, rights: Rights) -> Guarding:
+    """Check what is checked for a heartbeat of a consumer group."""
+    if not context.services.offers_share_groups:
+        return (yield request)
+    return (yield from _heartbeat(request, context, rights))
+
+
+def _heartbeat(request: Any, context: RequestContext, rights: Rights) -> Guarding:
     if not rights.allows(Operation.READ, _GROUP, request.group_id):
         return (yield from refused(request, refusal(_GROUP), context))
     names = request.subscribed_topic_names or ()

@@ -26,6 +26,7 @@ BY_HANDLER: Final = frozenset(
         ApiKey.DESCRIBE_TOPIC_PARTITIONS,
         ApiKey.SHARE_FETCH,
         ApiKey.SHARE_ACKNOWLEDGE,
+        ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
     )
 )
 """The APIs whose handlers check, because only they know the resources."""
@@ -67,6 +68,8 @@ GUARDS: Final[dict[ApiKey, Guard]] = {
     ApiKey.LIST_TRANSACTIONS: transaction_guards.list_transactions,
     ApiKey.CONSUMER_GROUP_HEARTBEAT: group_guards.consumer_group_heartbeat,
     ApiKey.CONSUMER_GROUP_DESCRIBE: group_guards.consumer_group_describe,
+    ApiKey.SHARE_GROUP_HEARTBEAT: group_guards.share_group_heartbeat,
+    ApiKey.SHARE_GROUP_DESCRIBE: group_guards.consumer_group_describe,
     ApiKey.STREAMS_GROUP_HEARTBEAT: group_guards.streams_group_heartbeat,
     ApiKey.STREAMS_GROUP_DESCRIBE: group_guards.streams_group_describe,
 }

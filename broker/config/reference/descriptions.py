@@ -72,6 +72,8 @@ _TEXTS = {
     "`kafka-client-metrics.sh` says which are wanted.",
     "barnabas.history.events.max": "How many events the history holds; `barnabas trace` shows them. There is a "
     "history only if the broker is controlled: with `--control`, or in a test.",
+    "barnabas.preview.groups.enable": "Whether share groups (KIP-932) and streams groups (KIP-1071) may be used, which "
+    "are not complete: [queues](queues.md).",
     "barnabas.log.dir.reserved.bytes": "The disk space of each data directory that producers leave free for all other "
     "writes; at most a twentieth of the disk. With less free space the directory is full, and producers wait.",
     # authentication
@@ -246,7 +248,7 @@ _TEXTS = {
     # topics only
     "cleanup.policy": "delete removes old segments, compact retains the last record of each key; both may be set.",
     "delete.retention.ms": "How long compaction retains a tombstone, so that readers can see it.",
-    "errors.deadletterqueue.group.enable": "Stored, without effect. There are no share groups.",
+    "errors.deadletterqueue.group.enable": "Stored, without effect. There are no dead-letter queues.",
     "file.delete.delay.ms": "How long the files of a deleted segment stay, for readers that still use them.",
     "flush.messages": "The log is synced to the disk after this number of records. 1: before every response.",
     "flush.ms": "Written records are synced to the disk after this time.",
@@ -283,8 +285,8 @@ _OF_OTHERS = {
     "consumer.heartbeat.interval.ms": "How often a member of a consumer group must send a heartbeat.",
     "consumer.assignment.interval.ms": "The shortest time between two assignments of a consumer group.",
     "consumer.assignor.offload.enable": "Known, without effect: Assignments are made in slices of the event loop.",
-    "errors.deadletterqueue.topic.name": "Known, without effect: There are no share groups.",
-    "errors.deadletterqueue.copy.record.enable": "Known, without effect: There are no share groups.",
+    "errors.deadletterqueue.topic.name": "Known, without effect: There are no dead-letter queues.",
+    "errors.deadletterqueue.copy.record.enable": "Known, without effect: There are no dead-letter queues.",
     # client metrics
     "interval.ms": "How often clients push their metrics: 100 to 3600000.",
     "match": "Which clients push metrics: a list of ATTRIBUTE=PATTERN, which must all match. An empty list means "
@@ -292,6 +294,7 @@ _OF_OTHERS = {
     "metrics": "Which metrics clients push: a list of prefixes of their names. * means all.",
 }
 
+PREVIEW = "Share groups and streams groups are a preview: set barnabas.preview.groups.enable."
 _REPLICAS_OF_COORDINATORS = "One node has one replica. With --brokers N it counts."
 
 # Why a key of Apache Kafka has no effect here, by the beginning of its name; the first match wins.
@@ -318,12 +321,12 @@ _WITHOUT_EFFECT = (
     ("replica", "There is one replica: nothing is copied."),
     ("transaction.state.log.load.", "Transactions are loaded in slices of 64 KiB."),
     ("transaction.state.log.replication.", _REPLICAS_OF_COORDINATORS),
-    ("group.share.", "There are no share groups."),
-    ("errors.deadletterqueue.", "There are no share groups."),
-    ("share.", "There are no share groups."),
-    ("streams.", "There are no streams groups."),
+    ("group.share.", PREVIEW),
+    ("errors.deadletterqueue.", "There are no dead-letter queues."),
+    ("share.", PREVIEW),
+    ("streams.", PREVIEW),
     ("leader.replication.throttled", "There is one replica: nothing is copied."),
-    ("group.streams.", "There are no streams groups."),
+    ("group.streams.", PREVIEW),
     ("metadata.", "The catalogue's log has no such setting here."),
     ("unstable.", "All supported versions are offered."),
     ("metric", "Metrics are offered over HTTP, at /metrics."),
