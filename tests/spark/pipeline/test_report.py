@@ -14,9 +14,9 @@ def leave(directory: Path, findings: list[PipelineFinding]) -> None:
     seen = {"validate": {"end": 10, "read": 4}, "aggregate": {"end": 4, "read": 4}}
     notes = [
         {"event": "began", "at_s": 0.0, "began_ms": 1000},
-        {"event": "seen", "at_s": 1.0, "stages": seen, "transactions": {"Ongoing": 2}, "told": {"committed": 3}},
+        {"event": "seen", "at_s": 1.0, "stages": seen, "transactions": {"Ongoing": 2}, "acks": {"committed": 3}},
         {"event": "kill", "at_s": 1.5, "victim": "broker", "processes": 1},
-        {"event": "seen", "at_s": 2.0, "stages": seen, "transactions": {}, "told": {"committed": 5, "aborted": 1}},
+        {"event": "seen", "at_s": 2.0, "stages": seen, "transactions": {}, "acks": {"committed": 5, "aborted": 1}},
     ]
     (directory / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes))
     batch = {"event": "batch", "at_ms": 2500, "query": "validate", "rows": 10, "took_ms": 40, "add_batch_ms": 20}
