@@ -23,7 +23,7 @@ from tests.support.largest_requests import WIDE, Ask, Maker, asks
 from tests.support.worlds.broker import BrokerWorld, until
 
 TURN_MS = 20
-TRIES = 3
+TRIES = 8
 TOPICS = 1_000
 """How many there are, and groups of the same names. The others that a request names are missing."""
 MEMBERS = 500
