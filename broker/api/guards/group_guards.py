@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from barnabas.broker.api.guards.guard import Guarding, divided, refused, some, topic_name, with_fields
@@ -195,18 +195,28 @@ def describe_groups(request: Any, context: RequestContext, rights: Rights) -> Gu
 
 def consumer_group_describe(request: Any, context: RequestContext, rights: Rights) -> Guarding:
     """Check groups as for DescribeGroups; a group with a topic that may not be described shows none of its members."""
+    return (yield from _with_topics_allowed(request, context, rights, _topics_of, _hidden_group))
+
+
+def _with_topics_allowed(
+    request: Any,
+    context: RequestContext,
+    rights: Rights,
+    topics_of: Callable[[Any], set[str]],
+    hidden: Callable[[Any], Any],
+) -> Guarding:
     response = yield from _described(request, context, rights, "group_ids")
     topics = []
     for group in response.groups:
         if request.include_authorized_operations and not group.error_code:
             group.authorized_operations = rights.operations(_GROUP, group.group_id)
-        topics.append(_topics_of(group))
+        topics.append(topics_of(group))
         yield
     names = sorted(set[str]().union(*topics))
     describable = yield from rights.each_allowed(*_DESCRIBE_TOPIC, names, quietly=True)
     shown = []
-    for group, subscribed in zip(response.groups, topics, strict=True):
-        shown.append(group if subscribed <= describable else _hidden_group(group))
+    for group, required in zip(response.groups, topics, strict=True):
+        shown.append(group if required <= describable else hidden(group))
         yield
     return with_fields(response, groups=shown)
 
@@ -287,20 +297,7 @@ def streams_group_heartbeat(request: Any, context: RequestContext, rights: Right
 
 def streams_group_describe(request: Any, context: RequestContext, rights: Rights) -> Guarding:
     """Check groups as for DescribeGroups; a group with a topic that may not be described shows none of its members."""
-    response = yield from _described(request, context, rights, "group_ids")
-    topics = []
-    for group in response.groups:
-        if request.include_authorized_operations and not group.error_code:
-            group.authorized_operations = rights.operations(_GROUP, group.group_id)
-        topics.append(_topics_of_topology(group))
-        yield
-    names = sorted(set[str]().union(*topics))
-    describable = yield from rights.each_allowed(*_DESCRIBE_TOPIC, names, quietly=True)
-    shown = []
-    for group, required in zip(response.groups, topics, strict=True):
-        shown.append(group if required <= describable else _hidden_streams_group(group))
-        yield
-    return with_fields(response, groups=shown)
+    return (yield from _with_topics_allowed(request, context, rights, _topics_of_topology, _hidden_streams_group))
 
 
 def _topics_of_topology(group: Any) -> set[str]:

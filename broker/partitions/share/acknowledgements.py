@@ -1,7 +1,7 @@
 """Acknowledgements of one member for one share partition: checked as a whole, before anything changes (KIP-932).
 
 Either all of a request's acknowledgements for a partition are applied or none is. Offsets below the start offset are
-acknowledged silently, whoever held them. An offset that the member does not hold gets INVALID_RECORD_STATE, one behind
+acknowledged silently for every member. An offset that the member does not hold gets INVALID_RECORD_STATE, one behind
 all acquired records INVALID_REQUEST.
 """
 
