@@ -8,22 +8,12 @@ all acquired records INVALID_REQUEST.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from enum import IntEnum
 from typing import NamedTuple
 
 from barnabas.broker.partitions.share.in_flight_records import DeliveryCell, InFlightRecords
 from barnabas.broker.partitions.share.persister import DeliveryState
+from barnabas.protocol.acknowledge_type import AcknowledgeType
 from barnabas.protocol.errors import ErrorCode, KafkaError
-
-
-class AcknowledgeType(IntEnum):
-    """The outcome of a delivery, with Kafka's numbers."""
-
-    GAP = 0
-    ACCEPT = 1
-    RELEASE = 2
-    REJECT = 3
-    RENEW = 4
 
 
 class AcknowledgedBatch(NamedTuple):

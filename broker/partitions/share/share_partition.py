@@ -21,7 +21,6 @@ from collections.abc import Iterable, Sequence
 from barnabas.broker.config.resources.share_groups import ShareGroupSettings
 from barnabas.broker.partitions.share.acknowledgements import (
     AcknowledgedBatch,
-    AcknowledgeType,
     acknowledged_ranges,
     check_held,
 )
@@ -40,6 +39,7 @@ from barnabas.broker.partitions.share.persister import (
     StoredShareState,
 )
 from barnabas.broker.partitions.share.state_change import StateChange, released_state, state_batches
+from barnabas.protocol.acknowledge_type import AcknowledgeType
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 

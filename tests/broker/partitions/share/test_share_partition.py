@@ -8,11 +8,12 @@ import pytest
 
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.resources.share_groups import share_group_settings
-from barnabas.broker.partitions.share.acknowledgements import AcknowledgedBatch, AcknowledgeType, checked_batches
+from barnabas.broker.partitions.share.acknowledgements import AcknowledgedBatch, checked_batches
 from barnabas.broker.partitions.share.acquisition import AcquireMode, AcquireRequest, LogRange
 from barnabas.broker.partitions.share.persister import StateBatch, StoredShareState
 from barnabas.broker.partitions.share.share_partition import SharePartition
 from barnabas.broker.partitions.share.state_change import StateChange
+from barnabas.protocol.acknowledge_type import AcknowledgeType
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 ACCEPT, RELEASE, REJECT, RENEW = (
