@@ -6,7 +6,7 @@ from random import Random
 from barnabas.protocol.codec.compile import codec
 from barnabas.protocol.codec.schema import Request, Response, Stored, Struct
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.log_records import catalogue, group, transaction
+from barnabas.protocol.log_records import catalogue, group, share_group, share_state, streams_group, transaction
 from tests.support.clients.java import run_program
 from tests.support.records.messages import make, our_messages, our_stored
 
@@ -14,7 +14,11 @@ PROGRAM = Path(__file__).with_name("Reread.java")
 EXAMPLES = 8
 PACKAGES = {
     catalogue.__name__: "org.apache.kafka.common.metadata",
-    group.__name__: "org.apache.kafka.coordinator.group.generated",
+    **dict.fromkeys(
+        (module.__name__ for module in (group, share_group, streams_group)),
+        "org.apache.kafka.coordinator.group.generated",
+    ),
+    share_state.__name__: "org.apache.kafka.coordinator.share.generated",
     transaction.__name__: "org.apache.kafka.coordinator.transaction.generated",
 }
 

@@ -16,8 +16,6 @@ from barnabas.protocol.registry import ApiKey, spec
 from tests.support.kafka.definitions import broker_apis, definitions
 from tests.support.records.messages import our_messages, our_stored
 
-# Decided here, not by Kafka: records of share groups, which no broker of ours coordinates.
-OTHER_GROUPS = ("Share",)
 ZEROS = {"string": "", "bytes": b"", "bool": False, "float64": 0.0, "uuid": ZERO_UUID, "records": None}
 
 
@@ -136,6 +134,5 @@ def test_every_record_of_the_coordinators_and_the_catalogue_is_there() -> None:
         name
         for name, definition in definitions().items()
         if definition["type"] in ("metadata", "coordinator-key", "coordinator-value")
-        and not name.startswith(OTHER_GROUPS)
     }
     assert kafkas <= ours

@@ -11,7 +11,13 @@ from typing import Any
 
 from tests.support.kafka.jars import kafka_libs
 
-JARS = ("kafka-clients", "kafka-metadata", "kafka-group-coordinator", "kafka-transaction-coordinator")
+JARS = (
+    "kafka-clients",
+    "kafka-metadata",
+    "kafka-group-coordinator",
+    "kafka-share-coordinator",
+    "kafka-transaction-coordinator",
+)
 
 
 @cache

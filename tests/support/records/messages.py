@@ -10,7 +10,16 @@ from typing import Any, TypeVar
 
 from barnabas.protocol.codec.schema import Field, FieldType, Stored, Struct, default_instance
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.log_records import catalogue, consumer_protocol, control, group, streams_group, transaction
+from barnabas.protocol.log_records import (
+    catalogue,
+    consumer_protocol,
+    control,
+    group,
+    share_group,
+    share_state,
+    streams_group,
+    transaction,
+)
 from barnabas.protocol.registry import ApiKey, spec
 
 M = TypeVar("M", bound=Struct)
@@ -48,6 +57,10 @@ def our_stored() -> list[type[Stored]]:
         *catalogue.RECORDS,
         *group.KEYS.values(),
         *group.VALUES.values(),
+        *share_group.KEYS.values(),
+        *share_group.VALUES.values(),
+        *share_state.KEYS.values(),
+        *share_state.VALUES.values(),
         *streams_group.STREAMS_GROUP_KEYS.values(),
         *streams_group.STREAMS_GROUP_VALUES.values(),
         *transaction.KEYS.values(),
