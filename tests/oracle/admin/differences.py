@@ -47,7 +47,10 @@ KNOWN: dict[str, str] = {
         "replica.alter.log.dirs.io.max.bytes.per.second",
     ): "Kafka has no words for them, and Barnabas says that they change nothing",
     _broker(
-        "barnabas.client.telemetry.enable", "barnabas.history.events.max", "barnabas.log.dir.reserved.bytes"
+        "barnabas.client.telemetry.enable",
+        "barnabas.history.events.max",
+        "barnabas.log.dir.reserved.bytes",
+        "barnabas.preview.groups.enable",
     ): "settings that only Barnabas has",
     r"createPartitions \| .* \| values\.absent": WORDS,
     r"describeConfigs \| of ConfigResource\(type=TOPIC, name='absent'\) \| .*": WORDS,
