@@ -16,7 +16,7 @@ never falls; a record in flight has one holder at most; only finished records at
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from barnabas.broker.config.resources.share_groups import ShareGroupSettings
 from barnabas.broker.partitions.share.acknowledgements import (
@@ -97,6 +97,10 @@ class SharePartition:
         """When the first lock ends."""
         held = (cell.deadline for cell in self._in_flight.cells() if cell.change is None)
         return min(held, default=NEVER)
+
+    def cells(self) -> Iterator[DeliveryCell]:
+        """Return what is in flight, in order, for readers, which must not change it."""
+        return self._in_flight.cells()
 
     @property
     def delivery_complete_count(self) -> int:

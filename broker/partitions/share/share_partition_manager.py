@@ -84,6 +84,10 @@ class SharePartitionManager:
         led = self._current(SharePartitionKey(group_id, *wanted), log.leader_epoch)
         return self._load(group_id, wanted, log) if led is None else led
 
+    def every_led(self) -> list[LedSharePartition]:
+        """Return the share partitions that are loaded or being loaded, for readers."""
+        return list(self._led.values())
+
     def _current(self, key: SharePartitionKey, leader_epoch: int) -> LedSharePartition | None:
         led = self._led.get(key)
         if led is not None and led.leader_epoch != leader_epoch:

@@ -66,6 +66,10 @@ class ShareSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
+    def every(self) -> list[ShareSession]:
+        """Return the open sessions, for readers."""
+        return list(self._sessions.values())
+
     def begin(
         self, key: ShareSessionKey, partitions: Iterable[SessionPartition], connection: Session | None
     ) -> ShareSession:

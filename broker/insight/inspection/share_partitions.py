@@ -1,0 +1,154 @@
+"""The share partitions that are in use (KIP-932): what is in flight, who holds it and until when, and how far it is.
+
+A share partition is loaded at the first ShareFetch of its group. Until then its state is only stored, and nothing of it
+is in flight; inspection does not load it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.broker.insight.inspection.logs import ends
+from barnabas.broker.insight.inspection.topics import topic_name
+from barnabas.broker.partitions.share.persister import DeliveryState
+
+if TYPE_CHECKING:
+    from barnabas.broker.partitions.share.in_flight_records import DeliveryCell
+    from barnabas.broker.partitions.share.led_share_partition import LedSharePartition
+    from barnabas.broker.partitions.share.share_partition import SharePartition
+    from barnabas.broker.runtime.clock import Clock
+    from barnabas.broker.services import Services
+
+
+class DeliveryRange(NamedTuple):
+    """Records of a share partition that are in one state."""
+
+    first_offset: int
+    last_offset: int
+    state: DeliveryState
+    delivery_count: int
+    member_id: str | None
+    """The member that holds the records; None if there is none."""
+    lock_left_ms: int | None
+    """The time until the records are released; None if no member holds them."""
+    is_being_stored: bool
+    """Whether the change to this state is not stored yet: until it is, fetches do not see it."""
+
+    @property
+    def size(self) -> int:
+        """The number of offsets."""
+        return self.last_offset - self.first_offset + 1
+
+
+class SharePartitionSummary(NamedTuple):
+    """The present state of a share partition, counted in offsets."""
+
+    start_offset: int
+    end_offset: int
+    """The offset after the records in flight."""
+    available: int
+    """Records in flight that a fetch may acquire, because they were released or not taken with their batch."""
+    acquired: int
+    finished: int
+    """Records in flight that are acknowledged or archived, and wait for earlier ones."""
+    by_member: dict[str, int]
+    """The records that each member holds."""
+    next_lock_left_ms: int | None
+    """The time until the first lock ends; None without locks."""
+    lag: int | None
+    """Records up to the high watermark that are not finished; None if the end of the log is unknown."""
+
+
+class UsedSharePartition:
+    """One share partition in use, read later by its methods."""
+
+    __slots__ = ("_led", "_services", "group_id", "partition", "topic")
+
+    def __init__(self, services: Services, topic: str, led: LedSharePartition) -> None:
+        self._services = services
+        self._led = led
+        self.group_id = led.key.group_id
+        self.topic = topic
+        self.partition = led.key.partition
+
+    @property
+    def _state(self) -> SharePartition | None:
+        return self._led.state
+
+    def summary(self) -> SharePartitionSummary | None:
+        """Return the present state; None while it is loaded."""
+        state = self._state
+        if state is None:
+            return None
+        counts: Counter[DeliveryState] = Counter()
+        by_member: Counter[str] = Counter()
+        for cell in state.cells():
+            counts[cell.state] += cell.size
+            if cell.member:
+                by_member[cell.member] += cell.size
+        finished = sum(cell.size for cell in state.cells() if cell.is_finished)
+        end = ends(self._services, self.topic, self.partition)
+        return SharePartitionSummary(
+            state.start_offset,
+            state.end_offset,
+            counts[DeliveryState.AVAILABLE],
+            counts[DeliveryState.ACQUIRED],
+            finished,
+            dict(by_member),
+            _left_ms(state.next_deadline, self._services.clock),
+            None if end is None else max(0, end.high_watermark - state.start_offset - finished),
+        )
+
+    def ranges(self, count: int) -> list[DeliveryRange]:
+        """Return the first `count` ranges of records in flight, in order; none while it is loaded."""
+        state = self._state
+        clock = self._services.clock
+        return [] if state is None else [_range(cell, clock) for cell in islice(state.cells(), count)]
+
+    def range_of(self, offset: int) -> DeliveryRange | None:
+        """Return the range in flight that has this offset; None if it is not in flight."""
+        state = self._state
+        found = (cell for cell in (() if state is None else state.cells()) if cell.first <= offset <= cell.last)
+        cell = next(found, None)
+        return None if cell is None else _range(cell, self._services.clock)
+
+
+class OpenShareSession(NamedTuple):
+    """The share session of a member: the partitions that it fetches."""
+
+    group_id: str
+    member_id: str
+    partitions_count: int
+    epoch: int
+    """The epoch that the next request must have."""
+
+
+def used_share_partitions(services: Services, group_id: str | None = None) -> Iterator[UsedSharePartition]:
+    """Yield the share partitions in use, of one group or of all."""
+    for node in services.every_node:
+        manager = node.deferred_share_partitions.built
+        for led in () if manager is None else manager.every_led():
+            topic = topic_name(services, led.key.topic_id) if group_id in (None, led.key.group_id) else None
+            if topic is not None:
+                yield UsedSharePartition(node, topic, led)
+
+
+def share_sessions(services: Services) -> Iterator[OpenShareSession]:
+    """Yield the open share sessions."""
+    for node in services.every_node:
+        manager = node.deferred_share_partitions.built
+        for session in () if manager is None else manager.sessions.every():
+            yield OpenShareSession(*session.key, len(session.partitions), session.epoch)
+
+
+def _range(cell: DeliveryCell, clock: Clock) -> DeliveryRange:
+    is_being_stored = cell.change is not None
+    member_id, left_ms = cell.member or None, _left_ms(cell.deadline, clock)
+    return DeliveryRange(cell.first, cell.last, cell.state, cell.count, member_id, left_ms, is_being_stored)
+
+
+def _left_ms(deadline: float, clock: Clock) -> int | None:
+    return None if deadline == float("inf") else max(0, round((deadline - clock.monotonic()) * 1000))
