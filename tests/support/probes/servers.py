@@ -58,8 +58,8 @@ def answers_of_barnabas(page: Page, directory: Path) -> Told:
     return answers
 
 
-def answers_of_kafka(page: Page, directory: Path) -> Told:
-    """What Apache Kafka answers to it."""
+def answers_of_kafka(page: Page, directory: Path, *, has_answers: bool = False) -> Told:
+    """What Apache Kafka answers to it. `has_answers`: the page has its answers, for which reading requests wait."""
     plugins = compiled_plugin(_RECEIVER, directory / "plugins") if "metric.reporters" in page.settings else None
     flags, settings = _flags(page), SETTINGS | page.settings
     if page.secured:
@@ -68,7 +68,7 @@ def answers_of_kafka(page: Page, directory: Path) -> Told:
     else:
         server = KafkaProcess(directory / "data", settings, format_arguments=flags, plugins=plugins)
     with server:
-        return _answers(page, server, is_recorded=False)
+        return _answers(page, server, is_recorded=False, lags=has_answers)
 
 
 def _flags(page: Page) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def _flags(page: Page) -> tuple[str, ...]:
     return tuple(word for name, level in page.features.items() for word in ("--feature", f"{name}={level}"))
 
 
-def _answers(page: Page, server: Server, *, is_recorded: bool) -> Told:
+def _answers(page: Page, server: Server, *, is_recorded: bool, lags: bool = False) -> Told:
     names = Names()
     with Wire(server.port) as wire:
         _make_topics(page, wire, names)
@@ -87,7 +87,7 @@ def _answers(page: Page, server: Server, *, is_recorded: bool) -> Told:
         prepare(page.secured, wire)
     delay_ms = int(page.settings.get("connection.failed.authentication.delay.ms", 0))
     door = Door(page.secured, server)
-    player = Player(door.port, names, door.enter, delay_ms / 1000)
+    player = Player(door.port, names, door.enter, delay_ms / 1000, lags=lags)
     return [player.tell(story, is_recorded=is_recorded) for story in page.stories]
 
 
