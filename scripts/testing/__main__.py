@@ -10,7 +10,7 @@ from dataclasses import replace
 from scripts.testing.changed import select
 from scripts.testing.groups import COMPILED, GROUPS, PURE, ROOT, Group
 from scripts.testing.results import print_table
-from scripts.testing.running import Depth, run_all
+from scripts.testing.running import HANGS_AFTER_S, LONG_HANGS_AFTER_S, Depth, run_all
 from scripts.testing.stress import stress
 
 
@@ -28,7 +28,8 @@ def main(arguments: list[str]) -> int:
     if options.stress:
         return stress(groups, for_pytest, options.stress)
     started = time.monotonic()
-    rows = run_all(groups, Depth(is_long=options.long, arguments=for_pytest))
+    hangs_after_s = LONG_HANGS_AFTER_S if options.long else HANGS_AFTER_S
+    rows = run_all(groups, Depth(is_long=options.long, arguments=for_pytest, hangs_after_s=hangs_after_s))
     print_table(rows, time.monotonic() - started)
     return 0 if all(row.is_good for row in rows) else 1
 

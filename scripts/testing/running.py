@@ -28,6 +28,7 @@ from scripts.testing.setting_up import CannotRun, set_up
 
 PLACES = max(2, os.cpu_count() or 2)
 HANGS_AFTER_S = 1800.0
+LONG_HANGS_AFTER_S = 3 * HANGS_AFTER_S  # of a group of the tests that other runs leave out
 
 
 @dataclass(frozen=True)
