@@ -187,6 +187,8 @@ SHARE_GROUPS_TABLE: tuple[ApiRow, ...] = (
     _row(ApiKey.SHARE_FETCH, "share_fetch", group=_READ, topic=_READ),
     _row(ApiKey.SHARE_ACKNOWLEDGE, "share_acknowledge", group=_READ, topic=_READ),
     _row(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, "describe_share_group_offsets", group=_DESCRIBE, topic=_DESCRIBE),
+    _row(ApiKey.ALTER_SHARE_GROUP_OFFSETS, "alter_share_group_offsets", group=_READ, topic=_READ),
+    _row(ApiKey.DELETE_SHARE_GROUP_OFFSETS, "delete_share_group_offsets", group=_DELETE, topic=_READ),
 )
 """The APIs of share groups (KIP-932)."""
 

@@ -96,6 +96,22 @@ def offset_delete(request: Any, context: RequestContext, rights: Rights) -> Guar
     return _followed(answer.topics, response)
 
 
+def share_group_offsets(operation: Operation, request: Any, context: RequestContext, rights: Rights) -> Guarding:
+    """Check the operation on the group, and Read on the topics. If none is allowed, the group is still checked."""
+    if not context.services.offers_share_groups:
+        return (yield request)  # it answers that there is no such protocol
+    if not rights.allows(operation, _GROUP, request.group_id):
+        return (yield from refused(request, refusal(_GROUP), context))
+    permitted, others = yield from divided(request.topics, lambda topic: topic.topic_name, _READ_TOPIC, rights)
+    if not others:
+        return (yield request)
+    answer = yield from refused(with_fields(request, topics=others), refusal(_TOPIC), context, in_part=True)
+    response = yield with_fields(request, topics=permitted)
+    if response.error_code:
+        return response
+    return with_fields(response, responses=[*answer.responses, *response.responses])
+
+
 def _followed(hidden: list[Any], response: Any) -> Any:
     """Add the refused topics to the answer; an error of the whole group lists none."""
     return response if response.error_code else with_fields(response, topics=[*response.topics, *hidden])

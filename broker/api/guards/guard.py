@@ -46,6 +46,8 @@ def with_fields(struct: R, **fields: object) -> R:
 _ONLY_AT_THE_TOP: Final = frozenset(
     (
         ApiKey.ADD_PARTITIONS_TO_TXN,
+        ApiKey.ALTER_SHARE_GROUP_OFFSETS,
+        ApiKey.DELETE_SHARE_GROUP_OFFSETS,
         ApiKey.DESCRIBE_QUORUM,
         ApiKey.LEAVE_GROUP,
         ApiKey.OFFSET_DELETE,

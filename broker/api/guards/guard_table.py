@@ -70,6 +70,8 @@ GUARDS: Final[dict[ApiKey, Guard]] = {
     ApiKey.CONSUMER_GROUP_DESCRIBE: group_guards.consumer_group_describe,
     ApiKey.SHARE_GROUP_HEARTBEAT: group_guards.share_group_heartbeat,
     ApiKey.SHARE_GROUP_DESCRIBE: group_guards.consumer_group_describe,
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: partial(group_guards.share_group_offsets, _O.READ),
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: partial(group_guards.share_group_offsets, _O.DELETE),
     ApiKey.STREAMS_GROUP_HEARTBEAT: group_guards.streams_group_heartbeat,
     ApiKey.STREAMS_GROUP_DESCRIBE: group_guards.streams_group_describe,
 }
