@@ -34,14 +34,17 @@ class Row:
         return self.outcome == "ran" or (self.outcome.startswith("not run") and not CI)
 
 
-def judge(row: Row, report: Path, status: int, *, has_budget: bool = True) -> Row:
-    """Return the row with pytest's counts, failed where a test or the command has failed, or its budget is exceeded."""
+def judge(row: Row, report: Path, status: int, *, slowness: float = 1.0, has_budget: bool = True) -> Row:
+    """Return the row with pytest's counts, failed where a test or the command has failed, or its budget is exceeded.
+
+    The budget is that of the reference machine: `slowness` multiplies it (machine_speed.py).
+    """
     row = _counted(row, report, status)
     if row.failed:
         return replace(row, outcome="FAILED")
     if status != 0:
         return replace(row, outcome=f"FAILED: exit status {status}", failed=1)
-    if has_budget and row.processor_s > 2 * row.group.budget_s:
+    if has_budget and row.processor_s > 2 * row.group.budget_s * slowness:
         return replace(row, outcome="FAILED: over twice its budget of processor time", failed=1)
     return row
 
@@ -74,7 +77,7 @@ def with_coverage(row: Row) -> Row:
     return replace(row, outcome=f"FAILED: {why}", failed=1, coverage=total)
 
 
-def print_table(rows: list[Row], seconds: float) -> None:
+def print_table(rows: list[Row], seconds: float, slowness: float = 1.0) -> None:
     """Print a line for each group, the time of all, and last how many tests passed and failed."""
     titles = f"{'seconds':>8} {'processor':>10} {'budget':>7} {'passed':>7} {'failed':>7} {'skipped':>8}  outcome"
     print(f"\n{'group':<15} {'form':<8} {titles}")
@@ -90,6 +93,8 @@ def print_table(rows: list[Row], seconds: float) -> None:
     passed, failed = sum(row.passed for row in rows), sum(row.failed for row in rows) + not_run
     processor_s = sum(row.processor_s for row in rows)
     print(f"\n{_minutes(seconds)} by the clock, {_minutes(processor_s)} of processor time")
+    if slowness > 1:
+        print(f"The machine was {slowness:.1f} times slower than the one that the budgets are for")
     print(f"\n{passed} passed, {failed} failed", flush=True)
 
 

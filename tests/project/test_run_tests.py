@@ -16,6 +16,7 @@ from scripts._pythons import PythonNotFound, find_python
 from scripts.testing import __main__ as program
 from scripts.testing import results, running, setting_up
 from scripts.testing.groups import GROUPS, NEWEST, OLDEST, ROOT, Group
+from scripts.testing.machine_speed import REFERENCE_MS, SpeedSamples, slowness
 from scripts.testing.results import Row
 from scripts.testing.running import Depth, run_all
 from scripts.testing.setting_up import CannotRun
@@ -87,8 +88,26 @@ def test_a_group_over_twice_its_budget_of_processor_time_has_failed() -> None:
     assert (row.failed, row.is_good) == (1, False)
 
 
-def test_a_busy_machine_takes_no_group_over_its_budget(tmp_path: Path) -> None:
-    assert results.judge(Row(_group(budget_s=1), "ran", 1000, 1.9), tmp_path / "none", 0).is_good
+@pytest.mark.parametrize(
+    ("processor_s", "slowness", "is_good"), [(1.9, 1.0, True), (2.1, 1.0, False), (4.9, 2.5, True), (5.1, 2.5, False)]
+)
+def test_the_budget_is_of_processor_time_and_larger_on_a_slow_machine(
+    processor_s: float, slowness: float, is_good: bool, tmp_path: Path
+) -> None:
+    row = Row(_group(budget_s=1), "ran", 1000, processor_s)
+    assert results.judge(row, tmp_path / "none", 0, slowness=slowness).is_good is is_good
+
+
+def test_a_machine_is_as_slow_as_its_median_sample_and_never_faster_than_the_reference() -> None:
+    assert slowness([REFERENCE_MS, 2 * REFERENCE_MS, 9 * REFERENCE_MS]) == 2
+    assert slowness([REFERENCE_MS / 2]) == 1
+
+
+def test_the_speed_of_the_machine_is_measured_while_groups_run() -> None:
+    with SpeedSamples() as speed:
+        (row,) = running.run_all([_group("pass")], Depth(), speed=speed)
+    assert row.is_good
+    assert speed.slowness >= 1
 
 
 def test_a_group_that_hangs_is_ended() -> None:

@@ -1,26 +1,15 @@
 """How long a turn of the event loop may take in a test, on the machine that the test runs on.
 
-A turn's limit is 20 ms of processor time on a machine that does the reference work below in REFERENCE_MS. A slower
-machine, or one whose caches other programs use at the same moment, has the same multiple of it; a faster one no less.
+A turn's limit is 20 ms of processor time on the reference machine. A slower machine, or one whose caches other programs
+use at the same moment, has the same multiple of it; a faster one no less.
 """
 
-from statistics import median
-from time import thread_time
+from scripts.testing.machine_speed import reference_work_ms, slowness
 
 TURN_MS = 20
-REFERENCE_MS = 1.5
-_ITEMS = 20_000
-_ROUNDS = 7
+_SAMPLES = 7
 
 
 def turn_limit_ms() -> float:
     """Return the limit of a turn, in ms of processor time, for this machine at this moment."""
-    return TURN_MS * max(1.0, median(_reference_work_ms() for _ in range(_ROUNDS)) / REFERENCE_MS)
-
-
-def _reference_work_ms() -> float:
-    """Build and read a table, as turns that handle long lists do; return the processor time that it took."""
-    begun = thread_time()
-    table = {number: (number, str(number)) for number in range(_ITEMS)}
-    assert sum(number for number, _ in table.values()) == _ITEMS * (_ITEMS - 1) // 2
-    return (thread_time() - begun) * 1000
+    return TURN_MS * slowness([reference_work_ms() for _ in range(_SAMPLES)])
