@@ -29,6 +29,7 @@ def deferred_share_partitions(services: Callable[[], Services]) -> Deferred[Shar
             clock=node.clock,
             waiters=node.purgatory,
             look_ups=node.request_scheduler,
+            events=node.events,
         )
 
     return Deferred(build)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from barnabas.broker.config.resources.share_groups import ShareGroupSettings
     from barnabas.broker.partitions.share.acknowledgements import AcknowledgedBatch
     from barnabas.broker.partitions.share.acquisition import Acquired, AcquireRequest, LogRange
+    from barnabas.broker.partitions.share.deliveries import Deliveries
     from barnabas.broker.partitions.share.state_change import StateChange
     from barnabas.broker.runtime.clock import Clock, Timer
 
@@ -61,6 +62,7 @@ class LedSharePartition:
         persister: Persister,
         settings: Callable[[], ShareGroupSettings],
         clock: Clock,
+        deliveries: Deliveries,
         wake: Callable[[], None],
         close: Callable[[LedSharePartition], None],
     ) -> None:
@@ -70,6 +72,7 @@ class LedSharePartition:
         self._persister = persister
         self._settings = settings
         self._clock = clock
+        self.deliveries = deliveries
         self._wake = wake
         self._close = close
         self._timer: Timer | None = None
@@ -119,9 +122,11 @@ class LedSharePartition:
     def acquire(self, request: AcquireRequest, fetch_offset: int, log: Sequence[LogRange]) -> list[Acquired]:
         """Acquire records for a member, as `SharePartition.acquire` does."""
         assert self.state is not None, "only a loaded state is fetched from"
-        acquired = self.state.acquire(request, fetch_offset, log, self._settings(), self._clock.monotonic())
+        settings = self._settings()
+        acquired = self.state.acquire(request, fetch_offset, log, settings, self._clock.monotonic())
         if acquired:
             self._watch_locks()
+            self.deliveries.acquired(request.member, acquired, settings.record_lock_duration_ms)
         return acquired
 
     def acknowledge(self, member: str, batches: Sequence[AcknowledgedBatch]) -> Reply[None]:
@@ -130,28 +135,37 @@ class LedSharePartition:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         change = self.state.acknowledge(member, batches, self._settings(), self._clock.monotonic())
         self._watch_locks()
-        return self._store(change)
+        report = partial(self.deliveries.acknowledged, member, batches, change.update, self.deliveries.cause)
+        return self._store(change, report)
 
     def release(self, member: str) -> None:
         """Release all that a member holds."""
         if self.state is not None:
-            stored = self._store(self.state.release(member, self._settings()))
+            change = self.state.release(member, self._settings())
+            stored = self._store(
+                change, partial(self.deliveries.released, member, change.update, self.deliveries.cause)
+            )
             if isinstance(stored, Future):
                 ignore_result(stored)
 
-    def _store(self, change: StateChange) -> Reply[None]:
+    def _store(self, change: StateChange, report: Callable[[], None]) -> Reply[None]:
+        """Store a change, and report it once it is stored."""
         if change.update is None:
+            report()
             return None
         written = self._persister.write(self.key, change.update)
         answer: Future[None] = written.get_loop().create_future()
-        written.add_done_callback(partial(self._stored, change, answer))
+        written.add_done_callback(partial(self._stored, change, answer, report))
         return answer
 
-    def _stored(self, change: StateChange, answer: Future[None], written: Future[None]) -> None:
+    def _stored(
+        self, change: StateChange, answer: Future[None], report: Callable[[], None], written: Future[None]
+    ) -> None:
         assert self.state is not None, "a change is one of a loaded state"
         failure = None if written.cancelled() else written.exception()
         if not written.cancelled() and failure is None:
             self.state.stored(change)
+            report()
             if not answer.done():
                 answer.set_result(None)
         else:
@@ -179,7 +193,9 @@ class LedSharePartition:
     def _end_locks(self) -> None:
         assert self.state is not None, "only what is loaded has locks"
         self._timer = None
-        stored = self._store(self.state.expire(self._clock.monotonic(), self._settings()))
+        change = self.state.expire(self._clock.monotonic(), self._settings())
+        self.deliveries.lock_ended(change.holders)
+        stored = self._store(change, partial(self.deliveries.worn_out, change.update))
         if isinstance(stored, Future):
             ignore_result(stored)
             self._wake()

@@ -207,11 +207,15 @@ class SharePartition:
     def expire(self, now: float, settings: ShareGroupSettings) -> StateChange:
         """Release what is held longer than its lock."""
         late = [cell for cell in self._in_flight.cells() if cell.deadline <= now and cell.change is None]
+        holders: dict[str, list[tuple[int, int]]] = {}
         for cell in late:
             assert cell.state is DeliveryState.ACQUIRED, "only what is acquired has a lock"
+            holders.setdefault(cell.member, []).append((cell.first, cell.last))
             cell.state, cell.deadline, cell.member = released_state(cell, settings.delivery_count_limit), NEVER, ""
         self._may_have_available |= bool(late)
-        return self._change(late, None)
+        change = self._change(late, None)
+        change.holders = holders
+        return change
 
     def _cells(self, first: int, last: int) -> Iterable[DeliveryCell]:
         if first <= last:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.broker.config.resources.share_groups import EARLIEST
+from barnabas.broker.partitions.share.deliveries import Deliveries, DeliveryCounts
 from barnabas.broker.partitions.share.led_share_partition import LedSharePartition
 from barnabas.broker.partitions.share.persister import Persister, SharePartitionKey
 from barnabas.broker.partitions.share.share_sessions import (
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.purgatory import Purgatory
     from barnabas.broker.partitions.share.acknowledgements import AcknowledgedBatch
     from barnabas.broker.runtime.clock import Clock
+    from barnabas.broker.runtime.events import Events
     from barnabas.broker.runtime.scheduler import CooperativeScheduler
     from barnabas.storage.log.log import PartitionLog
 
@@ -52,6 +54,7 @@ class SharePartitionManager:
         clock: Clock,
         waiters: Purgatory,
         look_ups: CooperativeScheduler,
+        events: Events,
     ) -> None:
         self._catalogue = catalogue
         self._partitions = partitions
@@ -59,6 +62,8 @@ class SharePartitionManager:
         self._clock = clock
         self._waiters = waiters
         self._look_ups = look_ups
+        self._events = events
+        self.counts = DeliveryCounts()
         self._led: dict[SharePartitionKey, LedSharePartition] = {}
         self.settings_of: Callable[[str], ShareGroupSettings] = group_configs.share_group
         """Returns the settings of a group."""
@@ -103,6 +108,7 @@ class SharePartitionManager:
             self._persister(),
             partial(self.settings_of, group_id),
             self._clock,
+            Deliveries(self.counts, self._events, group_id, log.topic, log.partition),
             wake=partial(self._waiters.wake, log.topic, log.partition),
             close=self._drop,
         )

@@ -7,7 +7,7 @@ their lock ended meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.broker.partitions.share.in_flight_records import NEVER, NO_MEMBER, DeliveryCell
@@ -23,13 +23,15 @@ class StateChange:
     `member` is who holds them until the change is stored; None if the change was visible at once.
     """
 
-    __slots__ = ("cells", "member", "update")
+    __slots__ = ("cells", "holders", "member", "update")
 
     def __init__(self, cells: list[DeliveryCell], member: str | None) -> None:
         self.cells = cells
         self.member = member
         self.update: ShareStateUpdate | None = None
         """To be stored; None if there is nothing to store."""
+        self.holders: Mapping[str, Sequence[tuple[int, int]]] = {}
+        """The ranges whose lock ended, by the member that held them."""
         if member is not None:
             for cell in cells:
                 cell.change = cells

@@ -268,6 +268,34 @@ OFFSETS_DELETED = EventKind(
     ("group", "offsets", "offsets_count"),
 )
 
+# --- share groups ----------------------------------------------------------------------------------------------------
+
+_RECORDS = ("group", "topic", "partition", "ranges", "records_count")
+SHARE_ACQUIRED = EventKind(
+    "share.acquired",
+    "a member of a share group acquired records; ranges are those of offsets, the first 20 of them, and delivery_count "
+    "is the highest of the records",
+    (*_RECORDS, "member_id", "delivery_count", "lock_ms"),
+)
+SHARE_ACKNOWLEDGED = EventKind(
+    "share.acknowledged",
+    "a member's acknowledgements of one type (accept, release, reject, renew, gap) are stored",
+    (*_RECORDS, "member_id", "type"),
+)
+SHARE_RELEASED = EventKind(
+    "share.released",
+    "a member holds records no longer, since its session ended: they are available again, or archived",
+    (*_RECORDS, "member_id"),
+)
+SHARE_LOCK_ENDED = EventKind(
+    "share.lock_ended",
+    "a member holds records no longer, since it had them for too long: they are available again, or archived",
+    (*_RECORDS, "member_id"),
+)
+SHARE_ARCHIVED = EventKind(
+    "share.archived", "records will not be delivered again, though no member accepted them", (*_RECORDS, "why")
+)
+
 # --- logs and topics -------------------------------------------------------------------------------------------------
 
 FLUSH_BEGUN = EventKind(

@@ -20,7 +20,7 @@ from barnabas.protocol.messages.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from barnabas.protocol.records.builder import build_batch
-from tests.broker.runtime.events import test_refusals, test_security
+from tests.broker.runtime.events import test_refusals, test_security, test_share_groups
 from tests.support.requests import BY_NAME, commit, end_txn, produce
 from tests.support.worlds.broker import BrokerWorld, settle, until
 from tests.support.worlds.story import MINUTE_MS, WEEK_MS, Stories, Story
@@ -247,7 +247,7 @@ async def connections_come_and_go(story: Story) -> None:
     assert {each["peer"] for each in others} == {closed["peer"]}
 
 
-STORIES = [*OWN, *test_refusals.STORIES, *test_security.STORIES]
+STORIES = [*OWN, *test_refusals.STORIES, *test_security.STORIES, *test_share_groups.STORIES]
 _TOLD_ELSEWHERE = {FAULT_CHANGED.name, FAULT_FIRED.name}
 """In tests/broker/control/faults."""
 

@@ -1,0 +1,117 @@
+"""Stories of share groups: records acquired, acknowledged, released, and archived."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from barnabas.broker.runtime.events.cause import RequestCause, TimerCause
+from tests.support.worlds.share_world import ShareWorld
+from tests.support.worlds.story import Stories
+from tests.support.worlds.told import Told
+
+ACCEPT, RELEASE, REJECT, RENEW = 1, 2, 3, 4
+STORIES = Stories()
+
+
+def told_of(told: Told, name: str) -> list[dict[str, Any]]:
+    """The facts of the events of share groups of this kind, without those that are the same in all."""
+    found = [dict(event.facts) for event in told.of(f"share.{name}")]
+    assert {(each.pop("group"), each.pop("topic"), each.pop("partition")) for each in found} <= {("g", "t", 0)}
+    return found
+
+
+def story(settings: Mapping[str, str] | None = None) -> tuple[ShareWorld, Told]:
+    """A broker with four records, and the listener of its events."""
+    world = ShareWorld()
+    for name, value in (settings or {}).items():
+        world.configure(name, value)
+    world.append("t", b"a", b"b")
+    world.append("t", b"c", b"d")
+    return world, Told(world.broker.events)
+
+
+async def records_are_acknowledged() -> Told:
+    world, told = story()
+    member = world.member()
+    await member.fetch()
+    ranges = {"ranges": ["0-3"], "records_count": 4}
+    assert told_of(told, "acquired") == [{**ranges, "member_id": "m", "delivery_count": 1, "lock_ms": 30_000}]
+    cause = told.only("share.acquired").cause
+    assert isinstance(cause, RequestCause)
+    assert cause.api == "ShareFetch"
+    await member.acknowledge((0, 3, [ACCEPT, REJECT, ACCEPT, RENEW]), is_renew_ack=True)
+    assert told_of(told, "acknowledged") == [
+        {"ranges": ["0-0", "2-2"], "records_count": 2, "member_id": "m", "type": "accept"},
+        {"ranges": ["1-1"], "records_count": 1, "member_id": "m", "type": "reject"},
+        {"ranges": ["3-3"], "records_count": 1, "member_id": "m", "type": "renew"},
+    ]
+    (stored, *_) = told.of("share.acknowledged")
+    assert isinstance(stored.cause, RequestCause)
+    assert stored.cause.api == "ShareAcknowledge"
+    assert told_of(told, "archived") == [
+        {"ranges": ["1-1"], "records_count": 1, "why": "a member rejected them"},
+    ]
+    await world.close()
+    return told
+
+
+async def a_session_ends_and_a_lock_ends() -> Told:
+    world, told = story()
+    first, second = world.member("first"), world.member("second")
+    await first.fetch(max_records=2)
+    await second.fetch()
+    await first.acknowledge(epoch=-1)
+    assert told_of(told, "released") == [{"ranges": ["0-1"], "records_count": 2, "member_id": "first"}]
+    await world.advance(30_000)
+    assert told_of(told, "lock_ended") == [{"ranges": ["2-3"], "records_count": 2, "member_id": "second"}]
+    cause = told.only("share.lock_ended").cause
+    assert isinstance(cause, TimerCause)
+    assert cause.facts() == {"timer": "acquisition lock"}
+    assert told_of(told, "archived") == []
+    await world.close()
+    return told
+
+
+async def records_fail_as_often_as_they_may() -> Told:
+    world, told = story({"share.delivery.count.limit": "2"})
+    member, other = world.member(), world.member("other")
+    await other.fetch()
+    await other.acknowledge(epoch=-1)
+    await member.fetch()
+    await member.acknowledge((1, 2, [RELEASE]))
+    await world.advance(30_000)
+    last = {"why": "they were delivered as often as the group allows"}
+    assert told_of(told, "archived") == [
+        {"ranges": ["1-2"], "records_count": 2, **last},
+        {"ranges": ["0-0", "3-3"], "records_count": 2, **last},
+    ]
+    assert [each["delivery_count"] for each in told_of(told, "acquired")] == [1, 2]
+    await world.close()
+    return told
+
+
+STORIES += [records_are_acknowledged, a_session_ends_and_a_lock_ends, records_fail_as_often_as_they_may]
+
+
+async def test_a_session_that_ends_at_the_last_delivery_archives_what_it_held() -> None:
+    world, told = story({"share.delivery.count.limit": "2"})
+    for name in ("first", "second"):
+        member = world.member(name)
+        await member.fetch()
+        await member.acknowledge(epoch=-1)
+    assert [each["ranges"] for each in told_of(told, "archived")] == [["0-3"]]
+    assert [each["ranges"] for each in told_of(told, "released")] == [["0-3"], ["0-3"]]
+    await world.close()
+
+
+async def test_only_what_was_released_is_archived_for_the_limit() -> None:
+    world, told = story({"share.delivery.count.limit": "2"})
+    member = world.member()
+    await member.fetch()
+    await member.acknowledge((0, 3, [RELEASE]))
+    await member.fetch()
+    await member.acknowledge((0, 3, [RELEASE, REJECT, ACCEPT, RELEASE]))
+    assert {each["why"]: each["ranges"] for each in told_of(told, "archived")} == {
+        "a member rejected them": ["1-1"],
+        "they were delivered as often as the group allows": ["0-0", "3-3"],
+    }
+    await world.close()
