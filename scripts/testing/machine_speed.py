@@ -29,7 +29,7 @@ def slowness(work_ms: list[float]) -> float:
 
 
 class SpeedSamples:
-    """What the reference work takes, measured at intervals in a thread while the context is open."""
+    """Samples of the time that the reference work takes, taken by a thread while the context is open."""
 
     def __init__(self) -> None:
         self._is_over = threading.Event()
