@@ -2,17 +2,23 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.compat.tools import Tools
 from tests.support.clients.word_count import ENDED_BY_SIGTERM, WordCount
+from tests.support.clients.word_count import STREAMS_SETTINGS as FURTHER_SETTINGS
 from tests.support.processes.server import Server
 from tests.support.waiting import PATIENCE_S, until
 
+__all__ = ["FURTHER_SETTINGS"]
 
+
+@pytest.mark.parametrize("protocol", ["classic", "streams"])
 def test_a_word_count_is_exact_over_kills_of_program_and_broker(
-    mortal_server: Server, tools: Tools, tmp_path: Path
+    mortal_server: Server, tools: Tools, tmp_path: Path, protocol: str
 ) -> None:
     server = mortal_server
-    count = WordCount(server, tools, "exact", "exactly_once_v2")
+    count = WordCount(server, tools, f"exact-{protocol}", "exactly_once_v2", protocol=protocol)
     with count.writing():
         with count.run(tmp_path / "state") as program:
             until(lambda: sum(count.counted().values()) > 300, PATIENCE_S)

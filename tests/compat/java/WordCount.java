@@ -19,15 +19,15 @@ import org.apache.kafka.streams.state.KeyValueStore;
 /**
  * The word count of Kafka Streams, as its documentation tells it: lines in, for each word the number of times it came.
  *
- *   WordCount ADDRESS APPLICATION STATE_DIRECTORY GUARANTEE FROM TO [FILE_OF_FURTHER_SETTINGS]
+ *   WordCount ADDRESS APPLICATION STATE_DIRECTORY GUARANTEE PROTOCOL FROM TO [FILE_OF_FURTHER_SETTINGS]
  *
  * Prints each state that it comes to. SIGTERM closes it; an exception that nobody expected ends it with status 1.
  */
 public final class WordCount {
     public static void main(String[] arguments) throws InterruptedException, IOException {
         Properties settings = new Properties();
-        if (arguments.length > 6) {
-            try (Reader file = Files.newBufferedReader(Path.of(arguments[6]))) {
+        if (arguments.length > 7) {
+            try (Reader file = Files.newBufferedReader(Path.of(arguments[7]))) {
                 settings.load(file);
             }
         }
@@ -40,18 +40,21 @@ public final class WordCount {
         settings.put("commit.interval.ms", "100");
         settings.put("statestore.cache.max.bytes", "0");
         settings.put("repartition.purge.interval.ms", "100");
-        settings.put("main.consumer.session.timeout.ms", "2000");
-        settings.put("main.consumer.heartbeat.interval.ms", "500");
+        settings.put("group.protocol", arguments[4]);
+        if (arguments[4].equals("classic")) {  // in the others the broker decides
+            settings.put("main.consumer.session.timeout.ms", "2000");
+            settings.put("main.consumer.heartbeat.interval.ms", "500");
+        }
         settings.put("main.consumer.auto.offset.reset", "earliest");
 
         StreamsBuilder builder = new StreamsBuilder();
-        builder.<String, String>stream(arguments[4])
+        builder.<String, String>stream(arguments[5])
             .flatMapValues(line -> List.of(line.toLowerCase(Locale.ROOT).split("\\W+")))
             .groupBy((key, word) -> word)
             .count(Materialized.<String, Long, KeyValueStore<Bytes, byte[]>>as("counts"))
             .toStream()
             .mapValues(count -> Long.toString(count))
-            .to(arguments[5], Produced.with(Serdes.String(), Serdes.String()));
+            .to(arguments[6], Produced.with(Serdes.String(), Serdes.String()));
 
         CountDownLatch ended = new CountDownLatch(1);
         KafkaStreams streams = new KafkaStreams(builder.build(settings), settings);

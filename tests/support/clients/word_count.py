@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 from tests.compat.clients.confluent import Confluent
 from tests.compat.tools import TOPICS, Tools
 from tests.support.clients.java import program_command
-from tests.support.kafka.jars import streams_libs
+from tests.support.kafka.jars import KAFKA_VERSION, TOOLS_VERSION, streams_libs
 from tests.support.processes.program import Program
 from tests.support.processes.server import Server
 from tests.support.waiting import all_the_while
@@ -21,20 +21,37 @@ _WORDS_PER_LINE = 6
 _LINES_AT_A_TIME = 2
 
 SETTINGS = {"group.min.session.timeout.ms": 1000}  # a killed program's membership ends after two seconds
+STREAMS_SETTINGS = {  # the same for streams groups, whose sessions the broker decides
+    "barnabas.preview.groups.enable": "true",
+    "group.streams.min.heartbeat.interval.ms": 500,
+    "group.streams.heartbeat.interval.ms": 500,
+    "group.streams.min.session.timeout.ms": 2000,
+    "group.streams.session.timeout.ms": 2000,
+    "group.streams.initial.rebalance.delay.ms": 0,
+}
 ENDED_BY_SIGTERM = 143
 
 
 class WordCount:
     """One application, `name`, its topics made by `tools`; guarantee: at_least_once or exactly_once_v2.
 
+    protocol: classic or streams, the protocol of its group; the second with the Streams of the newest Kafka.
     secured: the address at which the program itself is let in, and the file of the settings that it needs there.
     """
 
     def __init__(
-        self, server: Server, tools: Tools, name: str, guarantee: str, *, secured: tuple[str, Path] | None = None
+        self,
+        server: Server,
+        tools: Tools,
+        name: str,
+        guarantee: str,
+        *,
+        protocol: str = "classic",
+        secured: tuple[str, Path] | None = None,
     ) -> None:
         self.written: Counter[str] = Counter()  # by word, what was acknowledged
         self._server, self._name, self._guarantee, self._secured = server, name, guarantee, secured
+        self._protocol = protocol
         self._lines, self._counts = f"{name}-lines", f"{name}-counts"
         for topic in (self._lines, self._counts):
             tools.ask(server, TOPICS, "--create", "--topic", topic, "--partitions", "2")
@@ -44,8 +61,9 @@ class WordCount:
     def run(self, state: Path) -> Program:
         """Start the program; it keeps its state in the directory `state`."""
         address, *settings = self._secured or (self._server.address,)
-        arguments = (address, self._name, str(state), self._guarantee, self._lines, self._counts, *map(str, settings))
-        return Program(program_command(_SOURCE, *arguments, libs=streams_libs()))
+        arguments = (address, self._name, str(state), self._guarantee, self._protocol, self._lines, self._counts)
+        libs = streams_libs(KAFKA_VERSION if self._protocol == "streams" else TOOLS_VERSION)
+        return Program(program_command(_SOURCE, *arguments, *map(str, settings), libs=libs))
 
     def write(self, lines: int) -> None:
         """Write so many lines more."""

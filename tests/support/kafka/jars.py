@@ -4,8 +4,8 @@
 (through whatever repository Maven is configured for) into `.cache/kafka/<version>/libs` of the checkout. It is safe to
 call from several processes at once: one downloads, the others wait for it.
 
-Of Kafka 4.4.0 there are the broker and the client; its command-line tools, Streams and Connect were not published.
-Those are of 4.3.1, each with the jars of 4.3.1 around it, for 4.4.0 moved classes that they use: clients of a broker.
+Command-line tools, Streams and Connect are of 4.3.1, each with the jars of 4.3.1 around it: clients of a broker. Those
+of 4.4.0 were published later; its Streams runs where the version matters, with the protocol of streams groups.
 """
 
 import fcntl
@@ -53,9 +53,9 @@ def tools_libs() -> Path:
     return _libs(f"tools-{TOOLS_VERSION}", [*parts, *_LOGGER])
 
 
-def streams_libs() -> Path:
+def streams_libs(version: str = TOOLS_VERSION) -> Path:
     """The directory of jars of Kafka Streams, its state stores and a logger."""
-    return _libs(f"streams-{TOOLS_VERSION}", [(_KAFKA, "kafka-streams", TOOLS_VERSION), *_LOGGER])
+    return _libs(f"streams-{version}", [(_KAFKA, "kafka-streams", version), *_LOGGER])
 
 
 def connect_libs() -> Path:
@@ -114,6 +114,7 @@ def fetch_all() -> None:
     kafka_libs()
     tools_libs()
     streams_libs()
+    streams_libs(KAFKA_VERSION)
     connect_libs()
     junit_libs()
     spark_connector_libs()
