@@ -12,6 +12,7 @@ from barnabas.broker.http.metrics.metric_table import (
     METRICS,
     OWN,
     PARTITIONS_MAX,
+    SHARE_PARTITIONS_MAX,
     TOPICS_MAX,
 )
 
@@ -113,6 +114,7 @@ With metrics, a Produce request of one record takes about 0.25 µs more than wit
 | topics | {TOPICS_MAX:,}, likewise |
 | groups | {GROUPS_MAX:,}, by name |
 | pairs of a group and a partition with a committed offset | {GROUP_PARTITIONS_MAX:,} |
+| share partitions | {SHARE_PARTITIONS_MAX:,}, by group and topic |
 | metrics that clients push | {SERIES_MAX:,}, and {SERIES_OF_CLIENT_MAX:,} of one client; the first ones |
 
 `barnabas_metrics_left_out` counts the others, which are still part of sums without such a label. No label has a member

@@ -1,4 +1,4 @@
-"""Consumer groups: members, committed offsets, lag.
+"""Groups of all types: members, committed offsets, lag.
 
 Groups are loaded at their first use; a scrape is a use. Groups that are still loading are in the next scrape.
 """
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.broker.coordinator.group.decisions.consumer.model import GroupState
+from barnabas.broker.coordinator.group.decisions.share.model import ShareGroupState
+from barnabas.broker.coordinator.group.decisions.streams.model import StreamsGroupState
 from barnabas.broker.http.metrics.metric_table import GROUP_PARTITIONS_MAX, GROUPS_MAX
 from barnabas.broker.http.metrics.sources import Readings, Sources
 from barnabas.broker.insight.inspection.groups import Committed, LoadedGroup, begin_loading, loaded_groups
@@ -24,6 +26,15 @@ if TYPE_CHECKING:
 
 _SLICE = 100  # groups read in a step
 _CONSUMER_GROUPS = "kafka_server_group_coordinator_metrics_consumer_group_count"
+_SHARE_GROUPS = "kafka_server_group_coordinator_metrics_share_group_count"
+_STREAMS_GROUPS = "kafka_server_group_coordinator_metrics_streams_group_count"
+_OF_PROTOCOL = "kafka_server_group_coordinator_metrics_group_count"
+_STATES: dict[str, type[Enum]] = {
+    "classic": ClassicGroupState,
+    "consumer": GroupState,
+    "share": ShareGroupState,
+    "streams": StreamsGroupState,
+}
 _OF_STATE = "kafka_coordinator_group_groupmetadatamanager_numgroups"
 
 
@@ -47,6 +58,12 @@ def read_groups(sources: Sources, readings: Readings) -> Steps[None]:
         readings.add(_OF_STATE + state.value.lower(), states[state])
     for consumer_state in GroupState:
         readings.add(_CONSUMER_GROUPS, states[consumer_state], consumer_state.value.lower())
+    for share_state in ShareGroupState:
+        readings.add(_SHARE_GROUPS, states[share_state], share_state.value.lower())
+    for streams_state in StreamsGroupState:
+        readings.add(_STREAMS_GROUPS, states[streams_state], streams_state.value.lower())
+    for protocol, of_protocol in _STATES.items():
+        readings.add(_OF_PROTOCOL, sum(states[state] for state in of_protocol), protocol)
     readings.add("barnabas_metrics_left_out", max(0, len(found) - GROUPS_MAX), "groups")
     readings.add("barnabas_metrics_left_out", reader.left_out, "committed offsets")
 

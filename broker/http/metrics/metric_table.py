@@ -21,11 +21,15 @@ GROUPS_MAX = 500
 GROUP_PARTITIONS_MAX = 1_000
 """How many pairs of a group and a partition with a committed offset have separate series."""
 
+SHARE_PARTITIONS_MAX = 1_000
+"""How many share partitions have separate series."""
+
 QUOTAS_MAX = 1_000
 """How many sharings of a quota have separate series."""
 
 _PARTITION = ("topic", "partition")
 _SHARED = ("resource", "user", "clientId", "node")
+_SHARE_PARTITION = ("group", "topic", "partition")
 _COMMITTED = ("consumergroup", "topic", "partition")
 
 
@@ -321,6 +325,75 @@ METRICS = (
         "Groups of the consumer protocol, by state.",
         JMX,
     ),
+    Metric(
+        "kafka_server_group_coordinator_metrics_share_group_count", GAUGE, ("state",), "Share groups, by state.", JMX
+    ),
+    Metric(
+        "kafka_server_group_coordinator_metrics_streams_group_count",
+        GAUGE,
+        ("state",),
+        "Streams groups, by state.",
+        JMX,
+    ),
+    Metric(
+        "kafka_server_group_coordinator_metrics_group_count",
+        GAUGE,
+        ("protocol",),
+        "Groups by protocol: classic, consumer, share, streams.",
+        JMX,
+    ),
+    Metric(
+        "kafka_server_sharegroupmetrics_recordacknowledgements_total",
+        COUNTER,
+        ("ackType",),
+        "Records of share groups that members acknowledged: Accept, Release, Reject, Renew.",
+        JMX,
+    ),
+    Metric("kafka_server_sharesessioncache_sharesessionscount", GAUGE, (), "Open share sessions.", JMX),
+    Metric("kafka_server_sharesessioncache_sharepartitionscount", GAUGE, (), "Partitions in share sessions.", JMX),
+    Metric(
+        "kafka_server_sharepartitionmetrics_inflightmessagecount",
+        GAUGE,
+        _SHARE_PARTITION,
+        "Offsets from the start of a share partition to the end of what was acquired, finished ones included.",
+        JMX,
+    ),
+    Metric(
+        "kafka_server_sharepartitionmetrics_inflightbatchcount",
+        GAUGE,
+        _SHARE_PARTITION,
+        "Batches in which they were acquired.",
+        JMX,
+    ),
+    Metric(
+        "kafka_server_sharepartitionmetrics_acquisitionlocktimeout_total",
+        COUNTER,
+        _SHARE_PARTITION,
+        "Records that were not acknowledged in time, since the share partition was loaded.",
+        JMX,
+    ),
+    Metric(
+        "barnabas_share_partition_acquired",
+        GAUGE,
+        _SHARE_PARTITION,
+        "Records of a share partition that members hold now.",
+        OWN,
+    ),
+    Metric(
+        "barnabas_share_partition_lag",
+        GAUGE,
+        _SHARE_PARTITION,
+        "Records of a share partition that are not finished, to the high watermark.",
+        OWN,
+    ),
+    Metric(
+        "barnabas_share_records_archived_total",
+        COUNTER,
+        ("reason",),
+        "Records that will not be delivered again, though no member accepted them: `rejected`, or `limit`, after the "
+        "last delivery.",
+        OWN,
+    ),
     Metric("barnabas_transactions", GAUGE, ("state",), "Transactional ids by the state of their transaction.", OWN),
     Metric("barnabas_transactions_open", GAUGE, (), "Transactions that are open, or ended and not complete.", OWN),
     Metric(
@@ -347,8 +420,8 @@ METRICS = (
         "barnabas_metrics_left_out",
         GAUGE,
         ("what",),
-        "Partitions, topics and groups that have no series of their own, since there are too many; values that clients "
-        "pushed and that were not stored; clients whose use of a quota has no series.",
+        "Partitions, topics, groups and share partitions that have no series of their own, since there are too many; "
+        "values that clients pushed and that were not stored; clients whose use of a quota has no series.",
         OWN,
     ),
 )

@@ -19,6 +19,7 @@ from barnabas.broker.http.metrics.metric_table import COUNTER, HISTOGRAM, METRIC
 from barnabas.broker.http.metrics.partitions import read_partitions
 from barnabas.broker.http.metrics.quotas import read_quotas
 from barnabas.broker.http.metrics.requests import read_requests
+from barnabas.broker.http.metrics.share_groups import read_share_groups
 from barnabas.broker.http.metrics.sources import Readings, Sources, Times
 from barnabas.broker.http.metrics.transactions import read_transactions
 from barnabas.broker.runtime.scheduler import WorkClass
@@ -58,6 +59,7 @@ def read_all(sources: Sources) -> Steps[Readings]:
     read_requests(sources, readings)
     yield from read_partitions(sources, readings)
     yield from read_groups(sources, readings)
+    yield from read_share_groups(sources, readings)
     yield from read_transactions(sources, readings)
     yield from read_quotas(sources, readings)
     read_clients(sources, readings)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.insight.inspection.logs import ends
 from barnabas.broker.insight.inspection.topics import topic_name
+from barnabas.broker.partitions.share.deliveries import DeliveryCounts
 from barnabas.broker.partitions.share.persister import DeliveryState
 
 if TYPE_CHECKING:
@@ -60,6 +61,12 @@ class SharePartitionSummary(NamedTuple):
     """The time until the first lock ends; None without locks."""
     lag: int | None
     """Records up to the high watermark that are not finished; None if the end of the log is unknown."""
+    span: int
+    """The offsets in flight, finished ones among them."""
+    batches_count: int
+    """The batches in which they were acquired."""
+    lock_timeouts: int
+    """Records whose lock ended, since the share partition was loaded."""
 
 
 class UsedSharePartition:
@@ -100,6 +107,9 @@ class UsedSharePartition:
             dict(by_member),
             _left_ms(state.next_deadline, self._services.clock),
             None if end is None else max(0, end.high_watermark - state.start_offset - finished),
+            state.span,
+            state.batches_count,
+            self._led.deliveries.lock_timeouts,
         )
 
     def ranges(self, count: int) -> list[DeliveryRange]:
@@ -142,6 +152,17 @@ def share_sessions(services: Services) -> Iterator[OpenShareSession]:
         manager = node.deferred_share_partitions.built
         for session in () if manager is None else manager.sessions.every():
             yield OpenShareSession(*session.key, len(session.partitions), session.epoch)
+
+
+def delivery_counts(services: Services) -> DeliveryCounts:
+    """Return what became of the records of share groups in this run."""
+    total = DeliveryCounts()
+    for node in services.every_node:
+        manager = node.deferred_share_partitions.built
+        if manager is not None:
+            total.acknowledged.update(manager.counts.acknowledged)
+            total.archived.update(manager.counts.archived)
+    return total
 
 
 def _range(cell: DeliveryCell, clock: Clock) -> DeliveryRange:

@@ -98,6 +98,11 @@ class SharePartition:
         held = (cell.deadline for cell in self._in_flight.cells() if cell.change is None)
         return min(held, default=NEVER)
 
+    @property
+    def batches_count(self) -> int:
+        """The number of batches in flight."""
+        return len(self._in_flight.batches)
+
     def cells(self) -> Iterator[DeliveryCell]:
         """Return what is in flight, in order, for readers, which must not change it."""
         return self._in_flight.cells()

@@ -18,12 +18,14 @@ from barnabas.broker.http.metrics.scrape import scrape
 from barnabas.broker.http.metrics.sources import Sources
 from barnabas.broker.http.pages import METRICS_TEXT
 from barnabas.broker.metadata.image.client_quotas import QuotaAlteration
+from barnabas.broker.partitions.share.share_sessions import SessionPartition
 from barnabas.broker.server.broker import RUNNING
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.requests import BY_NAME, add_partitions, commit, end_txn, fetch, init_producer, produce
 from tests.support.source_tree import ROOT
-from tests.support.worlds.broker import BrokerWorld
+from tests.support.worlds.broker import BrokerWorld, settle
+from tests.support.worlds.memory_persister import MemoryPersister
 
 Labels = frozenset[tuple[str, str]]
 PYTHONS_OWN = re.compile("process_|python_")
@@ -52,6 +54,13 @@ class Watched:
 
     async def commit(self, group: str, topic: str, offset: int) -> None:
         await self.ask(commit(group, offset, topic), 8)
+
+    async def load_share_partition(self, topic: str) -> None:
+        """Load the share partition of a group and the topic's first partition."""
+        services = self.world.services
+        services.deferred_persister.built = MemoryPersister()
+        services.share_partitions.get("queue", SessionPartition(services.catalogue.topics[topic].topic_id, 0))
+        await settle()
 
     async def scrape(self) -> dict[str, dict[Labels, float]]:
         """Series by name, each by its labels."""
@@ -146,6 +155,8 @@ async def test_a_group_has_its_lag_to_the_end_and_to_the_last_stable_offset() ->
     assert found["barnabas_consumergroup_lag_committed"] == {committed: 2}
     assert found["kafka_consumergroup_members"] == {of(consumergroup="g"): 0}
     assert found["kafka_coordinator_group_groupmetadatamanager_numgroupsempty"] == {of(): 1}
+    counts = found["kafka_server_group_coordinator_metrics_group_count"]
+    assert counts == {of(protocol=each): int(each == "classic") for each in ("classic", "consumer", "share", "streams")}
 
 
 async def _open_transaction(watched: Watched) -> tuple[int, int]:
@@ -223,6 +234,7 @@ async def test_series_are_bounded_and_what_is_left_out_is_counted(monkeypatch: p
         "partitions": 3,
         "groups": 1,
         "committed offsets": 1,
+        "share partitions": 0,
     }
 
 
@@ -236,6 +248,7 @@ async def test_every_row_of_the_table_is_reported_and_nothing_else() -> None:
     await watched.produce("nowhere", b"x")
     await watched.ask(fetch(), BY_NAME)
     await watched.commit("g", "t", 0)
+    await watched.load_share_partition("t")
     await watched.scrape()
     found = {name: series for name, series in (await watched.scrape()).items() if not PYTHONS_OWN.match(name)}
     expected = {metric.name: set(metric.labels) for metric in METRICS if metric.kind != "histogram"}

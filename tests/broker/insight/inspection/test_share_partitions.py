@@ -56,7 +56,7 @@ async def test_the_summary_counts_offsets_by_state_and_by_member() -> None:
     await first.acknowledge((1, 2, [ACCEPT, RELEASE]))
     used = only(world)
     assert (used.group_id, used.topic, used.partition) == ("g", "t", 0)
-    assert used.summary() == SharePartitionSummary(0, 6, 1, 4, 1, {"first": 1, "second": 3}, 30_000, 6)
+    assert used.summary() == SharePartitionSummary(0, 6, 1, 4, 1, {"first": 1, "second": 3}, 30_000, 6, 6, 2, 0)
 
 
 async def test_a_change_that_is_not_stored_yet_is_marked() -> None:
@@ -70,7 +70,7 @@ async def test_a_change_that_is_not_stored_yet_is_marked() -> None:
     assert [(each.state, each.is_being_stored) for each in only(world).ranges(1)] == [(ACKNOWLEDGED, True)]
     world.persister.let_go()
     await settle()
-    assert only(world).summary() == SharePartitionSummary(1, 1, 0, 0, 0, {}, None, 0)
+    assert only(world).summary() == SharePartitionSummary(1, 1, 0, 0, 0, {}, None, 0, 0, 0, 0)
 
 
 async def test_groups_have_their_own_share_partitions_and_a_deleted_topic_has_none() -> None:

@@ -1,0 +1,51 @@
+"""Share groups: what is in flight in their partitions, and how deliveries ended."""
+
+from __future__ import annotations
+
+from barnabas.broker.http.metrics.metric_table import SHARE_PARTITIONS_MAX
+from barnabas.broker.http.metrics.sources import Readings, Sources
+from barnabas.broker.insight.inspection.share_partitions import (
+    UsedSharePartition,
+    delivery_counts,
+    share_sessions,
+    used_share_partitions,
+)
+from barnabas.broker.partitions.share.deliveries import ArchiveReason
+from barnabas.protocol.acknowledge_type import AcknowledgeType
+from barnabas.storage.steps import Steps
+
+_OF_PARTITION = "kafka_server_sharepartitionmetrics_"
+
+
+def read_share_groups(sources: Sources, readings: Readings) -> Steps[None]:
+    """Add the values of share groups."""
+    services = sources.services
+    counts = delivery_counts(services)
+    for kind in AcknowledgeType:
+        if kind is not AcknowledgeType.GAP:
+            name = "kafka_server_sharegroupmetrics_recordacknowledgements_total"
+            readings.add(name, counts.acknowledged[kind], kind.name.capitalize())
+    for reason in ArchiveReason:
+        readings.add("barnabas_share_records_archived_total", counts.archived[reason], reason.name.lower())
+    sessions = list(share_sessions(services))
+    readings.add("kafka_server_sharesessioncache_sharesessionscount", len(sessions))
+    partitions_count = sum(each.partitions_count for each in sessions)
+    readings.add("kafka_server_sharesessioncache_sharepartitionscount", partitions_count)
+    used = sorted(used_share_partitions(services), key=lambda each: (each.group_id, each.topic, each.partition))
+    for each in used[:SHARE_PARTITIONS_MAX]:
+        _read_share_partition(each, readings)
+        yield
+    readings.add("barnabas_metrics_left_out", max(0, len(used) - SHARE_PARTITIONS_MAX), "share partitions")
+
+
+def _read_share_partition(used: UsedSharePartition, readings: Readings) -> None:
+    summary = used.summary()
+    if summary is None:
+        return
+    place = used.group_id, used.topic, used.partition
+    readings.add(f"{_OF_PARTITION}inflightmessagecount", summary.span, *place)
+    readings.add(f"{_OF_PARTITION}inflightbatchcount", summary.batches_count, *place)
+    readings.add(f"{_OF_PARTITION}acquisitionlocktimeout_total", summary.lock_timeouts, *place)
+    readings.add("barnabas_share_partition_acquired", summary.acquired, *place)
+    if summary.lag is not None:
+        readings.add("barnabas_share_partition_lag", summary.lag, *place)
