@@ -1,7 +1,7 @@
 """DescribeShareGroupOffsets (key 90), v0-1: where share groups (KIP-932) start, and how many records they have left.
 
-UNSUPPORTED_VERSION without share groups. Each group has its own code: GROUP_AUTHORIZATION_FAILED, INVALID_GROUP_ID, and
-the codes of its coordinator. Null topics are all that the group has begun. A partition without a state has the start
+UNSUPPORTED_VERSION without share groups. Each group has its own code: GROUP_AUTHORIZATION_FAILED, and the codes of its
+coordinator. Null topics are all that the group has begun. A partition without a state has the start
 offset -1, without an error, also where the group, the topic or the partition does not exist. The lag is the log end
 offset less the start offset that was stored last, less the records behind it that are finished; -1 if it is unknown.
 Versions: 1 the lag.
@@ -39,6 +39,7 @@ from barnabas.storage.steps import mapped
 
 _NO_TOPIC_ID = bytes(16)
 _NO_EPOCH = -1
+_FIRST_EPOCH = 0
 _NO_LAG = -1
 _PARTITIONS = WorkClass()
 
@@ -96,7 +97,8 @@ def _places(requested: DescribeShareGroupOffsetsRequestGroup, context: RequestCo
     for named in requested.topics:
         topic = catalogue.topics.get(named.topic_name)
         topic_id = None if topic is None else topic.topic_id
-        found[named.topic_name] = [_Place(named.topic_name, topic_id, number) for number in named.partitions]
+        of_topic = found.setdefault(named.topic_name, [])
+        of_topic += [_Place(named.topic_name, topic_id, number) for number in dict.fromkeys(named.partitions)]
     return found
 
 
@@ -142,7 +144,7 @@ def _partition(
     return DescribeShareGroupOffsetsResponsePartition(
         partition_index=place.partition,
         start_offset=NOT_STARTED if found is None else found.start_offset,
-        leader_epoch=_NO_EPOCH if found is None else found.leader_epoch,
+        leader_epoch=_FIRST_EPOCH if found is None else found.leader_epoch,
         lag=_NO_LAG if found is None else _lag(place, found, context),
         error_code=ErrorCode.NONE,
     )

@@ -145,6 +145,6 @@ def _refused(refusal: KafkaError) -> StreamsGroupHeartbeatResponse:
         member_epoch=0,
         heartbeat_interval_ms=0,
         task_offset_interval_ms=0,
-        status=None,
+        status=[],
         endpoint_information_epoch=0,
     )

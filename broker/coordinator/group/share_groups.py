@@ -106,7 +106,6 @@ class ShareGroups:
 
     def initialized(self, group_id: str) -> Mapping[bytes, BegunTopic]:
         """Return the partitions of a group that have a state, by topic id; none for an unknown group. KafkaError."""
-        check_group_id(group_id)
         group = self._partitions.of(group_id).machine.group(group_id)
         return group.states.initialized if isinstance(group, ShareGroup) else {}
 

@@ -12,7 +12,7 @@ MISSING = "–"  # not shown: a default, or a missing row
 _IDENTITIES = (
     *("name", "topic", "topic_id", "group_id", "member_id", "api_key", "key", "transactional_id", "producer_id"),
     *("partition_index", "index", "partition", "resource_name", "node_id", "offsets", "cut"),
-    *("topic_name", "partition_id", "replica_id"),
+    *("topic_name", "partition_id", "replica_id", "first_offset"),
 )
 
 

@@ -28,7 +28,9 @@ from barnabas.protocol.messages.create_acls import CreateAclsResponse
 from barnabas.protocol.messages.delete_acls import DeleteAclsMatchingAcl, DeleteAclsResponse
 from barnabas.protocol.messages.describe_acls import AclDescription
 from barnabas.protocol.messages.describe_quorum import DescribeQuorumResponsePartitionData
+from barnabas.protocol.messages.describe_share_group_offsets import DescribeShareGroupOffsetsResponsePartition
 from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from barnabas.protocol.messages.read_share_group_state_summary import PartitionResult as ShareStateSummary
 from barnabas.protocol.primitives import ZERO_UUID
 from tests.support.probes import records
 from tests.support.probes.names import Names
@@ -44,8 +46,13 @@ _IN_ORDER = {
     (CreateAclsResponse, "results"),
     (DeleteAclsResponse, "filter_results"),
 }
-# An address that the story gave, not the server's own.
-_SHOWN = {(AclDescription, "host"), (DeleteAclsMatchingAcl, "host")}
+# An address, or an epoch, that the story gave, not the server's own.
+_SHOWN = {
+    (AclDescription, "host"),
+    (DeleteAclsMatchingAcl, "host"),
+    (ShareStateSummary, "leader_epoch"),
+    (DescribeShareGroupOffsetsResponsePartition, "leader_epoch"),
+}
 # Offsets that rise while nothing happens: Kafka's controller writes to its log every half second.
 _RISING = {(DescribeQuorumResponsePartitionData, "high_watermark")}
 _RISEN = "<offset>"
@@ -134,7 +141,7 @@ def _describe(node: Node, struct: Struct, field: Field, version: int, names: Nam
     if (type(struct), field.name) in _RISING and value > 0:
         node.fields[field.name] = _RISEN
     elif (type(struct), field.name) in _SHOWN:
-        node.fields[field.name] = quoted(value)
+        node.fields[field.name] = quoted(str(value))
     elif isinstance(value, Struct):
         node.rows.append((field.name, node_of(value, version, names)))
     elif isinstance(value, list) and value and isinstance(value[0], Struct):

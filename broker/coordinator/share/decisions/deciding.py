@@ -1,15 +1,15 @@
 """The decisions of the share coordinator: one function for each request, and two that no request makes.
 
-Pure: they get the state of the share partition, and return records and the reply, or raise KafkaError. An epoch of -1
-in a request fences nothing. Codes and sentences are Kafka's: INVALID_REQUEST for a state that was never begun,
-FENCED_LEADER_EPOCH and FENCED_STATE_EPOCH for requests that are late.
+Pure: they get the state of the share partition, and return records and the reply, or raise KafkaError. Codes are those
+of Kafka 4.4.0: INVALID_REQUEST for a state that was never begun and for a negative epoch, FENCED_LEADER_EPOCH and
+FENCED_STATE_EPOCH for requests that are late. A late change moves no progress back; that happens only when a state
+begins anew.
 """
 
 from __future__ import annotations
 
 from barnabas.broker.coordinator.share.decisions.batches import merged
 from barnabas.broker.coordinator.share.decisions.model import (
-    UNKNOWN_EPOCH,
     ShareOutcome,
     ShareState,
     SnapshotWritten,
@@ -34,6 +34,7 @@ def initialize(
     tracked: TrackedShareState | None, key: SharePartitionKey, state_epoch: int, start_offset: int, *, now_ms: int
 ) -> ShareOutcome:
     """Begin a state, or begin it anew. What was stored before does not count any more."""
+    _check_not_negative("state", state_epoch)
     _check_state_epoch(tracked, state_epoch)
     state = ShareState(
         snapshot_epoch=0 if tracked is None else tracked.state.snapshot_epoch + 1,
@@ -59,10 +60,11 @@ def read(
     """Return the state as the reply. A new leader epoch is stored, and fences requests of earlier leaders."""
     if tracked is None:
         raise _never_begun("Read")
+    _check_not_negative("leader", leader_epoch)
     _check_leader_epoch(tracked, leader_epoch)
     state = tracked.state
     reply = StoredShareState(state.state_epoch, state.start_offset, state.batches)
-    if leader_epoch in (UNKNOWN_EPOCH, tracked.max_leader_epoch):
+    if leader_epoch == tracked.max_leader_epoch:
         return ShareOutcome(reply=reply)
     update = ShareStateUpdate(
         state.state_epoch, leader_epoch, state.start_offset, state.delivery_complete_count, batches=()
@@ -82,6 +84,8 @@ def write(
     """Store a change: as an update or, after many, as a snapshot."""
     if tracked is None:
         raise _never_begun("Write")
+    _check_not_negative("leader", update.leader_epoch)
+    _check_not_negative("state", update.state_epoch)
     _check_leader_epoch(tracked, update.leader_epoch)
     _check_state_epoch(tracked, update.state_epoch)
     return _changed(tracked, key, update, tracked.state.leader_epoch, updates_per_snapshot, now_ms)
@@ -124,18 +128,18 @@ def _changed(
     now_ms: int,
 ) -> ShareOutcome:
     state = tracked.state
+    start_offset, count = max(state.progress, (update.start_offset, update.delivery_complete_count))
     if tracked.updates_count < updates_per_snapshot:
-        batches = merged((), update.batches, update.start_offset)
-        count = update.delivery_complete_count
-        record = UpdateWritten(key, state.snapshot_epoch, leader_epoch, update.start_offset, count, batches)
-        return ShareOutcome(records=(record,))
-    start_offset = state.start_offset if update.start_offset == NOT_STARTED else update.start_offset
+        batches = merged((), update.batches, start_offset)
+        return ShareOutcome(
+            records=(UpdateWritten(key, state.snapshot_epoch, leader_epoch, start_offset, count, batches),)
+        )
     after = ShareState(
         snapshot_epoch=state.snapshot_epoch + 1,
         state_epoch=state.state_epoch,
         leader_epoch=leader_epoch,
         start_offset=start_offset,
-        delivery_complete_count=update.delivery_complete_count,
+        delivery_complete_count=count,
         batches=merged(state.batches, update.batches, start_offset),
         created_ms=now_ms,
         written_ms=now_ms,
@@ -144,13 +148,18 @@ def _changed(
 
 
 def _check_leader_epoch(tracked: TrackedShareState, leader_epoch: int) -> None:
-    if leader_epoch != UNKNOWN_EPOCH and leader_epoch < tracked.max_leader_epoch:
+    if leader_epoch < tracked.max_leader_epoch:
         raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH)
 
 
 def _check_state_epoch(tracked: TrackedShareState | None, state_epoch: int) -> None:
-    if tracked is not None and state_epoch != UNKNOWN_EPOCH and state_epoch < tracked.max_state_epoch:
+    if tracked is not None and state_epoch < tracked.max_state_epoch:
         raise KafkaError(ErrorCode.FENCED_STATE_EPOCH)
+
+
+def _check_not_negative(name: str, epoch: int) -> None:
+    if epoch < 0:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"The {name} epoch cannot be a negative number.")
 
 
 def _never_begun(what: str) -> KafkaError:

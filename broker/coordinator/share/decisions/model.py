@@ -12,7 +12,7 @@ from barnabas.broker.coordinator.runtime.outcome import Outcome
 from barnabas.broker.partitions.share.persister import SharePartitionKey, StateBatch
 
 UNKNOWN_EPOCH = -1
-"""An epoch in a request that fences nothing."""
+"""No leader has read or written the state."""
 
 
 class ShareState(NamedTuple):
@@ -28,6 +28,11 @@ class ShareState(NamedTuple):
     created_ms: int
     written_ms: int
     """When its snapshot was written; later than `created_ms` if that repeats a state that had not changed."""
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """The start offset, and how many records are complete from there on: of two changes the larger is the later."""
+        return self.start_offset, self.delivery_complete_count
 
 
 class SnapshotWritten(NamedTuple):

@@ -2,7 +2,7 @@
 
 Driven by the runtime (`runtime.Machine`). Only `replay` changes it, at run time and at start alike; nothing is
 volatile, and no decision sets a timer. The log may come from another broker: an update without a snapshot
-before it begins a state, as in Kafka.
+before it begins a state, as in Kafka. An update never moves the progress back.
 """
 
 from __future__ import annotations
@@ -88,10 +88,10 @@ def _updated(before: TrackedShareState | None, record: UpdateWritten, offset: in
         begun = _NOTHING._replace(snapshot_epoch=record.snapshot_epoch)
         before = TrackedShareState(begun, record.leader_epoch, begun.state_epoch, 0, offset)
     state = before.state
-    start_offset = state.start_offset if record.start_offset == NOT_STARTED else record.start_offset
+    start_offset, count = max(state.progress, (record.start_offset, record.delivery_complete_count))
     after = state._replace(
         start_offset=start_offset,
-        delivery_complete_count=record.delivery_complete_count,
+        delivery_complete_count=count,
         leader_epoch=state.leader_epoch if record.leader_epoch == UNKNOWN_EPOCH else record.leader_epoch,
         batches=merged(state.batches, record.batches, start_offset),
     )

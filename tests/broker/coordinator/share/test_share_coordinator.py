@@ -98,6 +98,30 @@ async def test_a_change_without_a_start_offset_leaves_the_one_before() -> None:
     assert shares.read(key, 0) == StoredShareState(1, 5, (StateBatch(5, 9, 2, 1),))
 
 
+@pytest.mark.parametrize("updates_per_snapshot", [500, 0])
+async def test_a_late_change_moves_no_start_offset_back(updates_per_snapshot: int) -> None:
+    world = share_world({"share.coordinator.snapshot.update.records.per.snapshot": str(updates_per_snapshot)})
+    shares, key = world.services.shares, share_key(world)
+    shares.initialize(key, 1, 0)
+    shares.write(key, change((10, 11, 2, 1), start_offset=10, complete=2))
+    shares.write(key, change((4, 10, 0, 2), start_offset=4, complete=1))
+    assert shares.read(key, 0) == StoredShareState(1, 10, (StateBatch(10, 10, 0, 2), StateBatch(11, 11, 2, 1)))
+    assert shares.summarize(key) == ShareStateSummary(1, 0, 10, 2)
+    shares.write(key, change(start_offset=10, complete=UNKNOWN_COUNT))
+    assert shares.summarize(key) == ShareStateSummary(1, 0, 10, 2)
+
+
+async def test_a_negative_epoch_is_refused() -> None:
+    world = share_world()
+    shares, key = world.services.shares, share_key(world)
+    shares.initialize(key, 1, 0)
+    assert code_of(lambda: shares.initialize(key, -1, 0)) is ErrorCode.INVALID_REQUEST
+    assert code_of(lambda: shares.read(key, -1)) is ErrorCode.INVALID_REQUEST
+    assert code_of(lambda: shares.write(key, change(leader_epoch=-1))) is ErrorCode.INVALID_REQUEST
+    assert code_of(lambda: shares.write(key, change(state_epoch=-1))) is ErrorCode.INVALID_REQUEST
+    assert kinds(world) == "S"
+
+
 async def test_after_many_updates_comes_a_snapshot() -> None:
     world = share_world({"share.coordinator.snapshot.update.records.per.snapshot": "3"})
     shares, key = world.services.shares, share_key(world)
@@ -121,7 +145,7 @@ async def test_a_new_leader_fences_the_earlier_ones() -> None:
     assert kinds(world) == "Su"
     assert code_of(lambda: shares.read(key, 3)) is ErrorCode.FENCED_LEADER_EPOCH
     assert code_of(lambda: shares.write(key, change(leader_epoch=3))) is ErrorCode.FENCED_LEADER_EPOCH
-    assert shares.read(key, -1) == StoredShareState(1, 0, ())
+    assert shares.read(key, 4) == StoredShareState(1, 0, ())
     shares.write(key, change((0, 0, 2, 1), leader_epoch=4))
     assert shares.summarize(key) == ShareStateSummary(1, 4, 0, 0)
 
