@@ -31,6 +31,7 @@ SEAMS = {
             "broker/http/console/sign_in.py",  # the secret of browsers' sessions, over HTTP
             "broker/control/faults/matching.py",  # dice of the plan's own seed
             "client/consume/consumer_membership.py",  # unless an id is passed in
+            "client/consume/share/share_consumer.py",  # likewise
             "client/security/sasl.py",  # nonces, unless they are passed in
             "pyspark_barnabas/spark_sink/",  # the id of a write, which Spark gives to all its tasks
             "storage/cleaner/offset_map.py",  # where a key lies in a table that nobody sees

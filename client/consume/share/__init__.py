@@ -1,0 +1,1 @@
+"""Consuming as a member of a share group (KIP-932): records one by one, acknowledged one by one."""
