@@ -28,7 +28,14 @@ from barnabas.protocol.security.listener_protocols import PLAINTEXT
 _INTER_BROKER = "inter.broker.listener.name"
 _DEFAULT_FACTOR = "default.replication.factor"
 _METADATA_DIR = "metadata.log.dir"
-_FOR_SEVERAL_NODES = ("offsets.topic.replication.factor", "transaction.state.log.replication.factor")
+_FOR_SEVERAL_NODES = (
+    "offsets.topic.replication.factor",
+    "share.coordinator.state.topic.replication.factor",
+    "transaction.state.log.replication.factor",
+)
+_MIN_ISR = ("min.insync.replicas", "share.coordinator.state.topic.min.isr", "transaction.state.log.min.isr")
+_PREVIEW = "barnabas.preview.groups.enable"
+_OF_PREVIEW = ("group.share.", "group.streams.", "share.coordinator.")
 _OF_MOVING_LEADERS = ("auto.leader.rebalance.enable", "leader.imbalance.check.interval.seconds")
 _INTER_BROKER_PROTOCOL = "security.inter.broker.protocol"
 
@@ -96,7 +103,7 @@ def load_config(
         raise ConfigError(f"{variable}: {wrong}{because}", wrong.key) from wrong
     misread = (name for name, text in sorted(from_file.items()) if is_misread_utf8(text) and find_key(name) is not None)
     warnings += [f"{name}: {MISREAD}" for name in misread]
-    warnings += _idle_authorizer(config)
+    warnings += _idle_authorizer(config) + _idle_groups(config)
     warnings += _unmet_minimums(config, brokers) + _idle_selector(config, brokers) + _idle_balance(config, brokers)
     if moved:
         warnings.append(f"{' and '.join(moved)} not used: the command line replaces the listeners of the file")
@@ -167,11 +174,9 @@ def _examine(static: Mapping[str, str], brokers: int) -> list[str]:
             sentence = f"{name} requires {unsupported}, which this broker does not enforce: remove it to start"
             raise ConfigError(sentence, name)
         if key is not None and _changes_nothing(key, text) and not (brokers > 1 and name in _FOR_SEVERAL_NODES):
-            from barnabas.broker.config.reference.descriptions import PREVIEW, why_without_effect
+            from barnabas.broker.config.reference.descriptions import why_without_effect
 
-            why = why_without_effect(name)
-            if why != PREVIEW or static.get("barnabas.preview.groups.enable", "").lower() != "true":
-                idle.setdefault(why, []).append(name)
+            idle.setdefault(why_without_effect(name), []).append(name)
     return [f"no effect here: {', '.join(names)}. {why}" for why, names in idle.items()]
 
 
@@ -191,7 +196,7 @@ def _changes_nothing(key: Key, text: str) -> bool:
 def _unmet_minimums(config: BrokerConfig, brokers: int) -> list[str]:
     """Return a warning for each setting that requires more replicas than there are."""
     warnings = []
-    for name in ("min.insync.replicas", "transaction.state.log.min.isr"):
+    for name in _MIN_ISR:
         configured = config.integer(name)
         effective = effective_min_insync_replicas(configured, brokers)
         if effective != configured:
@@ -209,6 +214,22 @@ def _idle_authorizer(config: BrokerConfig) -> list[str]:
     if not named or config.string("authorizer.class.name").strip():
         return []
     return [f"no effect here: {', '.join(sorted(named))}. There is no authorizer: set authorizer.class.name."]
+
+
+def _idle_groups(config: BrokerConfig) -> list[str]:
+    """Return a warning if settings of share groups or streams groups are given, but not the preview."""
+    if config.boolean(_PREVIEW):
+        return []
+    named = [
+        name
+        for name, text in config.static.items()
+        if name.startswith(_OF_PREVIEW) and (key := KEYS.get(name)) is not None and text.strip() != key.default
+    ]
+    if not named:
+        return []
+    return [
+        f"no effect here: {', '.join(sorted(named))}. Share groups and streams groups are a preview: set {_PREVIEW}."
+    ]
 
 
 def _idle_selector(config: BrokerConfig, brokers: int) -> list[str]:
@@ -250,9 +271,10 @@ def _check_together(config: BrokerConfig, flags: Mapping[str, str]) -> None:
         raise ConfigError(
             "process.roles does not contain broker: this broker cannot run as a controller only", "process.roles"
         )
-    codec = config.integer("offsets.topic.compression.codec")
-    if codec not in COMPRESSION_NAMES:
-        raise ConfigError(f"offsets.topic.compression.codec {codec} is not a codec: use 0 to {max(COMPRESSION_NAMES)}")
+    for name in ("offsets.topic.compression.codec", "share.coordinator.state.topic.compression.codec"):
+        codec = config.integer(name)
+        if codec not in COMPRESSION_NAMES:
+            raise ConfigError(f"{name} {codec} is not a codec: use 0 to {max(COMPRESSION_NAMES)}")
     _check_internal_topics(config)
     _check_authorizer(config)
     _check_groups(config)

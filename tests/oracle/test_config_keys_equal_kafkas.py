@@ -58,8 +58,9 @@ def test_the_broker_keys_are_kafkas(kafka: dict[str, dict[str, tuple[str, ...]]]
         assert default != kafkas, name
         ours[name] = type, "<none>" if kafkas is None else kafkas, validator
     theirs = {name: _theirs(row) for name, row in kafka["broker"].items()}
-    assignors = "group.consumer.assignors"  # Kafka takes names of classes, too, and looks at them when it starts
-    theirs[assignors] = (*theirs[assignors][:2], ours[assignors][2])
+    for kind in ("consumer", "share", "streams"):
+        assignors = f"group.{kind}.assignors"  # Kafka takes names of classes, too, and looks at them when it starts
+        theirs[assignors] = (*theirs[assignors][:2], ours[assignors][2])
     for not_told in ("process.roles", *INTERNAL - {key.name for key in OF_AUTHORIZER}):
         theirs[not_told] = ours[not_told]
     assert ours == theirs

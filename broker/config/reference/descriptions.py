@@ -245,6 +245,58 @@ _TEXTS = {
     "snappy, 3 lz4, 4 zstd.",
     "offsets.topic.num.partitions": "How many partitions __consumer_offsets is created with.",
     "offsets.topic.segment.bytes": "The segment.bytes with which __consumer_offsets is created.",
+    # share groups
+    "group.share.assignment.interval.ms": "The shortest time between two assignments of the same share group. This and "
+    "the other settings of share groups count with barnabas.preview.groups.enable.",
+    "group.share.assignors": "The assignor of share groups (KIP-932). There is one.",
+    "group.share.delivery.count.limit": "How often a record is delivered at most to a share group.",
+    "group.share.heartbeat.interval.ms": "How often members of share groups must send a heartbeat.",
+    "group.share.max.assignment.interval.ms": "The longest assignment interval that a share group may have.",
+    "group.share.max.delivery.count.limit": "The highest delivery limit that a share group may have.",
+    "group.share.max.heartbeat.interval.ms": "The longest heartbeat interval that a share group may have.",
+    "group.share.max.partition.max.record.locks": "The most records that a share group may set to be in flight.",
+    "group.share.max.record.lock.duration.ms": "The longest lock duration that a share group may have.",
+    "group.share.max.session.timeout.ms": "The longest session timeout that a share group may have.",
+    "group.share.max.share.sessions": "How many share sessions a node opens: one for each member that fetches.",
+    "group.share.max.size": "How many members a share group may have.",
+    "group.share.min.assignment.interval.ms": "The shortest assignment interval that a share group may have.",
+    "group.share.min.delivery.count.limit": "The lowest delivery limit that a share group may have.",
+    "group.share.min.heartbeat.interval.ms": "The shortest heartbeat interval that a share group may have.",
+    "group.share.min.partition.max.record.locks": "The fewest records that a share group may set to be in flight.",
+    "group.share.min.record.lock.duration.ms": "The shortest lock duration that a share group may have.",
+    "group.share.min.session.timeout.ms": "The shortest session timeout that a share group may have.",
+    "group.share.partition.max.record.locks": "How many records of a partition may be in flight in a share group, "
+    "counted from the first that is not finished to the last that was acquired.",
+    "group.share.record.lock.duration.ms": "How long a member has a record for itself; then it is delivered again.",
+    "group.share.session.timeout.ms": "A member of a share group is removed if it sends no heartbeat for this time.",
+    "share.coordinator.snapshot.update.records.per.snapshot": "How many updates of a share partition are written "
+    "between two snapshots of its state.",
+    "share.coordinator.state.topic.compression.codec": "How the batches of __share_group_state are compressed: 0 none, "
+    "1 gzip, 2 snappy, 3 lz4, 4 zstd.",
+    "share.coordinator.state.topic.min.isr": "The min.insync.replicas with which __share_group_state is created. 1 "
+    "here, where Kafka has 2: there is one replica, and a higher number has no effect.",
+    "share.coordinator.state.topic.num.partitions": "How many partitions __share_group_state is created with.",
+    "share.coordinator.state.topic.segment.bytes": "The segment.bytes with which __share_group_state is created.",
+    "share.coordinator.write.timeout.ms": "How long a change of a share partition's state may wait for its "
+    "coordinator.",
+    # streams groups
+    "group.streams.assignment.interval.ms": "The shortest time between two assignments of the same streams group. This "
+    "and the other settings of streams groups count with barnabas.preview.groups.enable.",
+    "group.streams.assignors": "The task assignor of streams groups (KIP-1071). There is one.",
+    "group.streams.heartbeat.interval.ms": "How often members of streams groups must send a heartbeat.",
+    "group.streams.initial.rebalance.delay.ms": "How long an empty streams group waits for further members before its "
+    "first assignment.",
+    "group.streams.max.assignment.interval.ms": "The longest assignment interval that a streams group may have.",
+    "group.streams.max.heartbeat.interval.ms": "The longest heartbeat interval that a streams group may have.",
+    "group.streams.max.session.timeout.ms": "The longest session timeout that a streams group may have.",
+    "group.streams.max.size": "How many members a streams group may have.",
+    "group.streams.max.standby.replicas": "The most standby replicas that a streams group may have.",
+    "group.streams.min.assignment.interval.ms": "The shortest assignment interval that a streams group may have.",
+    "group.streams.min.heartbeat.interval.ms": "The shortest heartbeat interval that a streams group may have.",
+    "group.streams.min.session.timeout.ms": "The shortest session timeout that a streams group may have.",
+    "group.streams.num.standby.replicas": "How many standby replicas each stateful task has.",
+    "group.streams.session.timeout.ms": "A member of a streams group is removed if it sends no heartbeat for this "
+    "time.",
     # topics only
     "cleanup.policy": "delete removes old segments, compact retains the last record of each key; both may be set.",
     "delete.retention.ms": "How long compaction retains a tombstone, so that readers can see it.",
@@ -287,6 +339,27 @@ _OF_OTHERS = {
     "consumer.assignor.offload.enable": "Known, without effect: Assignments are made in slices of the event loop.",
     "errors.deadletterqueue.topic.name": "Known, without effect: There are no dead-letter queues.",
     "errors.deadletterqueue.copy.record.enable": "Known, without effect: There are no dead-letter queues.",
+    "share.assignment.interval.ms": "The shortest time between two assignments of a share group.",
+    "share.assignor.offload.enable": "Known, without effect: Assignments are made in slices of the event loop.",
+    "share.auto.offset.reset": "Where a share group begins in a partition: latest, earliest, or by_duration:DURATION, "
+    "such as by_duration:PT1H for the records of the last hour.",
+    "share.delivery.count.limit": "How often a record is delivered at most.",
+    "share.heartbeat.interval.ms": "How often a member of a share group must send a heartbeat.",
+    "share.isolation.level": "Whether records of open and aborted transactions are delivered (read_uncommitted) or not "
+    "(read_committed).",
+    "share.partition.max.record.locks": "How many records of a partition may be in flight.",
+    "share.record.lock.duration.ms": "How long a member has a record for itself; then it is delivered again.",
+    "share.renew.acknowledge.enable": "Whether a member may renew the lock of a record.",
+    "share.session.timeout.ms": "A member of a share group is removed if it sends no heartbeat for this time.",
+    "streams.acceptable.recovery.lag": "The lag that members of a streams group are given as acceptable for a task.",
+    "streams.assignment.interval.ms": "The shortest time between two assignments of a streams group.",
+    "streams.assignor.name": "The task assignor of a streams group.",
+    "streams.assignor.offload.enable": "Known, without effect: Assignments are made in slices of the event loop.",
+    "streams.heartbeat.interval.ms": "How often a member of a streams group must send a heartbeat.",
+    "streams.initial.rebalance.delay.ms": "How long an empty streams group waits before its first assignment.",
+    "streams.num.standby.replicas": "How many standby replicas each stateful task has.",
+    "streams.session.timeout.ms": "A member of a streams group is removed if it sends no heartbeat for this time.",
+    "streams.task.offset.interval.ms": "How often members of a streams group report the offsets of their tasks.",
     # client metrics
     "interval.ms": "How often clients push their metrics: 100 to 3600000.",
     "match": "Which clients push metrics: a list of ATTRIBUTE=PATTERN, which must all match. An empty list means "
@@ -294,7 +367,6 @@ _OF_OTHERS = {
     "metrics": "Which metrics clients push: a list of prefixes of their names. * means all.",
 }
 
-PREVIEW = "Share groups and streams groups are a preview: set barnabas.preview.groups.enable."
 _REPLICAS_OF_COORDINATORS = "One node has one replica. With --brokers N it counts."
 
 # Why a key of Apache Kafka has no effect here, by the beginning of its name; the first match wins.
@@ -321,12 +393,16 @@ _WITHOUT_EFFECT = (
     ("replica", "There is one replica: nothing is copied."),
     ("transaction.state.log.load.", "Transactions are loaded in slices of 64 KiB."),
     ("transaction.state.log.replication.", _REPLICAS_OF_COORDINATORS),
-    ("group.share.", PREVIEW),
     ("errors.deadletterqueue.", "There are no dead-letter queues."),
-    ("share.", PREVIEW),
-    ("streams.", PREVIEW),
+    ("streams.rack.", "Tasks are assigned without regard to racks."),
+    ("streams.num.warmup.", "Tasks have no warm-up replicas; Kafka assigns none either."),
     ("leader.replication.throttled", "There is one replica: nothing is copied."),
-    ("group.streams.", PREVIEW),
+    ("group.streams.topology.", "The broker cannot load classes, and does not start with one."),
+    ("group.streams.rack.", "Tasks are assigned without regard to racks."),
+    ("share.coordinator.state.topic.replication.", _REPLICAS_OF_COORDINATORS),
+    ("share.coordinator.load.", "States are loaded in slices of 64 KiB."),
+    ("share.coordinator.", "The coordinator runs on the event loop, and writes at once."),
+    ("share.fetch.purgatory.", "Requests that have ended leave the purgatory at once."),
     ("metadata.", "The catalogue's log has no such setting here."),
     ("unstable.", "All supported versions are offered."),
     ("metric", "Metrics are offered over HTTP, at /metrics."),

@@ -23,6 +23,8 @@ DIFFERENT_DEFAULTS = {
     "offsets.topic.replication.factor": Difference("3", "there is one node"),
     "transaction.state.log.replication.factor": Difference("3", "there is one node"),
     "transaction.state.log.min.isr": Difference("2", "there is one node"),
+    "share.coordinator.state.topic.replication.factor": Difference("3", "there is one node"),
+    "share.coordinator.state.topic.min.isr": Difference("2", "there is one node"),
     "process.roles": Difference(None, "this node is the only one"),
     "controller.listener.names": Difference(None, "nothing is opened for a controller quorum"),
 }

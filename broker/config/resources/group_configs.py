@@ -287,6 +287,7 @@ _Rule = tuple[str, str, str, Callable[[int, int], bool]]
 
 
 _PROTOCOLS = "group.coordinator.rebalance.protocols"
+_SHARE_ASSIGNORS = "group.share.assignors"
 
 
 def inconsistency(config: BrokerConfig) -> tuple[str, str] | None:
@@ -296,6 +297,8 @@ def inconsistency(config: BrokerConfig) -> tuple[str, str] | None:
     for name, relation, other, holds in _rules():
         if not holds(config.integer(name), config.integer(other)):
             return name, f"{name} must be {relation} {other}"
+    if (count := len(config.strings(_SHARE_ASSIGNORS))) != 1:
+        return _SHARE_ASSIGNORS, f"{_SHARE_ASSIGNORS} must contain exactly one assignor, but found {count}"
     return None
 
 

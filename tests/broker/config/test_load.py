@@ -104,6 +104,16 @@ SELECTOR = "replica.selector.class"
         ),
         ("default.replication.factor=3", 3, []),
         (COORDINATORS, 3, []),
+        (
+            "group.share.max.size=10 group.streams.max.size=9 share.coordinator.write.timeout.ms=5000",
+            1,
+            [
+                "no effect here: group.share.max.size, group.streams.max.size. "
+                "Share groups and streams groups are a preview: set barnabas.preview.groups.enable."
+            ],
+        ),
+        ("group.share.max.size=10 barnabas.preview.groups.enable=true", 1, []),
+        ("share.coordinator.state.topic.min.isr=2 barnabas.preview.groups.enable=true", 3, []),
         *((setting, 1, []) for setting in AS_IN_KAFKA),
     ],
 )
@@ -220,6 +230,10 @@ def test_settings_for_unenforced_protection_refuse_to_start(setting: str, named:
         ("max.connections.per.ip.overrides=somewhere:9", "per.ip.overrides: somewhere:9 is not ADDRESS:COUNT"),
         ("process.roles=controller", "process.roles does not contain broker"),
         ("offsets.topic.compression.codec=5", "offsets.topic.compression.codec 5 is not a codec: use 0 to 4"),
+        (
+            "share.coordinator.state.topic.compression.codec=-1",
+            "share.coordinator.state.topic.compression.codec -1 is not a codec: use 0 to 4",
+        ),
         ("offsets.topic.segment.bytes=65536", "offsets.topic.segment.bytes: Value must be at least 1048576"),
         ("transaction.state.log.segment.bytes=1", "state.log.segment.bytes: Value must be at least 1048576"),
         ("offsets.topic.num.partitions=10001", "offsets.topic.num.partitions: Value must be no more than 10000"),
@@ -333,6 +347,7 @@ OR_MORE, OR_LESS = "must be greater than or equal to", "must be less than or equ
             f"{CG}.assignment.interval.ms {OR_LESS} {CG}.max.assignment.interval.ms",
         ),
         ([f"{SG}.num.standby.replicas=3"], f"{SG}.num.standby.replicas {OR_LESS} {SG}.max.standby.replicas"),
+        (["group.share.assignors="], "group.share.assignors must contain exactly one assignor, but found 0"),
     ],
 )
 def test_bounds_of_groups_that_contradict_each_other_refuse_to_start(settings: list[str], sentence: str) -> None:

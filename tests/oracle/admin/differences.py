@@ -37,6 +37,8 @@ KNOWN: dict[str, str] = {
         "node.id",
         "offsets.topic.replication.factor",
         "process.roles",
+        "share.coordinator.state.topic.min.isr",
+        "share.coordinator.state.topic.replication.factor",
         "transaction.state.log.min.isr",
         "transaction.state.log.replication.factor",
     ): ONE_NODE,

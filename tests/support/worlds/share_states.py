@@ -17,7 +17,7 @@ from barnabas.protocol.registry import request_codec, response_codec
 from tests.support.worlds.broker import BrokerWorld
 
 STATE_TOPIC = "__share_group_state"
-ONE_PARTITION = {"share.coordinator.state.topic.num.partitions": "1", "share.coordinator.state.topic.min.isr": "1"}
+ONE_PARTITION = {"share.coordinator.state.topic.num.partitions": "1"}
 
 
 def enable_share_groups(catalogue: Catalogue, level: int = 2) -> None:
