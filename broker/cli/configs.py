@@ -1,4 +1,4 @@
-"""`barnabas configs`: describe and alter the configuration of topics and brokers."""
+"""`barnabas configs`: describe and alter the configuration of topics, brokers and groups."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ SOURCES: dict[int, str] = {
     ConfigSource.TOPIC: "topic",
     ConfigSource.BROKER: "broker",
     ConfigSource.CLUSTER: "all brokers",
+    ConfigSource.GROUP: "group",
     ConfigSource.FILE: "file",
     ConfigSource.DEFAULT: "default",
 }
@@ -53,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     parents = [*shared_options(again=True), _resource_options()]
     top = Parser(
         prog="barnabas configs",
-        description="Describe or alter the configuration of topics and brokers.",
+        description="Describe or alter the configuration of topics, brokers and groups.",
         parents=shared_options(),
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -80,6 +81,7 @@ def _resource_options() -> Parser:
     resource = options.add_argument_group("whose").add_mutually_exclusive_group(required=True)
     resource.add_argument("--topic", metavar="TOPIC", help="a topic's configs")
     resource.add_argument("--broker", type=whole, metavar="NODE_ID", help="one broker's configs")
+    resource.add_argument("--group", metavar="GROUP", help="a group's configs; the group need not exist")
     resource.add_argument("--broker-defaults", action="store_true", help="the configs all brokers share")
     return options
 
@@ -136,6 +138,8 @@ def _warn_of_unknown(changes: Sequence[ConfigChange]) -> None:
 def _resource(options: argparse.Namespace) -> tuple[ResourceType, str]:
     if options.topic is not None:
         return ResourceType.TOPIC, options.topic
+    if options.group is not None:
+        return ResourceType.GROUP, options.group
     return ResourceType.BROKER, "" if options.broker_defaults else str(options.broker)
 
 

@@ -21,7 +21,7 @@ from barnabas.broker.cli.kafka.flags import (
 )
 from barnabas.broker.cli.kafka.formatter import Formatter, formatter_of
 from barnabas.broker.cli.kafka.topics import chosen_topics
-from barnabas.broker.cli.records.consume import CONSUMER, ISOLATION, RecordSource
+from barnabas.broker.cli.records.consume import CONSUMER, ISOLATION
 from barnabas.broker.cli.terminal.stopping import StopSignals
 from barnabas.client.admin.configs import ResourceType, describe_configs
 from barnabas.client.client import Client
@@ -67,7 +67,7 @@ def kafka_console_consumer(arguments: Sequence[str]) -> int:
             client = stack.enter_context(cluster(options, file_flag, also_known=_SETTINGS))
             topics = _topics(client, options)
             formatter.time_name = _time_name(client, topics) if formatter.prints_time else ""
-            source: RecordSource
+            source: Consumer | GroupConsumer
             if group is None:
                 consumer = Consumer(client, isolation=ISOLATION[isolation], auto_offset_reset=reset)
                 consumer.assign(_positions(client, options, topics, start))
@@ -178,7 +178,7 @@ def _time_name(client: Client, topics: Sequence[str]) -> str:
     return found[0] if found and found[0] else "CreateTime"
 
 
-def _print_records(client: Client, source: RecordSource, options: Options, formatter: Formatter) -> None:
+def _print_records(client: Client, source: Consumer | GroupConsumer, options: Options, formatter: Formatter) -> None:
     """Print records until a limit, a timeout or a signal; only printed records are committed then."""
     out, count = sys.stdout.buffer, 0
     most, patience_ms = options.number("max-messages"), options.number("timeout-ms")

@@ -1,7 +1,8 @@
 """`barnabas consume`: print the records of a topic, one to a line.
 
-Reads assigned partitions, or with --group as a member of a group, whose offsets it commits. Runs until it is
-interrupted, or until the limit of --max-messages, --timeout-ms or --exit-at-end.
+Reads assigned partitions, or with --group as a member of a group, whose offsets it commits, or with --share as a
+member of a share group. Runs until it is interrupted, or until the limit of --max-messages, --timeout-ms or
+--exit-at-end.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from typing import Any, Protocol
 
+from barnabas.broker.cli.records.share import ShareSource, add_share_options, check_share
 from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.broker.cli.terminal.options import Parser, connected, positive, shared_options, whole
 from barnabas.broker.cli.terminal.output import ProgressCounter, counted
@@ -24,6 +26,7 @@ from barnabas.client.consume.consumer import ConsumedRecord, Consumer
 from barnabas.client.consume.consumer_membership import ConsumerProtocol
 from barnabas.client.consume.group_consumer import GroupConsumer
 from barnabas.client.consume.membership import GroupProtocol
+from barnabas.client.consume.share.held_records import AcquiredRecord
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import READ_COMMITTED, READ_UNCOMMITTED
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -31,12 +34,13 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 ISOLATION = {"read_uncommitted": READ_UNCOMMITTED, "read_committed": READ_COMMITTED}
 CLASSIC, CONSUMER = "classic", "consumer"
 _POLL_MS = 500
+PrintedRecord = ConsumedRecord | AcquiredRecord
 
 
 class RecordSource(Protocol):
-    """The source of records: a Consumer or a GroupConsumer."""
+    """The source of records: a Consumer, a GroupConsumer or a ShareSource."""
 
-    def poll(self, timeout_ms: int = _POLL_MS, max_records: int | None = None) -> list[ConsumedRecord]:
+    def poll(self, timeout_ms: int, max_records: int | None = None) -> Sequence[PrintedRecord]:
         """Return records, or none after the timeout."""
 
     def is_at_end(self) -> bool:
@@ -72,13 +76,14 @@ def parser() -> argparse.ArgumentParser:
     where.add_argument(
         "--group-remote-assignor", metavar="NAME", help=f"the assignor, with --group-protocol {CONSUMER}"
     )
+    add_share_options(where)
     where.add_argument("--regex", action="store_true", help=f"TOPIC is a regular expression (RE2); likewise {CONSUMER}")
     start = where.add_mutually_exclusive_group()
     start.add_argument(
         "--from-beginning", action="store_true", help="start of partitions without an offset; default: latest"
     )
     start.add_argument("--offset", metavar="N|earliest|latest", help="start there; a number needs --partition")
-    where.add_argument("--isolation", choices=list(ISOLATION), default="read_uncommitted", help="default %(default)s")
+    where.add_argument("--isolation", choices=list(ISOLATION), help="default read_uncommitted")
     stop = top.add_argument_group("when to stop")
     stop.add_argument("--max-messages", type=positive, metavar="N", help="after this many records")
     stop.add_argument("--timeout-ms", type=positive, metavar="MS", help="when no record arrived for this long")
@@ -89,11 +94,13 @@ def parser() -> argparse.ArgumentParser:
     shape.add_argument("--print-offset", action="store_true")
     shape.add_argument("--print-headers", action="store_true", help="key:value, separated by commas")
     shape.add_argument("--print-key", action="store_true")
+    shape.add_argument("--print-delivery", action="store_true", help="the delivery count, with --share")
     shape.add_argument("--separator", default="\t", metavar="TEXT", help="between the parts (default: a tab)")
     return top
 
 
 def _check(options: argparse.Namespace) -> None:
+    check_share(options)
     if options.group is not None and (options.partition is not None or options.offset is not None):
         raise UsageError("consume: a group assigns partitions and offsets: omit --partition and --offset")
     _check_group(options)
@@ -123,7 +130,9 @@ def _check_group(options: argparse.Namespace) -> None:
 
 def _source(client: Client, options: argparse.Namespace, stack: ExitStack) -> RecordSource:
     reset = "earliest" if options.from_beginning or options.offset == "earliest" else "latest"
-    isolation = ISOLATION[options.isolation]
+    isolation = ISOLATION[options.isolation or "read_uncommitted"]
+    if options.share is not None:
+        return stack.enter_context(ShareSource(client, options))
     if options.group is not None:
         topics = [] if options.regex else [options.topic]
         protocol = _group_protocol(options)
@@ -157,7 +166,7 @@ def _group_protocol(options: argparse.Namespace) -> GroupProtocol:
 
 
 def _print_records(client: Client, source: RecordSource, options: argparse.Namespace) -> None:
-    """Print records until a limit, a timeout or a signal; only printed records are committed then."""
+    """Print records until a limit, a timeout or a signal; only printed records are committed or acknowledged."""
     write = _json_line if options.json else _line_writer(options)
     progress, count = ProgressCounter("records"), 0
     out = sys.stdout.buffer
@@ -189,10 +198,10 @@ def _is_enough(source: RecordSource, options: argparse.Namespace, count: int, qu
     return quiet is not None and quiet.is_over
 
 
-def _line_writer(options: argparse.Namespace) -> Callable[[ConsumedRecord], bytes]:
+def _line_writer(options: argparse.Namespace) -> Callable[[PrintedRecord], bytes]:
     separator: bytes = options.separator.encode("utf-8", "surrogateescape")
 
-    def line(consumed: ConsumedRecord) -> bytes:
+    def line(consumed: PrintedRecord) -> bytes:
         record = consumed.record
         parts: list[bytes] = []
         if options.print_timestamp:
@@ -201,6 +210,8 @@ def _line_writer(options: argparse.Namespace) -> Callable[[ConsumedRecord], byte
             parts.append(b"%d" % consumed.partition)
         if options.print_offset:
             parts.append(b"%d" % record.offset)
+        if options.print_delivery and isinstance(consumed, AcquiredRecord):
+            parts.append(b"%d" % consumed.delivery_count)
         if options.print_headers:
             parts.append(b",".join(_raw_header(name, value) for name, value in record.headers))
         if options.print_key:
@@ -218,7 +229,7 @@ def _raw_header(name: str, value: bytes | None) -> bytes:
     return name.encode("utf-8", "surrogateescape") + b":" + _raw(value)
 
 
-def _json_line(consumed: ConsumedRecord) -> bytes:
+def _json_line(consumed: PrintedRecord) -> bytes:
     import json
 
     record = consumed.record
@@ -231,6 +242,8 @@ def _json_line(consumed: ConsumedRecord) -> bytes:
         **_json_bytes("value", record.value),
         "headers": [{"key": name, **_json_bytes("value", value)} for name, value in record.headers],
     }
+    if isinstance(consumed, AcquiredRecord):
+        fields["delivery_count"] = consumed.delivery_count
     return json.dumps(fields).encode()
 
 
