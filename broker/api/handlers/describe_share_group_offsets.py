@@ -1,9 +1,10 @@
 """DescribeShareGroupOffsets (key 90), v0-1: where share groups (KIP-932) start, and how many records they have left.
 
 UNSUPPORTED_VERSION without share groups. Each group has its own code: GROUP_AUTHORIZATION_FAILED, and the codes of its
-coordinator. Null topics are all that the group has begun. A partition without a state has the start
-offset -1, without an error, also where the group, the topic or the partition does not exist. The lag is the log end
-offset less the start offset that was stored last, less the records behind it that are finished; -1 if it is unknown.
+coordinator. Null topics are all that the group has begun. A partition without a state has the start offset -1, without
+an error, also where the group, the topic or the partition does not exist. The lag is the log end offset less the start
+offset that was stored last, less the records behind it that are finished: below zero for a start offset behind the log
+end, -1 if it is unknown.
 Versions: 1 the lag.
 """
 
@@ -157,7 +158,7 @@ def _lag(place: _Place, found: ShareStateSummary, context: RequestContext) -> in
         log_end_offset = context.services.partitions.get(place.topic, place.partition).log_end_offset
     except (KafkaError, StorageError):
         return _NO_LAG
-    return max(log_end_offset - found.start_offset - found.delivery_complete_count, _NO_LAG)
+    return log_end_offset - found.start_offset - found.delivery_complete_count
 
 
 def _failed(

@@ -3,7 +3,7 @@
 Knows groups by their settings only: as in Apache Kafka, membership is not checked, and whoever opens a session may
 fetch. A share partition is loaded for a leader epoch; once the partition has another, or its topic is deleted, it is
 dropped, and members get the error of the partition. When a session ends, what its member holds in the session's
-partitions is released.
+partitions is released; once no member of a group is connected, the group's share partitions are dropped.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ class SharePartitionManager:
         self._led: dict[SharePartitionKey, LedSharePartition] = {}
         self.settings_of: Callable[[str], ShareGroupSettings] = group_configs.share_group
         """Returns the settings of a group."""
-        self.sessions = ShareSessions(lambda: config.integer("group.share.max.share.sessions"), self._release)
+        self.sessions = ShareSessions(
+            lambda: config.integer("group.share.max.share.sessions"), self._release, self._drop_group
+        )
         catalogue.subscribe(self)
 
     def topic_of(self, topic_id: bytes, partition: int) -> str:
@@ -145,6 +147,10 @@ class SharePartitionManager:
             led = self._led.get(SharePartitionKey(group_id, *wanted))
             if led is not None:
                 led.release(member_id)
+
+    def _drop_group(self, group_id: str) -> None:
+        for led in [led for key, led in self._led.items() if key.group_id == group_id]:
+            self._drop(led)
 
     def _drop(self, led: LedSharePartition) -> None:
         led.close()

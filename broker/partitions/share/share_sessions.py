@@ -2,7 +2,9 @@
 
 Knows sessions and their epochs; knows no share partition. `when_ended` is called for each session that ends, by its
 member or with its connection: then what the member holds is released. A session that its member begins anew releases
-nothing.
+nothing. `when_left` is called when a connection closes, for each of its groups without a session: then the group's
+share partitions are loaded again at their next fetch, as in Apache Kafka, since an operator may have reset their
+offsets.
 
     epoch 0             begin a session, or begin it anew
     epoch n             continue it; the expected epoch rises by one with each request, and 1 follows 2147483647
@@ -54,14 +56,32 @@ class ShareSession:
         """The epoch that the next request must have."""
 
 
+class _OfConnection:
+    """The sessions of one connection, until it closes."""
+
+    __slots__ = ("keys", "last_group_id")
+
+    def __init__(self) -> None:
+        self.keys: set[ShareSessionKey] = set()
+        """The members whose sessions it has."""
+        self.last_group_id = ""
+        """The group of its newest session, which may have ended."""
+
+
 class ShareSessions:
     """The share sessions of one node."""
 
-    def __init__(self, sessions_max: Callable[[], int], when_ended: Callable[[ShareSession], object]) -> None:
+    def __init__(
+        self,
+        sessions_max: Callable[[], int],
+        when_ended: Callable[[ShareSession], object],
+        when_left: Callable[[str], object],
+    ) -> None:
         self._sessions: dict[ShareSessionKey, ShareSession] = {}
-        self._of_connection: dict[Session, set[ShareSessionKey]] = {}
+        self._of_connection: dict[Session, _OfConnection] = {}
         self._sessions_max = sessions_max
         self._when_ended = when_ended
+        self._when_left = when_left
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -79,10 +99,12 @@ class ShareSessions:
             raise KafkaError(ErrorCode.SHARE_SESSION_LIMIT_REACHED)
         session = self._sessions[key] = ShareSession(key, partitions, connection)
         if connection is not None:
-            known = self._of_connection.setdefault(connection, set())
-            if not known:
+            of_connection = self._of_connection.get(connection)
+            if of_connection is None:
+                of_connection = self._of_connection[connection] = _OfConnection()
                 connection.when_closed = lambda: self._connection_closed(connection)
-            known.add(key)
+            of_connection.keys.add(key)
+            of_connection.last_group_id = key.group_id
         return session
 
     def resume(self, key: ShareSessionKey, epoch: int) -> ShareSession:
@@ -106,13 +128,12 @@ class ShareSessions:
     def _forget(self, key: ShareSessionKey) -> None:
         session = self._sessions.pop(key, None)
         if session is not None and session.connection is not None:
-            keys = self._of_connection.get(session.connection, set())
-            keys.discard(key)
-            if not keys:
-                self._of_connection.pop(session.connection, None)
-                session.connection.when_closed = None
+            self._of_connection[session.connection].keys.discard(key)
 
     def _connection_closed(self, connection: Session) -> None:
-        for key in self._of_connection.pop(connection, ()):
-            session = self._sessions.pop(key)
-            self._when_ended(session)
+        of_connection = self._of_connection.pop(connection)
+        for key in of_connection.keys:
+            self._when_ended(self._sessions.pop(key))
+        left = {key.group_id for key in of_connection.keys} | {of_connection.last_group_id}
+        for group_id in left.difference(key.group_id for key in self._sessions):
+            self._when_left(group_id)

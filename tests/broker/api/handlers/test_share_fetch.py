@@ -241,6 +241,33 @@ async def test_forgotten_partitions_stay_locked() -> None:
     assert await other.acquire() == [(0, 0, 2)]
 
 
+@pytest.mark.parametrize("ends_session", [True, False])
+async def test_a_group_starts_where_an_operator_set_it_once_no_member_is_connected(ends_session: bool) -> None:
+    world = ShareWorld({"share.coordinator.state.topic.num.partitions": "1"}, in_memory=False)
+    world.append("t", b"a", b"b", b"c")
+    key = SharePartitionKey("g", world.topic_id, 0)
+    await world.services.persister.initialize(key, 1, NOT_STARTED)
+    member, other = world.member(), world.member("other")
+    assert await member.acquire() == [(0, 2, 1)]
+    if ends_session:
+        await member.acknowledge((0, 2, [ACCEPT]), epoch=-1)
+    member.peer.transport.close()
+    await settle()
+    await world.services.persister.initialize(key, 1, 1)
+    assert await other.acquire() == [(1, 2, 1)]
+
+
+async def test_share_partitions_stay_loaded_while_a_member_of_the_group_is_connected() -> None:
+    world = ShareWorld()
+    world.append("t", b"a")
+    member, gone = world.member(), world.member("gone")
+    await member.fetch()
+    await gone.fetch()
+    gone.peer.transport.close()
+    await settle()
+    assert partition_of(await member.acknowledge((0, 0, [ACCEPT]))).error_code == E.NONE
+
+
 async def test_sessions_have_epochs() -> None:
     world = ShareWorld()
     member = world.member()

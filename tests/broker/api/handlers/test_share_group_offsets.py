@@ -84,6 +84,15 @@ async def test_an_unknown_group_is_created_and_starts_where_it_is_set() -> None:
     assert await start_offsets(world) == {"t": {0: -1, 1: 2}}
 
 
+async def test_the_lag_of_a_start_offset_behind_the_log_end_is_below_zero() -> None:
+    world = share_world()
+    world.append("t", b"a")
+    await codes(world, alter("g", ("t", {0: 100})))
+    wanted = DescribeShareGroupOffsetsRequestGroup(group_id="g", topics=None)
+    (group,) = (await answer_of(world.services, DescribeShareGroupOffsetsRequest(groups=[wanted]))).groups
+    assert group.topics[0].partitions[0].lag == -99, "as Kafka: its clients show no lag then"
+
+
 async def test_only_what_does_not_exist_is_refused() -> None:
     world = share_world()
     answer = await answer_of(world.services, alter("g", ("missing", {0: 1}), ("t", {0: 5, 2: 5, -1: 5})))
