@@ -4,7 +4,9 @@ Each operation is a call to the coordinator of its share partition. One that is 
 another node has just taken over) is called again after a pause, until `share.coordinator.write.timeout.ms` has passed;
 then the operation fails with the coordinator's error. All other errors are final.
 
-Invariant: each future is completed once; after its caller has cancelled it, no further call is made.
+Invariants: each future is completed once; after its caller has cancelled it, no further call is made. A call is made in
+the turn after the one that requests it, in order: a state may have ten thousand ranges, so that its change and its
+storing are two turns.
 """
 
 from __future__ import annotations
@@ -83,7 +85,8 @@ class LocalPersister:
 
     def _call(self, key: SharePartitionKey, call: Callable[[ShareCoordinator], Reply[T]]) -> Future[T]:
         answer: Future[T] = self._loop.create_future()
-        _Attempts(self._coordinator_of, key, call, answer, self._clock, self._timeout_ms).make()
+        attempts = _Attempts(self._coordinator_of, key, call, answer, self._clock, self._timeout_ms)
+        self._loop.call_soon(attempts.make)
         return answer
 
 

@@ -8,7 +8,7 @@ all acquired records INVALID_REQUEST.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from barnabas.broker.partitions.share.in_flight_records import DeliveryCell, InFlightRecords
 from barnabas.broker.partitions.share.persister import DeliveryState
@@ -24,12 +24,12 @@ class AcknowledgedBatch(NamedTuple):
     types: Sequence[int]
 
 
-class AcknowledgedRange(NamedTuple):
-    """A range of offsets with one type."""
+_TYPES = tuple(AcknowledgeType)
+"""The types by number: their numbers are 0 to 4."""
 
-    first: int
-    last: int
-    type: AcknowledgeType
+
+AcknowledgedRange: TypeAlias = tuple[int, int, AcknowledgeType]
+"""First and last offset of a range, and its type."""
 
 
 def checked_batches(batches: Sequence[AcknowledgedBatch], *, may_renew: bool) -> None:
@@ -47,14 +47,33 @@ def acknowledged_ranges(batch: AcknowledgedBatch) -> Iterator[AcknowledgedRange]
     """Return the ranges of equal type, in order."""
     types = batch.types
     if len(types) == 1:
-        yield AcknowledgedRange(batch.first_offset, batch.last_offset, AcknowledgeType(types[0]))
+        yield batch.first_offset, batch.last_offset, _TYPES[types[0]]
         return
     begin = 0
     for index in range(1, len(types) + 1):
         if index == len(types) or types[index] != types[begin]:
             first = batch.first_offset
-            yield AcknowledgedRange(first + begin, first + index - 1, AcknowledgeType(types[begin]))
+            yield first + begin, first + index - 1, _TYPES[types[begin]]
             begin = index
+
+
+def acknowledged_cells(
+    in_flight: InFlightRecords, batch: AcknowledgedBatch, start_offset: int
+) -> Iterator[tuple[DeliveryCell, AcknowledgeType]]:
+    """Return the cells of a batch with their types; cells that have several are split."""
+    if batch.last_offset < start_offset:
+        return
+    ranges = [each for each in acknowledged_ranges(batch) if each[1] >= start_offset]
+    first = max(batch.first_offset, start_offset)
+    bounds = [first, *(begin for begin, _, _ in ranges[1:]), batch.last_offset + 1]
+    wanted = iter(ranges)
+    _, last, kind = next(wanted)
+    for known in in_flight.between(first, batch.last_offset):
+        known.divide(bounds)
+        for cell in known.overlapping(first, batch.last_offset):
+            while last < cell.first:
+                _, last, kind = next(wanted)
+            yield cell, kind
 
 
 def check_held(

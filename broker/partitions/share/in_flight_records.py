@@ -11,7 +11,7 @@ least; offsets between two batches hold no records. Cells below the start offset
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
 from barnabas.broker.partitions.share.persister import DeliveryState
@@ -109,6 +109,20 @@ class InFlightBatch:
         if begin < end and cells[end - 1].last > last:
             cells.insert(end, cells[end - 1].split_before(last + 1))
         return cells[begin:end]
+
+    def divide(self, offsets: Sequence[int]) -> None:
+        """Split the cells in one pass, so that none is on both sides of one of these offsets, which are in order."""
+        divided: list[DeliveryCell] = []
+        position, end = bisect_right(offsets, self.first), len(offsets)
+        for cell in self.cells:
+            rest = cell
+            while position < end and offsets[position] <= rest.last:
+                if offsets[position] > rest.first:
+                    divided.append(rest)
+                    rest = rest.split_before(offsets[position])
+                position += 1
+            divided.append(rest)
+        self.cells = divided
 
     def overlapping(self, first: int, last: int) -> list[DeliveryCell]:
         """Return the cells that have offsets in [first, last]."""

@@ -16,12 +16,12 @@ never falls; a record in flight has one holder at most; only finished records at
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from barnabas.broker.config.resources.share_groups import ShareGroupSettings
 from barnabas.broker.partitions.share.acknowledgements import (
     AcknowledgedBatch,
-    acknowledged_ranges,
+    acknowledged_cells,
     check_held,
 )
 from barnabas.broker.partitions.share.acquisition import Acquired, AcquireRequest, Acquisition, LogRange
@@ -189,13 +189,12 @@ class SharePartition:
             raise KafkaError(ErrorCode.INVALID_RECORD_STATE, "Renewing acquisition locks is not enabled for the group.")
         changed: list[DeliveryCell] = []
         for batch in batches:
-            for first, last, kind in acknowledged_ranges(batch):
-                for cell in self._cells(max(first, self.start_offset), last):
-                    if kind is AcknowledgeType.RENEW:
-                        cell.deadline = now + settings.record_lock_duration_ms / 1000
-                    else:
-                        cell.state = _state_after(kind, cell, settings)
-                        changed.append(cell)
+            for cell, kind in acknowledged_cells(self._in_flight, batch, self.start_offset):
+                if kind is AcknowledgeType.RENEW:
+                    cell.deadline = now + settings.record_lock_duration_ms / 1000
+                else:
+                    cell.state = _state_after(kind, cell, settings)
+                    changed.append(cell)
         return self._change(changed, member)
 
     def release(self, member: str, settings: ShareGroupSettings) -> StateChange:
@@ -221,11 +220,6 @@ class SharePartition:
         change = self._change(late, None)
         change.holders = holders
         return change
-
-    def _cells(self, first: int, last: int) -> Iterable[DeliveryCell]:
-        if first <= last:
-            for batch in self._in_flight.between(first, last):
-                yield from batch.cut(first, last)
 
     def _change(self, cells: list[DeliveryCell], member: str | None) -> StateChange:
         change = StateChange(cells, member)

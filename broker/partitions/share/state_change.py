@@ -8,6 +8,7 @@ their lock ended meanwhile.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from barnabas.broker.partitions.share.in_flight_records import NEVER, NO_MEMBER, DeliveryCell
@@ -63,13 +64,14 @@ def released_state(cell: DeliveryCell, delivery_count_limit: int) -> DeliverySta
 def state_batches(cells: Iterable[DeliveryCell]) -> tuple[StateBatch, ...]:
     """Return the states of cells, in order, to be stored: ranges that do not differ are one."""
     batches: list[StateBatch] = []
-    for cell in sorted(cells, key=lambda each: each.first):
-        last = batches[-1] if batches else None
-        state, count = int(cell.state), cell.count
-        if last is not None and last.last_offset + 1 == cell.first and last[2:] == (state, count):
-            batches[-1] = last._replace(last_offset=cell.last)
+    kind: tuple[int, int] | None = None
+    for cell in sorted(cells, key=attrgetter("first")):
+        this = int(cell.state), cell.count
+        if this == kind and batches[-1].last_offset + 1 == cell.first:
+            batches[-1] = batches[-1]._replace(last_offset=cell.last)
         else:
-            batches.append(StateBatch(cell.first, cell.last, state, count))
+            batches.append(StateBatch(cell.first, cell.last, *this))
+            kind = this
     return tuple(batches)
 
 

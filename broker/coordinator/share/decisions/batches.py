@@ -10,7 +10,7 @@ change of a long state is short work.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import pairwise
 
@@ -25,12 +25,14 @@ def merged(so_far: Sequence[StateBatch], new: Iterable[StateBatch], start_offset
     first, last = min(batch.first_offset for batch in valid), max(batch.last_offset for batch in valid)
     begin = bisect_left(so_far, first - 1, key=_last_offset)
     end = bisect_right(so_far, last + 1, lo=begin, key=_first_offset)
-    return _from(start_offset, (*so_far[:begin], *_flattened([*so_far[begin:end], *valid]), *so_far[end:]))
+    near = so_far[begin:end]
+    changed = _overlaid(near, valid) if _is_ordered(valid) else _flattened([*near, *valid])
+    return _from(start_offset, (*so_far[:begin], *changed, *so_far[end:]))
 
 
 def in_order(batches: Sequence[StateBatch]) -> tuple[StateBatch, ...]:
     """Return ranges of unknown origin, in order and without overlaps."""
-    if all(one.last_offset < other.first_offset for one, other in pairwise(batches)):
+    if _is_ordered(batches):
         return tuple(batches)
     return merged((), batches, NOT_STARTED)
 
@@ -42,6 +44,46 @@ def _from(start_offset: int, batches: Sequence[StateBatch]) -> tuple[StateBatch,
     if kept and kept[0].first_offset < start_offset:
         return (kept[0]._replace(first_offset=start_offset), *kept[1:])
     return kept
+
+
+def _is_ordered(batches: Sequence[StateBatch]) -> bool:
+    return all(one.last_offset < other.first_offset for one, other in pairwise(batches))
+
+
+def _overlaid(below: Sequence[StateBatch], above: Sequence[StateBatch]) -> list[StateBatch]:
+    """Return the ranges of two lists, each in order and without overlaps: what almost every change is."""
+    found: list[StateBatch] = []
+    lower, upper = iter(below), iter(above)
+    one, other = next(lower, None), next(upper, None)
+    while one is not None and other is not None:
+        if one.first_offset > other.first_offset:
+            one, other, lower, upper = other, one, upper, lower
+        if one.last_offset < other.first_offset:
+            _extend(found, one)
+            one = next(lower, None)
+        elif one.first_offset < other.first_offset:
+            _extend(found, one._replace(last_offset=other.first_offset - 1))
+            one = one._replace(first_offset=other.first_offset)
+        else:  # both begin here: the stronger one is in force up to the nearer end
+            state, count = max(one[2:], other[2:], key=_strength)
+            last = min(one.last_offset, other.last_offset)
+            _extend(found, StateBatch(one.first_offset, last, state, count))
+            one, other = _behind(one, last, lower), _behind(other, last, upper)
+    for batch in () if one is None else (one, *lower):
+        _extend(found, batch)
+    for batch in () if other is None else (other, *upper):
+        _extend(found, batch)
+    return found
+
+
+def _behind(batch: StateBatch, last_offset: int, others: Iterator[StateBatch]) -> StateBatch | None:
+    """Return the part of the range behind an offset, or the range after it."""
+    return batch._replace(first_offset=last_offset + 1) if batch.last_offset > last_offset else next(others, None)
+
+
+def _strength(kind: tuple[int, int]) -> tuple[int, int]:
+    state, count = kind
+    return count, state
 
 
 def _flattened(batches: list[StateBatch]) -> list[StateBatch]:

@@ -71,6 +71,7 @@ class Refusing:
 async def test_an_operation_waits_for_a_coordinator_that_loads() -> None:
     refusing = Refusing(2)
     begun = refusing.begin()
+    await settle()
     assert not begun.done()
     refusing.world.clock.advance(20)
     assert (refusing.attempts, begun.done()) == (2, False)
@@ -82,6 +83,7 @@ async def test_an_operation_waits_for_a_coordinator_that_loads() -> None:
 async def test_an_operation_fails_with_the_coordinators_error_after_the_timeout() -> None:
     refusing = Refusing(1_000_000)
     begun = refusing.begin()
+    await settle()
     refusing.world.clock.advance(TIMEOUT_MS - 1)
     assert not begun.done()
     refusing.world.clock.advance(1)
@@ -94,6 +96,7 @@ async def test_an_operation_fails_with_the_coordinators_error_after_the_timeout(
 async def test_a_cancelled_operation_is_not_tried_again() -> None:
     refusing = Refusing(1_000_000)
     begun = refusing.begin()
+    await settle()
     begun.cancel()
     refusing.world.clock.advance(TIMEOUT_MS)
     assert refusing.attempts == 1

@@ -162,6 +162,29 @@ def test_acknowledgements_are_applied_together_or_not_at_all(
     assert share.partition.start_offset == 10
 
 
+def test_types_are_those_of_their_offsets_over_several_batches() -> None:
+    share = Share(12, batch=4)
+    assert share.poll() == [(0, 11, 1)]
+    share.acknowledge(0, 1, ACCEPT)
+    share.acknowledge(-1, 9, *[REJECT] * 3, RELEASE, RELEASE, ACCEPT, RELEASE, ACCEPT, ACCEPT, ACCEPT, RELEASE)
+    assert share.poll() == [(2, 3, 2), (5, 5, 2), (9, 9, 2)]
+    for first, last in ((2, 3), (5, 5), (9, 11)):
+        share.acknowledge(first, last, ACCEPT)
+    assert share.partition.start_offset == 12
+
+
+def test_ten_thousand_alternating_acknowledgements_are_one_change_in_order() -> None:
+    count = 10_000
+    share = Share(count, partition_max_record_locks=count)
+    share.poll(count)
+    change = share.begin(0, count - 1, *[ACCEPT, RELEASE] * (count // 2))
+    assert change.update is not None
+    assert [each.first_offset for each in change.update.batches] == list(range(count))
+    assert {each.delivery_state for each in change.update.batches[::2]} == {2}
+    assert {each.delivery_state for each in change.update.batches[1::2]} == {0}
+    assert change.update.delivery_complete_count == count // 2
+
+
 def test_only_the_holder_acknowledges_and_only_once() -> None:
     share = Share(10)
     share.poll()
