@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from barnabas.client.client import Client
+from barnabas.client.client import GROUP, Client
 from barnabas.client.clock import Deadline
 from barnabas.client.connections.connection import BrokerConnection
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -23,6 +23,17 @@ def request_controller(client: Client, attempt: Callable[[BrokerConnection, Dead
     """Return the result of `attempt` with the controller."""
     deadline = client.deadline()
     return client.with_retries(lambda: attempt(client.controller(deadline), deadline), deadline, final=FINAL)
+
+
+def request_coordinator(client: Client, group: str, attempt: Callable[[BrokerConnection, Deadline], T]) -> T:
+    """Return the result of `attempt` with the coordinator of the group."""
+    deadline = client.deadline()
+    return client.with_retries(
+        lambda: attempt(client.coordinator(GROUP, group, deadline), deadline),
+        deadline,
+        lambda error: client.forget_coordinator(GROUP, group),
+        final=FINAL,
+    )
 
 
 def no_answer(where: str) -> KafkaError:

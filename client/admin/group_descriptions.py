@@ -1,16 +1,22 @@
-"""Descriptions of a group and its members, in one format for classic and for consumer groups. Pure."""
+"""Descriptions of a group and its members, in one format for all types of groups. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from barnabas.client.addresses import Address
 from barnabas.client.consume.assignors import PROTOCOL_TYPE, assigned_partitions, subscribed_topics
 from barnabas.client.metadata import TopicPartition
 from barnabas.protocol.errors import DecodeError
-from barnabas.protocol.messages import consumer_group_describe, describe_groups
+from barnabas.protocol.messages import (
+    consumer_group_describe,
+    describe_groups,
+    share_group_describe,
+    streams_group_describe,
+)
 
-CLASSIC, CONSUMER = "classic", "consumer"
+CLASSIC, CONSUMER, SHARE, STREAMS = "classic", "consumer", "share", "streams"
 _MEMBER_TYPES = {0: CLASSIC, 1: CONSUMER}
 
 
@@ -26,8 +32,30 @@ class ConsumerMember(NamedTuple):
     type: str | None
 
 
+Tasks = dict[str, list[int]]
+"""The partitions of tasks, by subtopology."""
+
+
+class ShareGroupMember(NamedTuple):
+    """The properties of members of share groups only."""
+
+    epoch: int
+
+
+class StreamsMember(NamedTuple):
+    """The properties of members of streams groups only. Two members of one process have the same `process_id`."""
+
+    epoch: int
+    process_id: str
+    active: Tasks
+    standby: Tasks
+    warmup: Tasks
+    target: Tasks
+    """The active tasks that the member will have."""
+
+
 class MemberDescription(NamedTuple):
-    """A member. `topics` and `assignment` are None if its bytes are not those of a consumer."""
+    """A member. `topics` and `assignment` are None if its bytes are not those of a consumer, and in streams groups."""
 
     member_id: str
     instance_id: str | None
@@ -36,12 +64,15 @@ class MemberDescription(NamedTuple):
     topics: list[str] | None
     assignment: list[TopicPartition] | None
     consumer: ConsumerMember | None = None
+    share: ShareGroupMember | None = None
+    streams: StreamsMember | None = None
 
 
 class GroupInfo(NamedTuple):
     """A group and its members. `protocol` is the assignor's name; it is empty unless a classic group is Stable.
 
-    `type` is classic or consumer; only a consumer group has epochs: of the group, and of its target assignment.
+    `type` is classic, consumer, share or streams; a classic group has no epochs: of the group, and of its target
+    assignment.
     """
 
     group_id: str
@@ -79,6 +110,36 @@ def read_consumer_group(found: consumer_group_describe.DescribedGroup, coordinat
     )
 
 
+def read_share_group(found: share_group_describe.DescribedGroup, coordinator: Address) -> GroupInfo:
+    """Return the group from a ShareGroupDescribe response."""
+    return GroupInfo(
+        found.group_id,
+        found.group_state,
+        SHARE,
+        found.assignor_name,
+        coordinator,
+        sorted((_read_share_member(each) for each in found.members), key=lambda member: member.member_id),
+        SHARE,
+        found.group_epoch,
+        found.assignment_epoch,
+    )
+
+
+def read_streams_group(found: streams_group_describe.DescribedGroup, coordinator: Address) -> GroupInfo:
+    """Return the group from a StreamsGroupDescribe response."""
+    return GroupInfo(
+        found.group_id,
+        found.group_state,
+        STREAMS,
+        found.assignor_name or "",
+        coordinator,
+        sorted((_read_streams_member(each) for each in found.members), key=lambda member: member.member_id),
+        STREAMS,
+        found.group_epoch,
+        found.assignment_epoch,
+    )
+
+
 def _read_classic_member(member: describe_groups.DescribedGroupMember, is_consumer: bool) -> MemberDescription:
     topics: list[str] | None = None
     assignment: list[TopicPartition] | None = None
@@ -110,5 +171,45 @@ def _read_consumer_member(member: consumer_group_describe.Member) -> MemberDescr
     )
 
 
-def _partitions(assignment: consumer_group_describe.Assignment) -> list[TopicPartition]:
+def _read_share_member(member: share_group_describe.Member) -> MemberDescription:
+    return MemberDescription(
+        member.member_id,
+        None,
+        member.client_id,
+        member.client_host,
+        sorted(member.subscribed_topic_names),
+        _partitions(member.assignment),
+        share=ShareGroupMember(member.member_epoch),
+    )
+
+
+def _read_streams_member(member: streams_group_describe.Member) -> MemberDescription:
+    assignment = member.assignment
+    return MemberDescription(
+        member.member_id,
+        member.instance_id,
+        member.client_id,
+        member.client_host,
+        None,
+        None,
+        streams=StreamsMember(
+            member.member_epoch,
+            member.process_id,
+            _tasks(assignment.active_tasks),
+            _tasks(assignment.standby_tasks),
+            _tasks(assignment.warmup_tasks),
+            _tasks(member.target_assignment.active_tasks),
+        ),
+    )
+
+
+def _tasks(tasks: Iterable[streams_group_describe.TaskIds]) -> Tasks:
+    return {
+        each.subtopology_id: sorted(each.partitions) for each in sorted(tasks, key=lambda task: task.subtopology_id)
+    }
+
+
+def _partitions(
+    assignment: consumer_group_describe.Assignment | share_group_describe.Assignment,
+) -> list[TopicPartition]:
     return sorted((each.topic_name, number) for each in assignment.topic_partitions for number in each.partitions)

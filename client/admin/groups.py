@@ -6,10 +6,10 @@ client's timeout is over, and raises KafkaError with the broker's code and messa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterable
+from typing import NamedTuple
 
-from barnabas.client.admin.admin_requests import no_answer
+from barnabas.client.admin.admin_requests import no_answer, request_coordinator
 from barnabas.client.admin.group_descriptions import GroupInfo, read_classic_group, read_consumer_group
 from barnabas.client.client import GROUP, Client
 from barnabas.client.clock import Deadline
@@ -28,8 +28,6 @@ from barnabas.protocol.messages.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from barnabas.protocol.registry import ApiKey
-
-T = TypeVar("T")
 
 EMPTY, DEAD = "Empty", "Dead"  # states of a group without members, and of an unknown one
 STATES = (
@@ -79,7 +77,7 @@ def describe_group(client: Client, group: str) -> GroupInfo:
             return read_classic_group(found, client.find_coordinator(GROUP, group, deadline))
         raise no_answer(f"group {group!r}")
 
-    return _ask_coordinator(client, group, attempt)
+    return request_coordinator(client, group, attempt)
 
 
 def _ask_for_consumer_group(
@@ -106,7 +104,7 @@ def delete_group(client: Client, group: str) -> None:
             return raise_for(result.error_code, None, f"group {group!r}")
         raise no_answer(f"group {group!r}")
 
-    _ask_coordinator(client, group, attempt)
+    request_coordinator(client, group, attempt)
 
 
 def delete_offsets(client: Client, group: str, partitions: Iterable[TopicPartition]) -> None:
@@ -125,17 +123,7 @@ def delete_offsets(client: Client, group: str, partitions: Iterable[TopicPartiti
             for answer in topic.partitions:
                 raise_for(answer.error_code, None, f"group {group!r}, {topic.name}-{answer.partition_index}")
 
-    _ask_coordinator(client, group, attempt)
-
-
-def _ask_coordinator(client: Client, group: str, attempt: Callable[[BrokerConnection, Deadline], T]) -> T:
-    deadline = client.deadline()
-    return client.with_retries(
-        lambda: attempt(client.coordinator(GROUP, group, deadline), deadline),
-        deadline,
-        lambda error: client.forget_coordinator(GROUP, group),
-        final=(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,),  # final here: no other client is about to create it
-    )
+    request_coordinator(client, group, attempt)
 
 
 def _ask_node(client: Client, node_id: int, request: ListGroupsRequest, deadline: Deadline) -> list[GroupListing]:

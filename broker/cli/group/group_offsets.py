@@ -2,7 +2,7 @@
 
 Two lags. `lag` is Kafka's: log end offset less committed offset. `lag_committed` counts to the last stable offset
 instead, which is the limit of a read_committed consumer, and is never below 0. Both count offsets: a transaction's
-marker takes one and is no record.
+marker takes one and is no record. A share group has start offsets instead: broker/cli/group/share_offsets.py.
 """
 
 from __future__ import annotations
@@ -14,10 +14,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from barnabas.broker.cli.group.share_offsets import SHARE_COLUMNS, share_rows, start_offsets
 from barnabas.broker.cli.terminal.options import whole
 from barnabas.broker.cli.terminal.output import print_json, print_table
 from barnabas.broker.cli.terminal.topic_choice import add_topic_option, named_partitions
 from barnabas.client.admin import groups
+from barnabas.client.admin.group_descriptions import SHARE, GroupInfo
+from barnabas.client.admin.newer_groups import describe_any_group
+from barnabas.client.admin.share_offsets import alter_share_offsets
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.near_names import did_you_mean
@@ -41,7 +45,7 @@ _RESET_COLUMNS = ["topic", "partition", "current_offset", "new_offset"]
 def add_parsers(commands: Any, parents: Sequence[argparse.ArgumentParser]) -> None:
     """Add the parsers of `offsets` and `reset`. `commands`: the result of argparse's add_subparsers."""
     offsets = commands.add_parser(
-        "offsets", parents=parents, help="print the committed offsets of a group, and its lag"
+        "offsets", parents=parents, help="print the committed offsets of a group, or where it starts, and its lag"
     )
     offsets.add_argument("group", metavar="GROUP")
     add_topic_option(offsets, "only for these")
@@ -53,7 +57,7 @@ def add_parsers(commands: Any, parents: Sequence[argparse.ArgumentParser]) -> No
     reset.add_argument("group", metavar="GROUP")
     which = reset.add_mutually_exclusive_group(required=True)
     add_topic_option(which, "change it in these")
-    which.add_argument("--all-topics", action="store_true", help="change it in every partition with a committed offset")
+    which.add_argument("--all-topics", action="store_true", help="change it in every partition that has one")
     reset.add_argument("--execute", action="store_true", help="make the change; without it, the change is only shown")
     where = reset.add_mutually_exclusive_group(required=True)
     where.add_argument("--to-earliest", action="store_true", help="to the first record")
@@ -70,7 +74,10 @@ def add_parsers(commands: Any, parents: Sequence[argparse.ArgumentParser]) -> No
 
 
 def _show(client: Client, options: argparse.Namespace) -> None:
-    info = groups.describe_group(client, options.group)
+    info = describe_any_group(client, options.group)
+    if info.type == SHARE:
+        _show_share_group(client, info, options)
+        return
     committed = committed_offsets(client, options.group, require_stable=False)
     readers = {place: member for member in info.members for place in member.assignment or ()}
     places = sorted(committed.keys() | readers.keys())
@@ -88,6 +95,22 @@ def _show(client: Client, options: argparse.Namespace) -> None:
         print_table(_OFFSET_COLUMNS, [[_cell(row[column]) for column in _OFFSET_COLUMNS] for row in rows])
     else:
         print(f"group {info.group_id} has committed nothing" + (" there" if options.topic else ""), file=sys.stderr)
+
+
+def _show_share_group(client: Client, info: GroupInfo, options: argparse.Namespace) -> None:
+    readers: dict[TopicPartition, list[str]] = {}
+    for member in info.members:
+        for place in member.assignment or ():
+            readers.setdefault(place, []).append(member.member_id)
+    chosen = set(named_partitions(client, options.topic)) if options.topic else None
+    rows = share_rows(client, info.group_id, readers, chosen)
+    if options.json:
+        print_json({"group": info.group_id, "state": info.state, "offsets": rows})
+    elif rows:
+        shown = [row | {"members": ",".join(row["members"]) or None} for row in rows]
+        print_table(SHARE_COLUMNS, [[_cell(row[column]) for column in SHARE_COLUMNS] for row in shown])
+    else:
+        print(f"group {info.group_id} has begun nothing" + (" there" if options.topic else ""), file=sys.stderr)
 
 
 def standing(place: TopicPartition, current: int | None, end: int | None, stable: int | None) -> dict[str, Any]:
@@ -128,14 +151,21 @@ def _cell(value: object) -> str:
 
 
 def _reset(client: Client, options: argparse.Namespace) -> None:
-    _check_nobody_reads(client, options.group)
-    committed = committed_offsets(client, options.group, require_stable=False)
-    places = sorted(committed) if options.all_topics else named_partitions(client, options.topic)
-    goals = _goals(client, places, committed, options)
+    is_share = _idle_type(client, options.group) == SHARE
+    present: Mapping[TopicPartition, int | None]
+    present = (
+        start_offsets(client, options.group)
+        if is_share
+        else committed_offsets(client, options.group, require_stable=False)
+    )
+    places = sorted(present) if options.all_topics else named_partitions(client, options.topic)
+    known = {place: offset for place, offset in present.items() if offset is not None}
+    goals = _goals(client, places, known, options)
     if options.execute and goals:
-        commit_offsets(client, options.group, goals)
+        change = alter_share_offsets if is_share else commit_offsets
+        change(client, options.group, goals)
     rows: list[dict[str, Any]] = [
-        {"topic": place[0], "partition": place[1], "current_offset": committed.get(place), "new_offset": goal}
+        {"topic": place[0], "partition": place[1], "current_offset": known.get(place), "new_offset": goal}
         for place, goal in goals.items()
     ]
     if options.json:
@@ -146,23 +176,24 @@ def _reset(client: Client, options: argparse.Namespace) -> None:
         print("nothing was changed: --execute does it", file=sys.stderr)
 
 
-def _check_nobody_reads(client: Client, group: str) -> None:
-    """Raise NON_EMPTY_GROUP if the group has members. A group that does not exist yet may get offsets."""
+def _idle_type(client: Client, group: str) -> str | None:
+    """Return the type of a group without members; None if there is no such group yet. Raises NON_EMPTY_GROUP."""
     try:
-        info = groups.describe_group(client, group)
+        info = describe_any_group(client, group)
     except KafkaError as error:
         if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:
             raise
         meant = did_you_mean(group, (each.group_id for each in groups.list_groups(client)))
         if meant:
             print(f"barnabas: there is no group {group} yet{meant}", file=sys.stderr)
-        return
+        return None
     if info.state != groups.EMPTY:
         raise KafkaError(
             ErrorCode.NON_EMPTY_GROUP,
             f"group {group!r} is {info.state} with {len(info.members)} members: stop them before its offsets are "
             "changed",
         )
+    return info.type
 
 
 def _goals(

@@ -1,7 +1,7 @@
 """A share session with one leader, and the records that were acquired in it.
 
-It ends with its connection, and with every error of a whole request. What was acquired in it is then delivered again
-to any member: acknowledgements for it are no longer sent, but count as refused.
+It has a connection of its own, and ends with it, and with every error of a whole request. What was acquired in it is
+then delivered again to any member: acknowledgements for it are no longer sent, but count as refused.
 
 Invariants: a partition is forgotten only after everything acquired from it is acknowledged, because the broker takes
 acknowledgements only for partitions of the session.
@@ -43,7 +43,7 @@ class LeaderSession:
 
     def __init__(self, client: Client, node_id: int, member: ShareMember, deadline: Deadline) -> None:
         self._where = f"group {member.group_id!r}"
-        self._connection = client.node(node_id, deadline, purpose="share session")
+        self._connection = client.node(node_id, deadline, purpose=f"share session of {member.member_id}")
         self._session = MemberSession(member)
         self._held: dict[TopicIdPartition, HeldRecords] = {}
         self._failure: KafkaError | None = None
@@ -111,6 +111,10 @@ class LeaderSession:
         """Accept all returned records that have no acknowledgement."""
         for held in self._held.values():
             held.accept_returned()
+
+    def close(self) -> None:
+        """Close the connection. A broker reads the state of a group anew that has no connected member left."""
+        self._connection.close()
 
     def commit(self, deadline: Deadline, *, ends: bool = False) -> Failures:
         """Send the acknowledgements; return the partitions for which they are refused. ends: end the session, too."""

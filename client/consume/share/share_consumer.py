@@ -140,6 +140,8 @@ class ShareConsumer:
     def close(self) -> Failures:
         """Send the acknowledgements, release all other records and leave the group. Returns what `commit` returns."""
         self._send(ends=True)
+        for session in self._sessions.values():
+            session.close()
         self._sessions, self._lost = {}, []
         self._ready.clear()
         self._membership.leave()

@@ -7,6 +7,7 @@ import pytest
 
 from barnabas.broker.cli.kafka import main as kafka_tool
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages import streams_group_describe
 from barnabas.protocol.messages.consumer_group_describe import (
     Assignment,
     ConsumerGroupDescribeRequest,
@@ -18,6 +19,10 @@ from barnabas.protocol.messages.consumer_group_describe import (
 from barnabas.protocol.messages.describe_groups import DescribedGroup as DescribedClassicGroup
 from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from barnabas.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from barnabas.protocol.messages.share_group_describe import (
+    DescribedGroup as DescribedShareGroup,
+)
+from barnabas.protocol.messages.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
 from barnabas.protocol.registry import ApiKey
 from tests.support.command_line import Barnabas, run_here
 from tests.support.scripted.broker import Answer
@@ -35,6 +40,12 @@ class Groups(ConsumerGroup):
         self.script[ApiKey.LIST_GROUPS] = self._list
         self.script[DESCRIBE] = self._describe
         self.script[ApiKey.DESCRIBE_GROUPS] = self._describe_classic
+        self.script[ApiKey.SHARE_GROUP_DESCRIBE] = self._describe_shared
+        self.script[ApiKey.STREAMS_GROUP_DESCRIBE] = lambda request: (
+            streams_group_describe.StreamsGroupDescribeResponse(
+                groups=[_missing_streams(name) for name in request.group_ids]
+            )
+        )
 
     def _list(self, request: ListGroupsRequest) -> Answer:
         types = {"new": "consumer", "old": "classic", "shared": "share"}
@@ -76,6 +87,32 @@ class Groups(ConsumerGroup):
             members=[],
         )
         return DescribeGroupsResponse(groups=[group])
+
+    def _describe_shared(self, request: ShareGroupDescribeRequest) -> Answer:
+        (name,) = request.group_ids
+        code = ErrorCode.NONE if name == "shared" else ErrorCode.GROUP_ID_NOT_FOUND
+        group = DescribedShareGroup(
+            error_code=code,
+            error_message=None,
+            group_id=name,
+            group_state="Empty",
+            group_epoch=2,
+            assignment_epoch=2,
+            assignor_name="simple",
+            members=[],
+        )
+        return ShareGroupDescribeResponse(groups=[group])
+
+
+def _missing_streams(name: str) -> streams_group_describe.DescribedGroup:
+    return streams_group_describe.DescribedGroup(
+        error_code=ErrorCode.GROUP_ID_NOT_FOUND,
+        group_id=name,
+        group_state="",
+        group_epoch=0,
+        assignment_epoch=0,
+        members=[],
+    )
 
 
 def _member(
@@ -137,9 +174,10 @@ def test_programs_are_told_the_same(scripted: Barnabas) -> None:
     assert (second["type"], second["assignment"], second["topics"]) == ("consumer", {TOPIC: [0, 1]}, ["s", "t"])
 
 
-def test_without_a_name_groups_of_both_kinds_are_described(scripted: Barnabas) -> None:
+def test_without_a_name_groups_of_all_kinds_are_described(scripted: Barnabas) -> None:
     found = json.loads(scripted("groups", "describe", "--json").stdout)
-    assert [(each["group"], each["type"]) for each in found] == [("new", "consumer"), ("old", "classic")]
+    types = [(each["group"], each["type"]) for each in found]
+    assert types == [("new", "consumer"), ("old", "classic"), ("shared", "share")]
     assert "group_epoch" not in found[1]
 
 
@@ -149,7 +187,10 @@ def test_a_broker_without_consumer_groups_is_queried_for_classic_ones(groups: Gr
     assert (group["type"], groups.of(ConsumerGroupDescribeRequest)) == ("classic", [])
 
 
-def test_a_group_of_neither_kind_is_not_there(scripted: Barnabas) -> None:
+@pytest.mark.parametrize("offers_newer_types", [True, False])
+def test_a_group_of_no_kind_is_not_there(groups: Groups, scripted: Barnabas, *, offers_newer_types: bool) -> None:
+    if not offers_newer_types:
+        del groups.offered[ApiKey.SHARE_GROUP_DESCRIBE], groups.offered[ApiKey.STREAMS_GROUP_DESCRIBE]
     outcome = scripted("groups", "describe", "nobody")
     assert (outcome.status, outcome.stdout) == (1, "")
     assert outcome.stderr.startswith("barnabas: GROUP_ID_NOT_FOUND: group 'nobody': ")
