@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from barnabas.broker.api.share.share_leaders import ShareLeaders
 from barnabas.broker.api.share.share_request import ShareRequest
 from barnabas.broker.partitions.share.share_sessions import FINAL_EPOCH, INITIAL_EPOCH, SessionPartition
 from barnabas.broker.runtime.replies import Reply, reply_to, reply_to_all
@@ -18,6 +19,7 @@ from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.share_acknowledge import (
     LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionData,
     ShareAcknowledgeRequest,
     ShareAcknowledgeResponse,
@@ -46,9 +48,10 @@ def _acknowledge(request: ShareAcknowledgeRequest, context: RequestContext) -> R
     if request.share_session_epoch == FINAL_EPOCH:
         share.manager.sessions.end(session)
     lock_timeout_ms = share.manager.settings_of(share.key.group_id).record_lock_duration_ms
+    leaders = ShareLeaders(context)
     return reply_to_all(
         replies,
-        lambda outcomes: _response(zip(requested, outcomes, strict=True), lock_timeout_ms),
+        lambda outcomes: _response(zip(requested, outcomes, strict=True), lock_timeout_ms, leaders),
         lambda refusal: refusal,
     )
 
@@ -60,22 +63,23 @@ def _session(share: ShareRequest, epoch: int) -> ShareSession:
 
 
 def _response(
-    outcomes: Iterable[tuple[SessionPartition, KafkaError | None]], lock_timeout_ms: int
+    outcomes: Iterable[tuple[SessionPartition, KafkaError | None]], lock_timeout_ms: int, leaders: ShareLeaders
 ) -> ShareAcknowledgeResponse:
     topics: dict[bytes, list[PartitionData]] = {}
-    for (topic_id, partition), refusal in outcomes:
+    for wanted, refusal in outcomes:
+        leader_id, leader_epoch = leaders.of(wanted, refusal)
         data = PartitionData(
-            partition_index=partition,
+            partition_index=wanted.partition,
             error_code=ErrorCode.NONE if refusal is None else refusal.code,
             error_message=None if refusal is None else refusal.message,
-            current_leader=LeaderIdAndEpoch(leader_id=0, leader_epoch=0),
+            current_leader=LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch),
         )
-        topics.setdefault(topic_id, []).append(data)
+        topics.setdefault(wanted.topic_id, []).append(data)
     return ShareAcknowledgeResponse(
         error_code=ErrorCode.NONE,
         acquisition_lock_timeout_ms=lock_timeout_ms,
         responses=[ShareAcknowledgeTopicResponse(topic_id=each, partitions=of) for each, of in topics.items()],
-        node_endpoints=[],
+        node_endpoints=[NodeEndpoint(**each._asdict()) for each in leaders.endpoints],
     )
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from barnabas.broker.api.share.share_leaders import ShareLeaders
 from barnabas.broker.api.share.share_request import ShareRequest
 from barnabas.broker.partitions.share.acquisition import AcquireMode, AcquireRequest
 from barnabas.broker.partitions.share.delayed_share_fetch import DelayedShareFetch, ShareFetched, ShareFetchLimits
@@ -30,6 +31,7 @@ from barnabas.protocol.messages.share_fetch import (
     AcknowledgementBatch,
     AcquiredRecords,
     LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionData,
     ShareFetchableTopicResponse,
     ShareFetchRequest,
@@ -72,7 +74,8 @@ def _fetch(request: ShareFetchRequest, context: RequestContext) -> Reply[ShareFe
     replies = list(share.acknowledge(session, acknowledged))
     epoch = request.share_session_epoch
     lock_timeout_ms = share.manager.settings_of(share.key.group_id).record_lock_duration_ms
-    respond = partial(_respond, replies, list(acknowledged), epoch == INITIAL_EPOCH, lock_timeout_ms)
+    leaders = ShareLeaders(context)
+    respond = partial(_respond, replies, list(acknowledged), epoch == INITIAL_EPOCH, lock_timeout_ms, leaders)
     if epoch == FINAL_EPOCH:
         share.manager.sessions.end(session)
         return respond([])
@@ -157,6 +160,7 @@ def _respond(
     acknowledged: Sequence[SessionPartition],
     is_full: bool,
     lock_timeout_ms: int,
+    leaders: ShareLeaders,
     fetched: Sequence[ShareFetched],
 ) -> Reply[ShareFetchResponse]:
     """Return the response once the acknowledgements are stored. is_full: partitions without news are in it, too."""
@@ -166,27 +170,30 @@ def _respond(
         refusals = dict(zip(acknowledged, outcomes, strict=True))
         topics: dict[bytes, list[PartitionData]] = {}
         for wanted in {**news, **refusals}:
-            data = _partition(wanted, news.get(wanted), refusals.get(wanted))
+            data = _partition(wanted, news.get(wanted), refusals.get(wanted), leaders)
             topics.setdefault(wanted.topic_id, []).append(data)
         return ShareFetchResponse(
             error_code=ErrorCode.NONE,
             acquisition_lock_timeout_ms=lock_timeout_ms,
             responses=[ShareFetchableTopicResponse(topic_id=each, partitions=of) for each, of in topics.items()],
-            node_endpoints=[],
+            node_endpoints=[NodeEndpoint(**each._asdict()) for each in leaders.endpoints],
         )
 
     return reply_to_all(replies, respond, lambda refusal: refusal)
 
 
-def _partition(wanted: SessionPartition, found: ShareFetched | None, refusal: KafkaError | None) -> PartitionData:
+def _partition(
+    wanted: SessionPartition, found: ShareFetched | None, refusal: KafkaError | None, leaders: ShareLeaders
+) -> PartitionData:
     error = None if found is None else found.error
+    leader_id, leader_epoch = leaders.of(wanted, error)
     return PartitionData(
         partition_index=wanted.partition,
         error_code=ErrorCode.NONE if error is None else error.code,
         error_message=None if error is None else error.message,
         acknowledge_error_code=ErrorCode.NONE if refusal is None else refusal.code,
         acknowledge_error_message=None if refusal is None else refusal.message,
-        current_leader=LeaderIdAndEpoch(leader_id=0, leader_epoch=0),
+        current_leader=LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch),
         records=b"" if found is None else found.records,
         acquired_records=[
             AcquiredRecords(first_offset=first, last_offset=last, delivery_count=count)

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 PRODUCE_NAMES_LEADERS_SINCE: Final = 10
 FETCH_NAMES_LEADERS_SINCE: Final = 16
-_ASKS_ELSEWHERE: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+REFUSES_TO_LEAD: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+"""The errors after which a client uses another node."""
 
 Result = TypeVar("Result", PartitionResult, FetchedPartition)
 
@@ -33,7 +34,7 @@ def with_current_leaders(
     copied = [(topic, list(results)) for topic, results in topics]
     for topic, results in copied:
         for position, result in enumerate(results):
-            found = _leader(topic, result.partition, services) if result.error_code in _ASKS_ELSEWHERE else None
+            found = leader_of(topic, result.partition, services) if result.error_code in REFUSES_TO_LEAD else None
             if found is None:
                 continue
             results[position] = result._replace(current_leader=found)
@@ -43,7 +44,7 @@ def with_current_leaders(
     return copied, list(endpoints.values())
 
 
-def _leader(topic: Topic, partition: int, services: Services) -> tuple[int, int] | None:
+def leader_of(topic: Topic, partition: int, services: Services) -> tuple[int, int] | None:
     """Return (node id, leader epoch); None if there is no such partition."""
     catalogue = services.catalogue
     found = catalogue.topics_by_id.get(topic) if isinstance(topic, bytes) else catalogue.topics.get(topic)

@@ -80,7 +80,12 @@ async def test_a_fenced_state_is_loaded_again() -> None:
     member = world.member()
     await member.fetch()
     world.persister.failure = KafkaError(E.FENCED_STATE_EPOCH)
-    assert partition_of(await member.acknowledge((0, 0, [1]))).error_code == E.NOT_LEADER_OR_FOLLOWER
+    answer = await member.acknowledge((0, 0, [1]))
+    assert partition_of(answer).error_code == E.NOT_LEADER_OR_FOLLOWER
+    leader, (endpoint,) = partition_of(answer).current_leader, answer.node_endpoints
+    assert (leader.leader_id, leader.leader_epoch) == (1, world.services.partitions.get("t", 0).leader_epoch)
+    node = world.services.node
+    assert (endpoint.node_id, endpoint.host, endpoint.port) == (node.node_id, node.host, node.port)
     world.persister.failure = None
     await member.fetch()
     assert await member.acquire() == [(0, 0, 1)]
