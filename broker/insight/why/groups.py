@@ -1,4 +1,4 @@
-"""Facts about a group, member by member, for both protocols."""
+"""Facts about a group, member by member: classic and consumer groups here, the others in `group_types/`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerG
 from barnabas.broker.coordinator.group.decisions.consumer.model import MemberState
 from barnabas.broker.coordinator.group.decisions.consumer.timers import join_timer, rebalance_timer, sync_timer
 from barnabas.broker.coordinator.group.decisions.consumer.timers import session_timer as consumer_session_timer
+from barnabas.broker.coordinator.group.decisions.share.group import ShareGroup
+from barnabas.broker.coordinator.group.decisions.streams.group import StreamsGroup
 from barnabas.broker.insight.inspection.groups import every_loaded_group, find_group
+from barnabas.broker.insight.why.group_types.share_groups import share_group_facts
+from barnabas.broker.insight.why.group_types.streams_groups import streams_group_facts
 from barnabas.broker.insight.why.held_requests import held_requests
 from barnabas.broker.insight.why.reading import held_back
 from barnabas.broker.insight.why.rules.formatting import named
@@ -78,6 +82,10 @@ def _group_facts(known: WhySources, group_id: str) -> Steps[tuple[GroupFacts, Fo
         return facts._replace(exists=False, near=near[0] if near else None), None
     if isinstance(found.group, ConsumerGroup):
         return (yield from _consumer(services, facts, found, found.group)), found
+    if isinstance(found.group, ShareGroup):
+        return _with_members(*(yield from share_group_facts(services, facts, found, found.group))), found
+    if isinstance(found.group, StreamsGroup):
+        return _with_members(*(yield from streams_group_facts(facts, found, found.group))), found
     if not isinstance(found.group, Group):
         return facts, found
     return (yield from _classic(services, facts, found, found.group)), found

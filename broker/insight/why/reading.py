@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from barnabas.broker.coordinator.group.decisions.classic.model import Group
 from barnabas.broker.coordinator.group.decisions.classic.subscription import subscribed_topics
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
+from barnabas.broker.coordinator.group.decisions.streams.group import StreamsGroup
 from barnabas.broker.insight.inspection.topics import topic_name
+from barnabas.broker.insight.why.group_types.streams_groups import tasks_partitions
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.log_records.consumer_protocol import decode_assignment
 from barnabas.storage.steps import Steps
@@ -61,6 +63,9 @@ def reading(services: Services, group: AnyGroup | None) -> Steps[GroupTopics]:
             if number % _A_STEP == _A_STEP - 1:
                 yield
         return GroupTopics(subscribed, assigned)
+    if isinstance(group, StreamsGroup):
+        assigned = yield from tasks_partitions(services, group)
+        return GroupTopics(frozenset(group.subscribed_topics()), assigned)
     if not isinstance(group, Group):
         return GroupTopics(None, assigned)
     known = subscribed_topics(group) if group.members else None

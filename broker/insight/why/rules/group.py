@@ -1,4 +1,4 @@
-"""The members that a group waits for, for the classic protocol and for the consumer protocol (KIP-848)."""
+"""The members that a group waits for, for every type of group."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ class Stands(StrEnum):
     NOT_SYNCED = "has not requested its assignment"
     NOT_REVOKED = "must revoke partitions, and has not confirmed that"
     WAITS_FOR_OTHERS = "waits for partitions that other members have not revoked"
+    TASKS_NOT_GIVEN_UP = "must give up tasks, and has not confirmed that"
+    WAITS_FOR_TASKS = "waits for tasks that other members have not given up"
     BEHIND = "has not sent a heartbeat since the assignment changed"
 
 
@@ -36,12 +38,13 @@ HOLDS_UP = (
     Stands.NOT_ASSIGNING,
     Stands.NOT_SYNCED,
     Stands.NOT_REVOKED,
+    Stands.TASKS_NOT_GIVEN_UP,
     Stands.BEHIND,
 )
 """States of members that the others wait for."""
 
 
-REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+REBALANCING = ("PreparingRebalance", "CompletingRebalance", "NotReady", "Assigning", "Reconciling")
 """The states of a group in which its members wait for it."""
 
 
@@ -90,6 +93,10 @@ class GroupFacts(NamedTuple):
     """Until the join phase, or the wait for assignments, times out."""
     is_initial_delay: bool = False
     """Whether the join phase only waits for the initial rebalance delay."""
+    unfit: str | None = None
+    """What the topics lack for the topology of a streams group, as the broker answers its members."""
+    without_state: tuple[str, ...] = ()
+    """Partitions that a share group subscribes to, and that have no state yet: they are not assigned."""
     held_back: tuple[str, ...] = ()
     """Partitions that it reads in which a transaction holds records back."""
     held: HeldRequests | None = None
@@ -126,13 +133,15 @@ def sentences(facts: GroupFacts) -> list[str]:
             first = _joining(group, facts)
         case "CompletingRebalance":
             first = _assigning_classic(group, facts)
+        case "NotReady":
+            first = [_not_ready(group, facts)]
         case "Assigning":
             first = _computing(group, facts)
         case "Reconciling":
             first = _reconciling(group, facts)
         case _:
             first = [_stable(group, facts)]
-    return [*first, *_members(facts), *_held_back(facts)]
+    return [*first, *_members(facts), *_without_state(facts), *_held_back(facts)]
 
 
 def _stable(group: str, facts: GroupFacts) -> str:
@@ -140,6 +149,18 @@ def _stable(group: str, facts: GroupFacts) -> str:
     if late:
         return f"Group {group} is {facts.state}, and {counted(late, 'member')} did not request the assignment yet."
     return f"Group {group} waits for no member: it is {facts.state}, with {counted(facts.members_count, 'member')}."
+
+
+def _not_ready(group: str, facts: GroupFacts) -> str:
+    why = "a member's next heartbeat compares them" if facts.unfit is None else named(facts.unfit.removesuffix("."))
+    return f"Group {group} has no tasks, since its topics do not fit its topology: {why}."
+
+
+def _without_state(facts: GroupFacts) -> list[str]:
+    if not facts.without_state or not facts.members_count:
+        return []
+    later = "a heartbeat assigns them once their state is stored"
+    return [f"No member gets {listed(facts.without_state)} yet: {later}."]
 
 
 def _held_back(facts: GroupFacts) -> list[str]:
@@ -173,6 +194,9 @@ def _or_removed(facts: GroupFacts) -> list[str]:
 
 
 def _computing(group: str, facts: GroupFacts) -> list[str]:
+    if facts.is_initial_delay:
+        left = duration(facts.rebalance_left_ms or 0)
+        return [f"Group {group} is new and waits for more members to come: initial.rebalance.delay.ms, {left} more."]
     epochs = f"the assignment is of epoch {facts.assignment_epoch}, the group's epoch is {facts.group_epoch}"
     return [f"Group {group} rebalances: {epochs}. The next heartbeat of a member computes it again."]
 
