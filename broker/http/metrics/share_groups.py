@@ -6,11 +6,10 @@ from barnabas.broker.http.metrics.metric_table import SHARE_PARTITIONS_MAX
 from barnabas.broker.http.metrics.sources import Readings, Sources
 from barnabas.broker.insight.inspection.share_partitions import (
     UsedSharePartition,
-    delivery_counts,
+    delivery_totals,
     share_sessions,
     used_share_partitions,
 )
-from barnabas.broker.partitions.share.deliveries import ArchiveReason
 from barnabas.protocol.acknowledge_type import AcknowledgeType
 from barnabas.storage.steps import Steps
 
@@ -20,13 +19,13 @@ _OF_PARTITION = "kafka_server_sharepartitionmetrics_"
 def read_share_groups(sources: Sources, readings: Readings) -> Steps[None]:
     """Add the values of share groups."""
     services = sources.services
-    counts = delivery_counts(services)
+    totals = delivery_totals(services)
     for kind in AcknowledgeType:
         if kind is not AcknowledgeType.GAP:
             name = "kafka_server_sharegroupmetrics_recordacknowledgements_total"
-            readings.add(name, counts.acknowledged[kind], kind.name.capitalize())
-    for reason in ArchiveReason:
-        readings.add("barnabas_share_records_archived_total", counts.archived[reason], reason.name.lower())
+            readings.add(name, totals.acknowledged[kind], kind.name.capitalize())
+    for reason, count in totals.archived.items():
+        readings.add("barnabas_share_records_archived_total", count, reason)
     sessions = list(share_sessions(services))
     readings.add("kafka_server_sharesessioncache_sharesessionscount", len(sessions))
     partitions_count = sum(each.partitions_count for each in sessions)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.insight.inspection.logs import ends
 from barnabas.broker.insight.inspection.topics import topic_name
-from barnabas.broker.partitions.share.deliveries import DeliveryCounts
+from barnabas.broker.partitions.share.deliveries import ArchiveReason
 from barnabas.broker.partitions.share.persister import DeliveryState
+from barnabas.protocol.acknowledge_type import AcknowledgeType
 
 if TYPE_CHECKING:
     from barnabas.broker.partitions.share.in_flight_records import DeliveryCell
@@ -136,6 +137,14 @@ class OpenShareSession(NamedTuple):
     """The epoch that the next request must have."""
 
 
+class DeliveryTotals(NamedTuple):
+    """The outcomes of deliveries in this run, in records."""
+
+    acknowledged: Counter[AcknowledgeType]
+    archived: dict[str, int]
+    """Records that no member accepted, by reason: rejected, limit."""
+
+
 def used_share_partitions(services: Services, group_id: str | None = None) -> Iterator[UsedSharePartition]:
     """Yield the share partitions in use, of one group or of all."""
     for node in services.every_node:
@@ -154,15 +163,16 @@ def share_sessions(services: Services) -> Iterator[OpenShareSession]:
             yield OpenShareSession(*session.key, len(session.partitions), session.epoch)
 
 
-def delivery_counts(services: Services) -> DeliveryCounts:
+def delivery_totals(services: Services) -> DeliveryTotals:
     """Return what became of the records of share groups in this run."""
-    total = DeliveryCounts()
+    acknowledged: Counter[AcknowledgeType] = Counter()
+    archived: Counter[ArchiveReason] = Counter()
     for node in services.every_node:
         manager = node.deferred_share_partitions.built
         if manager is not None:
-            total.acknowledged.update(manager.counts.acknowledged)
-            total.archived.update(manager.counts.archived)
-    return total
+            acknowledged.update(manager.counts.acknowledged)
+            archived.update(manager.counts.archived)
+    return DeliveryTotals(acknowledged, {each.name.lower(): archived[each] for each in ArchiveReason})
 
 
 def _range(cell: DeliveryCell, clock: Clock) -> DeliveryRange:
