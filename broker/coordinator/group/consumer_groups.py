@@ -17,7 +17,6 @@ from barnabas.broker.coordinator.group.decisions.consumer.expressions import Inv
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.consumer.heartbeat import heartbeat
 from barnabas.broker.coordinator.group.decisions.consumer.model import (
-    JOINING_EPOCH,
     ConsumerConfig,
     ConsumerContext,
     ConsumerGroupMember,
@@ -28,6 +27,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
 from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup, AnyOutcome, check_group_id, tombstones
 from barnabas.broker.coordinator.group.decisions.migration.downgrade import members_gone
 from barnabas.broker.coordinator.group.decisions.migration.upgrade import upgraded
+from barnabas.broker.coordinator.group.decisions.modern.members import JOINING_EPOCH
 from barnabas.broker.coordinator.group.group_decisions import GroupDecisions, GroupPartitions
 from barnabas.broker.coordinator.runtime.outcome import ResolveTopics, TimerKey
 from barnabas.broker.runtime.clock import Clock

@@ -15,9 +15,9 @@ from functools import partial
 from typing import TypeVar
 
 from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup, AnyOutcome, check_group_id
+from barnabas.broker.coordinator.group.decisions.modern.members import LEAVING_EPOCH
 from barnabas.broker.coordinator.group.decisions.share import leaving, states
 from barnabas.broker.coordinator.group.decisions.share.checks import (
-    SHARE_LEAVING_EPOCH,
     check_share_request,
     share_group_of,
 )
@@ -79,7 +79,7 @@ class ShareGroups:
 
     def _heartbeat(self, request: ShareHeartbeatRequest, group: AnyGroup | None) -> Steps[AnyOutcome]:
         topics = self.context.topics
-        if request.member_epoch == SHARE_LEAVING_EPOCH:
+        if request.member_epoch == LEAVING_EPOCH:
             return leaving.leave_share_group(_known(group, request.group_id), request, topics=topics)
         return (
             yield from share_heartbeat(

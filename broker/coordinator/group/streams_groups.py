@@ -11,8 +11,8 @@ from functools import partial
 
 from barnabas.broker.coordinator.group.decisions.classic.model import Group
 from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
-from barnabas.broker.coordinator.group.decisions.consumer.model import JOINING_EPOCH
 from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup, AnyOutcome, check_group_id, tombstones
+from barnabas.broker.coordinator.group.decisions.modern.members import JOINING_EPOCH
 from barnabas.broker.coordinator.group.decisions.streams import leaving
 from barnabas.broker.coordinator.group.decisions.streams.checks import check_request
 from barnabas.broker.coordinator.group.decisions.streams.group import StreamsGroup

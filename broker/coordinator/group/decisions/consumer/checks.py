@@ -7,28 +7,30 @@ from __future__ import annotations
 
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.consumer.model import (
-    JOINING_EPOCH,
-    LEAVING_EPOCH,
-    LEAVING_FOR_A_WHILE_EPOCH,
     Claimed,
     ConsumerConfig,
     ConsumerGroupMember,
     HeartbeatRequest,
     Owned,
 )
+from barnabas.broker.coordinator.group.decisions.modern.members import (
+    JOINING_EPOCH,
+    LEAVING_EPOCH,
+    LEAVING_FOR_A_WHILE_EPOCH,
+    check_not_blank,
+    fenced,
+)
 from barnabas.protocol.errors import ErrorCode, KafkaError
-
-_MUST_REJOIN = "The member must abandon all its partitions and rejoin."
 
 
 def check_request(request: HeartbeatRequest, config: ConsumerConfig) -> None:
     """Raise INVALID_REQUEST or UNSUPPORTED_ASSIGNOR for a request that is invalid for every group."""
     epoch = request.member_epoch
     if request.chooses_member_id or epoch > JOINING_EPOCH or epoch == LEAVING_EPOCH:
-        _check_not_blank(request.member_id, "MemberId")
-    _check_not_blank(request.group_id, "GroupId")
-    _check_not_blank(request.instance_id, "InstanceId")
-    _check_not_blank(request.rack_id, "RackId")
+        check_not_blank(request.member_id, "MemberId")
+    check_not_blank(request.group_id, "GroupId")
+    check_not_blank(request.instance_id, "InstanceId")
+    check_not_blank(request.rack_id, "RackId")
     if epoch == JOINING_EPOCH:
         _check_joining(request)
     elif epoch == LEAVING_FOR_A_WHILE_EPOCH and request.instance_id is None:
@@ -49,14 +51,6 @@ def _check_joining(request: HeartbeatRequest) -> None:
         raise _invalid("TopicPartitions must be empty when (re-)joining.")
     if request.topic_names is None and request.topic_regex is None:
         raise _invalid("Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.")
-
-
-def _check_not_blank(value: str | None, field: str) -> None:
-    if value is not None and not value.strip(_JAVA_SPACE):
-        raise _invalid(f"{field} can't be empty.")
-
-
-_JAVA_SPACE = "".join(map(chr, range(33)))  # the characters that String.trim removes
 
 
 def _invalid(why: str) -> KafkaError:
@@ -83,46 +77,10 @@ def check_epoch(member: ConsumerGroupMember, received: int, owned: Claimed | Non
         return
     if received == member.previous_member_epoch < member.member_epoch and _is_within(owned, member.assigned):
         return
-    which = "greater" if received > member.member_epoch else "smaller"
-    raise KafkaError(
-        ErrorCode.FENCED_MEMBER_EPOCH,
-        f"The consumer group member has a {which} member epoch ({received}) than the one known by the group "
-        f"coordinator ({member.member_epoch}). {_MUST_REJOIN}",
-    )
+    raise fenced("consumer", received, member.member_epoch)
 
 
 def _is_within(owned: Claimed | None, assigned: Owned) -> bool:
     if owned is None:
         return False
     return all(topic_id in assigned and numbers <= assigned[topic_id].keys() for topic_id, numbers in owned.items())
-
-
-def known_member(group: ConsumerGroup, member_id: str) -> ConsumerGroupMember:
-    """Return the member with this id. Raise UNKNOWN_MEMBER_ID if there is none."""
-    member = group.members.get(member_id)
-    if member is None:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group.group_id}.")
-    return member
-
-
-def known_static_member(group: ConsumerGroup, member_id: str, instance_id: str) -> ConsumerGroupMember:
-    """Return the member with this instance id and member id. Raise UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID."""
-    member = group.static_member(instance_id)
-    if member is None:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
-    if member.member_id != member_id:
-        raise KafkaError(
-            ErrorCode.FENCED_INSTANCE_ID,
-            f"Static member {member_id} with instance id {instance_id} was fenced by member {member.member_id}.",
-        )
-    return member
-
-
-def check_released(member: ConsumerGroupMember, member_id: str) -> None:
-    """Raise UNRELEASED_INSTANCE_ID unless the holder of the instance id has left temporarily."""
-    if member.member_epoch != LEAVING_FOR_A_WHILE_EPOCH:
-        raise KafkaError(
-            ErrorCode.UNRELEASED_INSTANCE_ID,
-            f"Static member {member_id} with instance id {member.instance_id} cannot join the group because the "
-            f"instance id is owned by {member.member_id} member.",
-        )

@@ -15,13 +15,9 @@ from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import
 from barnabas.broker.coordinator.group.decisions.consumer.checks import (
     check_epoch,
     check_group_size,
-    check_released,
-    known_member,
-    known_static_member,
 )
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup, assignor_of, counted, preferred
 from barnabas.broker.coordinator.group.decisions.consumer.model import (
-    JOINING_EPOCH,
     ConsumerConfig,
     ConsumerGroupMember,
     HeartbeatReply,
@@ -39,6 +35,12 @@ from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import (
 from barnabas.broker.coordinator.group.decisions.consumer.targets import Target, last_target, may_compute, new_target
 from barnabas.broker.coordinator.group.decisions.consumer.timers import cancelled_timers, rebalance_timer, session_timer
 from barnabas.broker.coordinator.group.decisions.modern.group import MetadataSeen
+from barnabas.broker.coordinator.group.decisions.modern.members import (
+    JOINING_EPOCH,
+    check_released,
+    known_member,
+    known_static_member,
+)
 from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord, encoded
 from barnabas.broker.coordinator.runtime.outcome import CancelTimer, Effect, Outcome, ResolveTopics, SetTimer
 from barnabas.broker.coordinator.runtime.partition_for import utf16

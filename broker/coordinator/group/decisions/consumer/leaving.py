@@ -10,10 +10,8 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
 from barnabas.broker.coordinator.group.decisions.consumer import records
-from barnabas.broker.coordinator.group.decisions.consumer.checks import known_member, known_static_member
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.consumer.model import (
-    LEAVING_FOR_A_WHILE_EPOCH,
     NOTHING_OWNED,
     ConsumerConfig,
     ConsumerGroupMember,
@@ -29,6 +27,11 @@ from barnabas.broker.coordinator.group.decisions.consumer.timers import (
     is_rebalance,
     rebalance_timer,
     session_timer,
+)
+from barnabas.broker.coordinator.group.decisions.modern.members import (
+    LEAVING_FOR_A_WHILE_EPOCH,
+    known_member,
+    known_static_member,
 )
 from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord
 from barnabas.broker.coordinator.runtime.outcome import Effect, Outcome, SetTimer, TimerKey

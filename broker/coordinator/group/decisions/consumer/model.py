@@ -12,13 +12,8 @@ from enum import Enum, IntEnum
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias
 
+from barnabas.broker.coordinator.group.decisions.modern.members import JOINING_EPOCH
 from barnabas.broker.coordinator.runtime.outcome import MayDescribe, no_topic
-
-JOINING_EPOCH = 0
-"""The epoch of a joining member, and until it has an assignment."""
-LEAVING_EPOCH = -1
-LEAVING_FOR_A_WHILE_EPOCH = -2
-"""The epoch of a static member that leaves to come back; it keeps its partitions until its session ends."""
 
 Owned: TypeAlias = Mapping[bytes, Mapping[int, int]]
 """Topic id -> partition -> the assignment epoch since which the member has it."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from barnabas.broker.coordinator.group.decisions.classic.model import GroupConfig, JoinReply, JoinRequest
-from barnabas.broker.coordinator.group.decisions.consumer.checks import check_group_size, known_static_member
+from barnabas.broker.coordinator.group.decisions.consumer.checks import (
+    check_group_size,
+)
 from barnabas.broker.coordinator.group.decisions.consumer.group import CONSUMER_PROTOCOL, ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.consumer.heartbeat import replacement, take_step
 from barnabas.broker.coordinator.group.decisions.consumer.model import (
-    JOINING_EPOCH,
     ClassicMetadata,
     ConsumerContext,
     ConsumerGroupMember,
@@ -24,6 +25,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.timers import join_tim
 from barnabas.broker.coordinator.group.decisions.group_types import AnyOutcome
 from barnabas.broker.coordinator.group.decisions.migration import downgrade
 from barnabas.broker.coordinator.group.decisions.migration.embedded import owned_partitions
+from barnabas.broker.coordinator.group.decisions.modern.members import JOINING_EPOCH, known_static_member
 from barnabas.broker.coordinator.runtime.outcome import CancelTimer, Outcome, SetTimer
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.log_records.consumer_protocol import decode_subscription

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from barnabas.broker.coordinator.group.decisions.classic.model import SyncReply, SyncRequest
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import NOTHING
-from barnabas.broker.coordinator.group.decisions.consumer.checks import known_member, known_static_member
 from barnabas.broker.coordinator.group.decisions.consumer.group import CONSUMER_PROTOCOL, ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.consumer.model import (
     ClassicMetadata,
@@ -20,6 +19,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.reconciliation import 
 from barnabas.broker.coordinator.group.decisions.consumer.timers import join_timer, session_timer, sync_timer
 from barnabas.broker.coordinator.group.decisions.group_types import AnyOutcome
 from barnabas.broker.coordinator.group.decisions.migration.embedded import assignment_bytes
+from barnabas.broker.coordinator.group.decisions.modern.members import known_member, known_static_member
 from barnabas.broker.coordinator.runtime.outcome import CancelTimer, Outcome, SetTimer
 from barnabas.protocol.errors import ErrorCode, KafkaError
 

@@ -6,28 +6,29 @@ Raise KafkaError with Kafka's codes and messages, in Kafka's order.
 from __future__ import annotations
 
 from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup
+from barnabas.broker.coordinator.group.decisions.modern.members import (
+    JOINING_EPOCH,
+    LEAVING_EPOCH,
+    check_not_blank,
+    fenced,
+    is_blank,
+)
 from barnabas.broker.coordinator.group.decisions.share.group import ShareGroup
 from barnabas.broker.coordinator.group.decisions.share.model import ShareGroupMember, ShareHeartbeatRequest
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
-SHARE_LEAVING_EPOCH = -1
-_JOINING_EPOCH = 0
 _MEMBER_ID_LENGTH_MAX = 36
-_JAVA_SPACE = "".join(map(chr, range(33)))  # the characters that String.trim removes
-_MUST_REJOIN = "The member must abandon all its partitions and rejoin."
 
 
 def check_share_request(request: ShareHeartbeatRequest) -> None:
     """Raise INVALID_REQUEST for a request that is invalid for every group."""
-    if len(request.member_id) > _MEMBER_ID_LENGTH_MAX or not request.member_id.strip(_JAVA_SPACE):
+    if len(request.member_id) > _MEMBER_ID_LENGTH_MAX or is_blank(request.member_id):
         raise KafkaError(ErrorCode.INVALID_REQUEST)
-    if not request.group_id.strip(_JAVA_SPACE):
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "GroupId can't be empty.")
-    if request.rack_id is not None and not request.rack_id.strip(_JAVA_SPACE):
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "RackId can't be empty.")
-    if request.member_epoch == _JOINING_EPOCH and not request.topic_names:
+    check_not_blank(request.group_id, "GroupId")
+    check_not_blank(request.rack_id, "RackId")
+    if request.member_epoch == JOINING_EPOCH and not request.topic_names:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "SubscribedTopicNames must be set in first request.")
-    if request.member_epoch < SHARE_LEAVING_EPOCH:
+    if request.member_epoch < LEAVING_EPOCH:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "MemberEpoch is invalid.")
 
 
@@ -56,10 +57,5 @@ def check_share_epoch(member: ShareGroupMember, received: int) -> None:
     known, previous = member.member_epoch, member.previous_member_epoch
     if received in (known, previous):
         return
-    which = "greater" if received > known else "smaller"
     but = "" if received > known else f", and it does not match the previous member epoch ({previous})"
-    raise KafkaError(
-        ErrorCode.FENCED_MEMBER_EPOCH,
-        f"The share group member has a {which} member epoch ({received}) than the one known by the group "
-        f"coordinator ({known}){but}. {_MUST_REJOIN}",
-    )
+    raise fenced("share", received, known, but)

@@ -17,6 +17,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import
 from barnabas.broker.coordinator.group.decisions.consumer.model import Topics
 from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import metadata_hash
 from barnabas.broker.coordinator.group.decisions.modern.group import MetadataSeen
+from barnabas.broker.coordinator.group.decisions.modern.members import JOINING_EPOCH, known_member
 from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord, encoded
 from barnabas.broker.coordinator.group.decisions.share import records, states
 from barnabas.broker.coordinator.group.decisions.share.assignor import SharingMember, SharingSpec, assign_shared
@@ -33,9 +34,6 @@ from barnabas.broker.coordinator.group.decisions.share.model import (
 )
 from barnabas.broker.coordinator.runtime.outcome import Effect, InitializeShareStates, Outcome, SetTimer
 from barnabas.broker.coordinator.runtime.partition_for import utf16
-from barnabas.protocol.errors import ErrorCode, KafkaError
-
-_JOINING_EPOCH = 0
 
 
 class _GroupEpoch(NamedTuple):
@@ -89,7 +87,7 @@ def share_heartbeat(
         written.append(records.share_states_stored(group.group_id, states.with_initializing(group.states, begun)))
         partitions = {topic_id: topic.partitions for topic_id, topic in begun.items()}
         effects.append(InitializeShareStates(epoch.number, partitions))
-    is_sent = request.topic_names is not None or request.member_epoch == _JOINING_EPOCH
+    is_sent = request.topic_names is not None or request.member_epoch == JOINING_EPOCH
     is_sent = is_sent or reconciled.assigned != before.assigned
     reply = ShareHeartbeatReply(
         reconciled.member_id,
@@ -102,13 +100,9 @@ def share_heartbeat(
 
 def _known(group: ShareGroup, request: ShareHeartbeatRequest) -> ShareGroupMember:
     """Return the member before the heartbeat. UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH."""
-    member = group.members.get(request.member_id)
-    if request.member_epoch == _JOINING_EPOCH:
-        return member or ShareGroupMember(request.member_id)
-    if member is None:
-        raise KafkaError(
-            ErrorCode.UNKNOWN_MEMBER_ID, f"Member {request.member_id} is not a member of group {group.group_id}."
-        )
+    if request.member_epoch == JOINING_EPOCH:
+        return group.members.get(request.member_id) or ShareGroupMember(request.member_id)
+    member = known_member(group, request.member_id)
     check_share_epoch(member, request.member_epoch)
     return member
 

@@ -7,6 +7,7 @@ from typing import Any
 from barnabas.broker.coordinator.group.decisions.consumer.model import Topics
 from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import metadata_hash
 from barnabas.broker.coordinator.group.decisions.modern.group import MetadataSeen
+from barnabas.broker.coordinator.group.decisions.modern.members import known_member
 from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord
 from barnabas.broker.coordinator.group.decisions.share import records
 from barnabas.broker.coordinator.group.decisions.share.group import ShareGroup
@@ -17,7 +18,6 @@ from barnabas.broker.coordinator.group.decisions.share.model import (
     ShareHeartbeatRequest,
 )
 from barnabas.broker.coordinator.runtime.outcome import CancelTimer, Outcome, SetTimer, TimerKey
-from barnabas.protocol.errors import ErrorCode, KafkaError
 
 ShareOutcome = Outcome[KeyedRecord, MetadataSeen]
 _SESSION = "share session"
@@ -35,11 +35,7 @@ def is_of_share_group(timer: TimerKey) -> bool:
 
 def leave_share_group(group: ShareGroup, request: ShareHeartbeatRequest, *, topics: Topics) -> ShareOutcome:
     """Decide a heartbeat that leaves; the reply is a ShareHeartbeatReply. UNKNOWN_MEMBER_ID."""
-    member = group.members.get(request.member_id)
-    if member is None:
-        raise KafkaError(
-            ErrorCode.UNKNOWN_MEMBER_ID, f"Member {request.member_id} is not a member of group {group.group_id}."
-        )
+    member = known_member(group, request.member_id)
     reply = ShareHeartbeatReply(request.member_id, request.member_epoch)
     return _gone(group, member, topics)._replace(reply=reply)
 

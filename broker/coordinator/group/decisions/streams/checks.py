@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from barnabas.broker.coordinator.group.decisions.consumer.model import (
+from barnabas.broker.coordinator.group.decisions.modern.members import (
     JOINING_EPOCH,
     LEAVING_FOR_A_WHILE_EPOCH,
+    check_not_blank,
+    fenced,
 )
 from barnabas.broker.coordinator.group.decisions.streams.group import StreamsGroup
 from barnabas.broker.coordinator.group.decisions.streams.model import (
@@ -21,16 +23,13 @@ from barnabas.broker.coordinator.group.decisions.streams.tasks import Tasks, Tas
 from barnabas.broker.coordinator.group.decisions.streams.topics.internal_topics import ConfiguredTopology
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
-_JAVA_SPACE = "".join(map(chr, range(33)))  # the characters that String.trim removes
-_MUST_REJOIN = "The member must abandon all its partitions and rejoin."
-
 
 def check_request(request: StreamsHeartbeatRequest) -> None:
     """Raise INVALID_REQUEST or STREAMS_INVALID_TOPOLOGY for a request that is invalid for every group."""
-    _check_not_blank(request.member_id, "MemberId")
-    _check_not_blank(request.group_id, "GroupId")
-    _check_not_blank(request.instance_id, "InstanceId")
-    _check_not_blank(request.rack_id, "RackId")
+    check_not_blank(request.member_id, "MemberId")
+    check_not_blank(request.group_id, "GroupId")
+    check_not_blank(request.instance_id, "InstanceId")
+    check_not_blank(request.rack_id, "RackId")
     if request.member_epoch == JOINING_EPOCH:
         _check_joining(request)
         return
@@ -60,11 +59,6 @@ def _check_joining(request: StreamsHeartbeatRequest) -> None:
                 )
 
 
-def _check_not_blank(value: str | None, field: str) -> None:
-    if value is not None and not value.strip(_JAVA_SPACE):
-        raise _invalid(f"{field} can't be empty.")
-
-
 def _invalid(why: str) -> KafkaError:
     return KafkaError(ErrorCode.INVALID_REQUEST, why)
 
@@ -90,12 +84,7 @@ def check_epoch(member: StreamsGroupMember, received: int, owned: TaskSets | Non
     is_previous = received == member.previous_member_epoch < member.member_epoch
     if is_previous and owned is not None and member.assigned.includes(owned):
         return
-    which = "greater" if received > member.member_epoch else "smaller"
-    raise KafkaError(
-        ErrorCode.FENCED_MEMBER_EPOCH,
-        f"The streams group member has a {which} member epoch ({received}) than the one known by the group "
-        f"coordinator ({member.member_epoch}). {_MUST_REJOIN}",
-    )
+    raise fenced("streams", received, member.member_epoch)
 
 
 def check_tasks(topology: ConfiguredTopology, owned: TaskSets | None) -> None:
@@ -119,34 +108,3 @@ def _check_numbers(subtopology_id: str, numbers: Iterable[int], count: int) -> N
                 f"Task {number} for subtopology {subtopology_id} is invalid. Number of tasks for this subtopology: "
                 f"{count}"
             )
-
-
-def known_member(group: StreamsGroup, member_id: str) -> StreamsGroupMember:
-    """Return the member with this id. Raise UNKNOWN_MEMBER_ID if there is none."""
-    member = group.members.get(member_id)
-    if member is None:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group.group_id}.")
-    return member
-
-
-def known_static_member(group: StreamsGroup, member_id: str, instance_id: str) -> StreamsGroupMember:
-    """Return the member with this instance id and member id. Raise UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID."""
-    member = group.static_member(instance_id)
-    if member is None:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
-    if member.member_id != member_id:
-        raise KafkaError(
-            ErrorCode.FENCED_INSTANCE_ID,
-            f"Static member {member_id} with instance id {instance_id} was fenced by member {member.member_id}.",
-        )
-    return member
-
-
-def check_released(member: StreamsGroupMember, member_id: str) -> None:
-    """Raise UNRELEASED_INSTANCE_ID unless the holder of the instance id has left temporarily."""
-    if member.member_epoch != LEAVING_FOR_A_WHILE_EPOCH:
-        raise KafkaError(
-            ErrorCode.UNRELEASED_INSTANCE_ID,
-            f"Static member {member_id} with instance id {member.instance_id} cannot join the group because the "
-            f"instance id is owned by {member.member_id} member.",
-        )

@@ -11,17 +11,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
-from barnabas.broker.coordinator.group.decisions.consumer.model import JOINING_EPOCH, Topics
+from barnabas.broker.coordinator.group.decisions.consumer.model import (
+    Topics,
+)
 from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import metadata_hash
+from barnabas.broker.coordinator.group.decisions.modern.members import (
+    JOINING_EPOCH,
+    check_released,
+    known_member,
+    known_static_member,
+)
 from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord
 from barnabas.broker.coordinator.group.decisions.streams import records
 from barnabas.broker.coordinator.group.decisions.streams.checks import (
     check_epoch,
     check_group_size,
-    check_released,
     check_tasks,
-    known_member,
-    known_static_member,
 )
 from barnabas.broker.coordinator.group.decisions.streams.endpoints import endpoints
 from barnabas.broker.coordinator.group.decisions.streams.group import NO_TOPOLOGY_EPOCH, StreamsGroup

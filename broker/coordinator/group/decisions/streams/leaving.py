@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from barnabas.broker.coordinator.group.decisions.consumer.model import LEAVING_FOR_A_WHILE_EPOCH
+from barnabas.broker.coordinator.group.decisions.modern.members import (
+    LEAVING_FOR_A_WHILE_EPOCH,
+    known_member,
+    known_static_member,
+)
 from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord
 from barnabas.broker.coordinator.group.decisions.streams import records
-from barnabas.broker.coordinator.group.decisions.streams.checks import known_member, known_static_member
 from barnabas.broker.coordinator.group.decisions.streams.group import StreamsGroup
 from barnabas.broker.coordinator.group.decisions.streams.heartbeat import StreamsOutcome
 from barnabas.broker.coordinator.group.decisions.streams.model import (

@@ -12,8 +12,11 @@ from enum import Enum, IntEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from barnabas.broker.coordinator.group.decisions.consumer.model import JOINING_EPOCH, Topics
+from barnabas.broker.coordinator.group.decisions.consumer.model import (
+    Topics,
+)
 from barnabas.broker.coordinator.group.decisions.modern.group import VolatileState
+from barnabas.broker.coordinator.group.decisions.modern.members import JOINING_EPOCH
 from barnabas.broker.coordinator.group.decisions.streams.tasks import NO_OWNED_TASKS, OwnedTasks, TaskSets
 from barnabas.broker.coordinator.group.decisions.streams.topics.copartitioning import TopologyStatus
 from barnabas.broker.coordinator.group.decisions.streams.topics.internal_topics import ConfiguredTopology, InternalTopic
