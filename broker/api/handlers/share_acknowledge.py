@@ -1,10 +1,11 @@
 """ShareAcknowledge (key 79), v1-2: acknowledge records of a share group, and end the share session (KIP-932).
 
-Acknowledgements are applied for each partition together or not at all. At the top: UNSUPPORTED_VERSION without share
-groups, INVALID_REQUEST without group or member, GROUP_AUTHORIZATION_FAILED, SHARE_SESSION_NOT_FOUND,
-INVALID_SHARE_SESSION_EPOCH, also for epoch 0. For a partition: INVALID_REQUEST, INVALID_RECORD_STATE,
-UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATION_FAILED, NOT_LEADER_OR_FOLLOWER, and the errors of
-the persister. Epoch -1 ends the session, which releases what its member still holds. Versions: 2 renews locks.
+Acknowledgements are applied for each partition together or not at all, whether the session has the partition or not;
+one without acknowledgements is not answered. At the top: UNSUPPORTED_VERSION without share groups, INVALID_REQUEST
+without group or member, GROUP_AUTHORIZATION_FAILED, SHARE_SESSION_NOT_FOUND, INVALID_SHARE_SESSION_EPOCH, also for
+epoch 0. For a partition: INVALID_REQUEST, INVALID_RECORD_STATE, UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION,
+TOPIC_AUTHORIZATION_FAILED, NOT_LEADER_OR_FOLLOWER, and the errors of the persister. Epoch -1 ends the session, which
+releases what its member still holds. Versions: 2 renews locks.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ def _acknowledge(request: ShareAcknowledgeRequest, context: RequestContext) -> R
         SessionPartition(topic.topic_id, each.partition_index): each.acknowledgement_batches
         for topic in request.topics
         for each in topic.partitions
+        if each.acknowledgement_batches
     }
     replies = list(share.acknowledge(session, requested))
     if request.share_session_epoch == FINAL_EPOCH:

@@ -63,7 +63,7 @@ def handle(request: ShareFetchRequest, context: RequestContext) -> Reply[ShareFe
 
 def _fetch(request: ShareFetchRequest, context: RequestContext) -> Reply[ShareFetchResponse]:
     share = ShareRequest(request.group_id, request.member_id, context, is_renew_ack=request.is_renew_ack)
-    acquired = _acquire_request(request)
+    _check_renewal(request)
     acknowledged = {
         SessionPartition(topic.topic_id, each.partition_index): each.acknowledgement_batches
         for topic in request.topics
@@ -71,6 +71,7 @@ def _fetch(request: ShareFetchRequest, context: RequestContext) -> Reply[ShareFe
         if each.acknowledgement_batches
     }
     session = _session(share, request, acknowledged)
+    acquired = _acquire_request(request)
     replies = list(share.acknowledge(session, acknowledged))
     epoch = request.share_session_epoch
     lock_timeout_ms = share.manager.settings_of(share.key.group_id).record_lock_duration_ms
@@ -95,11 +96,15 @@ def _fetch(request: ShareFetchRequest, context: RequestContext) -> Reply[ShareFe
     return _after(fetched, lambda results: respond([*refused, *results]), context)
 
 
-def _acquire_request(request: ShareFetchRequest) -> AcquireRequest:
-    """Return what the request acquires. Raises KafkaError."""
+def _check_renewal(request: ShareFetchRequest) -> None:
+    """Raise KafkaError INVALID_REQUEST if a request that renews locks would acquire records, too."""
     sizes = request.max_wait_ms, request.min_bytes, request.max_bytes, request.max_records
     if request.is_renew_ack and any(sizes):
         raise KafkaError(ErrorCode.INVALID_REQUEST)
+
+
+def _acquire_request(request: ShareFetchRequest) -> AcquireRequest:
+    """Return what the request acquires. Raises KafkaError UNKNOWN_SERVER_ERROR; the epoch counts then, too."""
     if request.share_acquire_mode not in tuple(AcquireMode):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
     assert request.member_id is not None, "checked before"

@@ -72,8 +72,6 @@ class ShareRequest:
         refusal = self.refusal_of(wanted)
         if refusal is not None:
             raise refusal
-        if wanted not in session.partitions:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         batches = [AcknowledgedBatch(each.first_offset, each.last_offset, each.acknowledge_types) for each in requested]
         checked_batches(batches, may_renew=self._is_renew_ack)
         return self.manager.acknowledge(session, wanted, batches)

@@ -34,13 +34,13 @@ AcknowledgedRange: TypeAlias = tuple[int, int, AcknowledgeType]
 
 def checked_batches(batches: Sequence[AcknowledgedBatch], *, may_renew: bool) -> None:
     """Raise KafkaError INVALID_REQUEST where a request's acknowledgements are malformed."""
-    previous = None
+    done: int | None = None
     known = set(AcknowledgeType) if may_renew else set(AcknowledgeType) - {AcknowledgeType.RENEW}
     for first, last, types in batches:
-        is_ordered = first <= last and (previous is None or previous <= first)
+        is_ordered = first <= last and (done is None or done <= first) and not first < 0 <= last
         if not is_ordered or len(types) not in (1, last - first + 1) or not known.issuperset(types):
             raise KafkaError(ErrorCode.INVALID_REQUEST)
-        previous = first
+        done = last
 
 
 def acknowledged_ranges(batch: AcknowledgedBatch) -> Iterator[AcknowledgedRange]:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from barnabas.broker.runtime.scheduler import CooperativeScheduler
     from barnabas.storage.log.log import PartitionLog
 
+_MEMBER_ID_LENGTH_MAX = 36
+
 
 class SharePartitionManager:
     """The share partitions that this node leads, and the sessions of their members. A `CatalogueListener`."""
@@ -175,6 +177,6 @@ class SharePartitionManager:
 
 def session_key(group_id: str | None, member_id: str | None) -> ShareSessionKey:
     """Return the key of a request's session. Raises KafkaError where it has none."""
-    if group_id is None or member_id is None:
+    if group_id is None or not member_id or len(member_id) > _MEMBER_ID_LENGTH_MAX:
         raise KafkaError(ErrorCode.INVALID_REQUEST)
     return ShareSessionKey(group_id, member_id)

@@ -36,7 +36,7 @@ from tests.support.probes import records
 from tests.support.probes.names import Names
 from tests.support.probes.tree import EMPTY_LIST, NULL, RUN, Node, items, listed, quoted, unquoted
 
-_OMITTED = {"error_message", "batch_index_error_message", "unknown_tags"}
+_OMITTED = {"error_message", "acknowledge_error_message", "batch_index_error_message", "unknown_tags"}
 _OMITTED_WITH_ERRORS = {"log_start_offset", "aborted_transactions"}
 # Lists whose order is Kafka's word, too: what a fetch answers first was read first, and had the most room.
 _IN_ORDER = {

@@ -8,6 +8,7 @@ from barnabas.broker.partitions.share.persister import NOT_STARTED, SharePartiti
 from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.share_acknowledge import AcknowledgePartition, AcknowledgeTopic
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.control import EndTxnMarker
 from tests.support.worlds.broker import settle
@@ -314,6 +315,9 @@ async def test_the_number_of_sessions_is_limited_and_a_closed_connection_frees_o
     [
         ({"group_id": None}, E.INVALID_REQUEST),
         ({"member_id": None}, E.INVALID_REQUEST),
+        ({"member_id": ""}, E.INVALID_REQUEST),
+        ({"member_id": "m" * 36}, E.NONE),
+        ({"member_id": "m" * 37}, E.INVALID_REQUEST),
         ({"share_acquire_mode": 5}, E.UNKNOWN_SERVER_ERROR),
         ({"is_renew_ack": True}, E.INVALID_REQUEST),
     ],
@@ -336,7 +340,21 @@ async def test_partitions_that_are_not_there_have_their_errors() -> None:
     (topic,) = member.request(0).topics
     topic.topic_id = bytes(15) + b"x"
     assert partition_of(await member.fetch(topics=[topic])).error_code == E.UNKNOWN_TOPIC_ID
+
+
+async def test_what_is_acknowledged_need_not_be_in_the_session_but_loaded() -> None:
+    world = ShareWorld()
+    world.persister.begins = False
+    member = world.member()
+    await member.fetch(topics=[])
     assert partition_of(await member.acknowledge((0, 0, [1]))).error_code == E.UNKNOWN_TOPIC_OR_PARTITION
+    world.persister.begins = True
+    await world.load()
+    assert partition_of(await member.acknowledge((0, 0, [1]))).error_code == E.INVALID_RECORD_STATE
+    unchanged = AcknowledgeTopic(
+        topic_id=world.topic_id, partitions=[AcknowledgePartition(partition_index=0, acknowledgement_batches=[])]
+    )
+    assert (await member.acknowledge(topics=[unchanged])).responses == []
 
 
 async def test_a_group_that_was_never_begun_has_an_error_after_the_wait() -> None:

@@ -206,8 +206,8 @@ def test_acknowledgements_that_are_malformed_are_invalid(types: list[int]) -> No
     assert refused.value.code == ErrorCode.INVALID_REQUEST
 
 
-@pytest.mark.parametrize("bounds", [[(1, 0)], [(3, 4), (0, 1)]])
-def test_batches_that_do_not_ascend_are_invalid(bounds: list[tuple[int, int]]) -> None:
+@pytest.mark.parametrize("bounds", [[(1, 0)], [(3, 4), (0, 1)], [(0, 3), (2, 5)], [(-5, 2)]])
+def test_batches_that_do_not_ascend_or_begin_before_the_log_are_invalid(bounds: list[tuple[int, int]]) -> None:
     with pytest.raises(KafkaError):
         checked_batches([AcknowledgedBatch(*each, [1]) for each in bounds], may_renew=True)
 
