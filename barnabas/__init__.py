@@ -11,7 +11,16 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from barnabas.embedded.answers import OpenTransaction, PartitionOffsets, Record, TracedEvent, Transaction
+    from barnabas.embedded.answers import (
+        OpenTransaction,
+        PartitionOffsets,
+        Record,
+        SharedGroup,
+        SharedPartition,
+        SharedRange,
+        TracedEvent,
+        Transaction,
+    )
     from barnabas.embedded.barnabas import Barnabas
     from barnabas.embedded.errors import BarnabasError, BarnabasWarning, Crashed, NotRunning
     from barnabas.embedded.handles.fault_values import FaultEffect, FaultMatch
@@ -29,6 +38,9 @@ __all__ = [
     "OpenTransaction",
     "PartitionOffsets",
     "Record",
+    "SharedGroup",
+    "SharedPartition",
+    "SharedRange",
     "Snapshot",
     "Topic",
     "TracedEvent",
@@ -36,7 +48,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "answers": ("OpenTransaction", "PartitionOffsets", "Record", "TracedEvent", "Transaction"),
+    "answers": (
+        *("OpenTransaction", "PartitionOffsets", "Record", "SharedGroup", "SharedPartition", "SharedRange"),
+        *("TracedEvent", "Transaction"),
+    ),
     "barnabas": ("Barnabas",),
     "errors": ("BarnabasError", "BarnabasWarning", "Crashed", "NotRunning"),
     "handles.fault_values": ("FaultEffect", "FaultMatch"),

@@ -76,6 +76,74 @@ class OpenTransaction(NamedTuple):
     waiting: tuple[PartitionOffsets, ...]
 
 
+class SharedRange(NamedTuple):
+    """Adjacent records in flight for a share group, in the same state.
+
+    state: available, acquired, acknowledged, archiving or archived. member_id: the member that holds them, while they
+    are acquired; then `lock_left_ms` is how long it still may.
+    """
+
+    topic: str
+    partition: int
+    first_offset: int
+    last_offset: int
+    state: str
+    delivery_count: int
+    member_id: str | None
+    lock_left_ms: int | None
+
+
+class SharedPartition(NamedTuple):
+    """A partition of a share group. start_offset, lag: None if they are not known, as before the first record.
+
+    in_flight: what was acquired, up to the last acquired record; empty while no member fetches the partition.
+    """
+
+    topic: str
+    partition: int
+    start_offset: int | None
+    lag: int | None
+    in_flight: tuple[SharedRange, ...]
+
+
+class SharedGroup(NamedTuple):
+    """A share group: its state in Kafka's words, the ids of its members, and the partitions that it has begun."""
+
+    group_id: str
+    state: str
+    members: tuple[str, ...]
+    partitions: tuple[SharedPartition, ...]
+
+    @property
+    def in_flight(self) -> tuple[SharedRange, ...]:
+        """The records in flight in all partitions."""
+        return tuple(each for partition in self.partitions for each in partition.in_flight)
+
+    @property
+    def held(self) -> dict[str, list[SharedRange]]:
+        """The acquired records, by the member that holds them."""
+        found: dict[str, list[SharedRange]] = {}
+        for each in self.in_flight:
+            if each.member_id is not None:
+                found.setdefault(each.member_id, []).append(each)
+        return found
+
+
+def shared_group(group_id: str, state: str, members: list[str], partitions: list[tuple[Any, ...]]) -> SharedGroup:
+    """Return the group from a broker's plain values."""
+    return SharedGroup(
+        group_id,
+        state,
+        tuple(members),
+        tuple(
+            SharedPartition(
+                topic, number, start_offset, lag, tuple(SharedRange(topic, number, *each) for each in in_flight)
+            )
+            for topic, number, start_offset, lag, in_flight in partitions
+        ),
+    )
+
+
 class Answer(NamedTuple):
     """An explanation: sentences, the important one first, and the facts behind them. str(): a line per sentence."""
 

@@ -17,7 +17,7 @@ from collections.abc import Collection, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from barnabas.embedded.answers import OpenTransaction, PartitionOffsets, Record, Transaction
+from barnabas.embedded.answers import OpenTransaction, PartitionOffsets, Record, SharedGroup, Transaction, shared_group
 from barnabas.embedded.crashes import Crash, crash_in
 from barnabas.embedded.errors import BarnabasError, BarnabasWarning, Crashed, NotRunning
 from barnabas.embedded.handles.clock import ClockHandle
@@ -264,6 +264,10 @@ class Barnabas:
                 waiting = tuple(each for each in offsets if each.held_back)
                 found.append(OpenTransaction(txn, now_ms - (txn.started_ms or now_ms), waiting))
         return found
+
+    def share_group(self, group: str) -> SharedGroup:
+        """Return a share group: what is in flight, with which member, for how long. Raises BarnabasError."""
+        return shared_group(group, *self._ask("share_group", group))
 
     # --- changing ---
 

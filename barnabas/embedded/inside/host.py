@@ -64,6 +64,7 @@ class Host:
         self._answers: Mapping[str, Answer] = {
             **{name: self._about_services(answer) for name, answer in questions.QUESTIONS.items()},
             **{name: partial(answer, broker) for name, answer in whys.WHYS.items()},
+            "share_group": self._share_group,
             "client_settings": partial(client_settings, security),
             "create_topic": self._create_topic,
             "transactions": self._transactions,
@@ -111,6 +112,11 @@ class Host:
         """Return the transactions of all nodes: each lists those that it coordinates."""
         found = [await questions.transactions(member.services) for member in self.broker.members]
         return sorted(txn for of_node in found for txn in of_node)
+
+    async def _share_group(self, group_id: str) -> tuple[Any, ...]:
+        from barnabas.embedded.inside.share_groups import share_group  # few brokers need its modules
+
+        return await share_group(self.broker.services, group_id)
 
     def _leader(self, topic: str, partition: int) -> int:
         self._check(topic, partition)

@@ -1,0 +1,79 @@
+"""`broker.share_group`: what is in flight in a share group, and with which member."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from barnabas import Barnabas, BarnabasError
+from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
+from barnabas.client.client import Client
+from barnabas.client.consume.share.share_consumer import ShareConsumer
+from barnabas.protocol.acknowledge_type import AcknowledgeType
+from tests.barnabas.conftest import NewBroker, Writer
+
+WAIT_MS = 20_000
+
+
+@pytest.fixture
+def broker(new_broker: NewBroker, writer: Writer) -> Barnabas:
+    """A broker with six records in orders-0, and the group "workers", which begins with the first."""
+    broker = new_broker(topics={"orders": 2}, config={"barnabas.preview.groups.enable": True})
+    writer.write(broker, *(b"%d" % number for number in range(6)))
+    change = ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")
+    with Client(broker.bootstrap_servers) as client:
+        alter_configs(client, ResourceType.GROUP, "workers", [change])
+    return broker
+
+
+@pytest.fixture
+def member(broker: Barnabas) -> Iterator[ShareConsumer]:
+    with (
+        Client(broker.bootstrap_servers) as client,
+        ShareConsumer(client, "workers", ["orders"], explicit=True, member_id="m") as member,
+    ):
+        yield member
+
+
+def test_records_in_flight_are_reported_with_their_member_and_the_time_left(
+    broker: Barnabas, member: ShareConsumer
+) -> None:
+    records = member.poll(WAIT_MS, 4)
+    broker.clock.freeze()
+    for record, kind in zip(records, [AcknowledgeType.RELEASE, AcknowledgeType.ACCEPT], strict=False):
+        member.acknowledge(record, kind)
+    assert member.commit() == {}
+    group = broker.share_group("workers")
+    assert (group.group_id, group.state, group.members) == ("workers", "Stable", ("m",))
+    first, second = group.partitions
+    assert (first.topic, first.partition, first.start_offset, first.lag) == ("orders", 0, 0, 5)
+    assert [each[2:7] for each in first.in_flight] == [
+        (0, 0, "available", 1, None),
+        (1, 1, "acknowledged", 1, None),
+        (2, 3, "acquired", 1, "m"),
+        (4, 5, "available", 0, None),
+    ]
+    before_ms = first.in_flight[2].lock_left_ms
+    broker.clock.advance("10s")
+    (held,) = broker.share_group("workers").held["m"]
+    assert (before_ms or 0) - (held.lock_left_ms or 0) == 10_000
+    assert (second.partition, second.in_flight) == (1, ())
+    assert group.held == {"m": [first.in_flight[2]]}
+    for record in records[2:]:
+        member.acknowledge(record)
+
+
+def test_a_group_without_members_shows_what_is_stored(broker: Barnabas, member: ShareConsumer) -> None:
+    for record in member.poll(WAIT_MS, 4):
+        member.acknowledge(record)
+    member.close()
+    broker.restart()
+    group = broker.share_group("workers")
+    assert (group.state, group.members, group.in_flight, group.held) == ("Empty", (), (), {})
+    assert [each.lag for each in group.partitions] == [2, None]
+
+
+def test_a_group_that_is_not_there_is_refused(broker: Barnabas, new_broker: NewBroker) -> None:
+    with pytest.raises(BarnabasError, match="nobody"):
+        broker.share_group("nobody")
+    with pytest.raises(BarnabasError, match=r"barnabas\.preview\.groups\.enable"):
+        new_broker().share_group("workers")
