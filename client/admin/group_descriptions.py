@@ -36,13 +36,13 @@ Tasks = dict[str, list[int]]
 """The partitions of tasks, by subtopology."""
 
 
-class ShareGroupMember(NamedTuple):
+class ShareMemberDescription(NamedTuple):
     """The properties of members of share groups only."""
 
     epoch: int
 
 
-class StreamsMember(NamedTuple):
+class StreamsMemberDescription(NamedTuple):
     """The properties of members of streams groups only. Two members of one process have the same `process_id`."""
 
     epoch: int
@@ -64,8 +64,8 @@ class MemberDescription(NamedTuple):
     topics: list[str] | None
     assignment: list[TopicPartition] | None
     consumer: ConsumerMember | None = None
-    share: ShareGroupMember | None = None
-    streams: StreamsMember | None = None
+    share: ShareMemberDescription | None = None
+    streams: StreamsMemberDescription | None = None
 
 
 class GroupInfo(NamedTuple):
@@ -179,7 +179,7 @@ def _read_share_member(member: share_group_describe.Member) -> MemberDescription
         member.client_host,
         sorted(member.subscribed_topic_names),
         _partitions(member.assignment),
-        share=ShareGroupMember(member.member_epoch),
+        share=ShareMemberDescription(member.member_epoch),
     )
 
 
@@ -192,7 +192,7 @@ def _read_streams_member(member: streams_group_describe.Member) -> MemberDescrip
         member.client_host,
         None,
         None,
-        streams=StreamsMember(
+        streams=StreamsMemberDescription(
             member.member_epoch,
             member.process_id,
             _tasks(assignment.active_tasks),

@@ -8,7 +8,7 @@ import pytest
 from barnabas import Barnabas as Broker
 from barnabas.client.addresses import Address
 from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
-from barnabas.client.admin.group_descriptions import MemberDescription, StreamsMember, read_streams_group
+from barnabas.client.admin.group_descriptions import MemberDescription, StreamsMemberDescription, read_streams_group
 from barnabas.client.client import Client
 from barnabas.client.consume.share.share_consumer import ShareConsumer
 from barnabas.client.produce.producer import Producer
@@ -131,7 +131,7 @@ def test_a_streams_group_is_described_with_its_tasks(capsys: pytest.CaptureFixtu
         error_code=0, group_id="g", group_state="Reconciling", group_epoch=4, assignment_epoch=3, members=[member]
     )
     group = read_streams_group(described, Address("h", 1))
-    tasks = StreamsMember(3, "p", {"0": [1, 2], "1": [0]}, {"0": [0]}, {}, {"0": [1]})
+    tasks = StreamsMemberDescription(3, "p", {"0": [1, 2], "1": [0]}, {"0": [0]}, {}, {"0": [1]})
     assert group.members == [MemberDescription("m", None, "c", "/h", None, None, streams=tasks)]
     from barnabas.broker.cli.group.described import group_facts, print_group
 
