@@ -188,12 +188,13 @@ class LedSharePartition:
             return
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._clock.call_later((due - self._clock.monotonic()) * 1000, self._end_locks)
+        self._timer = self._clock.call_later((due - self._clock.monotonic()) * 1000, partial(self._end_locks, due))
 
-    def _end_locks(self) -> None:
+    def _end_locks(self, due: float) -> None:
+        """End the locks that are due; `due` counts as past, though the clock's rounding may call early."""
         assert self.state is not None, "only what is loaded has locks"
         self._timer = None
-        change = self.state.expire(self._clock.monotonic(), self._settings())
+        change = self.state.expire(max(due, self._clock.monotonic()), self._settings())
         self.deliveries.lock_ended(change.holders)
         stored = self._store(change, partial(self.deliveries.worn_out, change.update))
         if isinstance(stored, Future):

@@ -9,6 +9,7 @@ from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopic
 from tests.simulation.cast.clients import Clients
 from tests.simulation.cast.groups import GroupCast
 from tests.simulation.cast.logs import LogCast
+from tests.simulation.cast.shares import ShareCast
 from tests.simulation.cast.sink import SinkCast
 from tests.simulation.cast.topics import TopicCast
 from tests.simulation.clients.reader import Reader
@@ -40,6 +41,7 @@ class Cast:
         self._topics = TopicCast(world, self._clients, history, plan)
         self._logs = LogCast(world, self._clients, history, plan)
         self.groups = GroupCast(world, self._clients, history, plan)
+        self._shares = ShareCast(world, self._clients, history, plan, OUTPUT)
         self._followers: list[tuple[Process, Reader]] = []
         self._secured = SecuredCast(world, self._clients, history, plan)
         self._sink = SinkCast(world, network, self._clients, history, plan, self._partitions)
@@ -60,6 +62,7 @@ class Cast:
             *self._operator(is_over),
             *self._logs.start(is_over),
             *self.groups.start(is_over, is_settled),
+            *self._shares.start(is_over),
             *self._sink.start(is_over),
             *self._secured.start(is_over),
         ]
@@ -112,8 +115,8 @@ class Cast:
         yield process.run(self._clients.operator(process).run(is_over))
 
     def catch_up(self) -> list[asyncio.Task[None]]:
-        """The readers that followed all the time read on to the end, from where they are."""
-        return [process.run(reader.catch_up()) for process, reader in self._followers]
+        """The readers that followed all the time, and a share group, read on to the end, from where they are."""
+        return [*(process.run(reader.catch_up()) for process, reader in self._followers), *self._shares.drain()]
 
     def visit(self) -> None:
         """Some come who will die in the middle of what they ask for."""
@@ -145,6 +148,7 @@ class Cast:
         topics += self._logs.topics()
         answer = await self._clients.wire(process).ask(CreateTopicsRequest(topics=topics, timeout_ms=10_000), 7)
         assert {topic.error_code for topic in answer.topics} == {ErrorCode.NONE}, answer
+        await self._shares.configure(process)
 
     def read_all(self) -> asyncio.Task[None]:
         """What readers of both kinds see when all is over, and the groups' offsets; into the history."""

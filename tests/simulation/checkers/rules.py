@@ -1,6 +1,6 @@
 """The rules that every history has to keep, each a function from the history to what breaks it."""
 
-from tests.simulation.checkers import sink
+from tests.simulation.checkers import shares, sink
 from tests.simulation.checkers.broker.answers import hanging_requests
 from tests.simulation.checkers.broker.files import open_files, unsound_files
 from tests.simulation.checkers.broker.rebuilt import other_records, wrong_checkpoints, wrong_snapshots
@@ -26,6 +26,7 @@ CHECKERS = (
     *(accepted_gaps, lost_topics, revived_topics, old_records, deleted_records, lost_configs, two_owners),
     *(unsettled_groups, offsets_go_back, zombie_commits, exactly_once, hanging_requests, old_leaders, lost_values),
     *(moved_records, early_deletions),
+    *shares.RULES,
     *sink.RULES,
     *SECURITY_RULES,
 )

@@ -21,6 +21,7 @@ from tests.simulation.history.answers import Unanswered
 from tests.simulation.history.groups import Commit, Owned
 from tests.simulation.history.logs import Promise, Scan
 from tests.simulation.history.nodes import LeaderView
+from tests.simulation.history.shares import ShareHistory
 from tests.simulation.history.sink import SinkHistory
 from tests.simulation.history.terms import Terms
 from tests.simulation.history.topics import Change, ConfigView, RecordsDeleted, TopicLife, TopicView
@@ -229,6 +230,7 @@ class History:
         """Of all partitions, where there are several nodes."""
         self.unanswered: list[Unanswered] = []
         self.sink = SinkHistory()
+        self.shares = ShareHistory()
         self.security = SecurityHistory()
         self.events: list[Event] = []
         self.terms: Terms | None = None
@@ -255,7 +257,8 @@ class History:
             _by("began_us", self.views, self.config_views),
             _by("at_us", self.owned, self.settled),
             _by("began_us", self.commits, self.group_reads),
-            _by("ended_us", self.unanswered),
+            _by("ended_us", self.unanswered, self.shares.deliveries),
+            _by("began_us", self.shares.acknowledgements),
             _by("began_us", self.sink.attempts, self.sink.calls),
             self.security.entries(),
             _by("began_us", self.final, self.final_offsets),

@@ -26,10 +26,10 @@ class LogPlan:
     retention: Configs
 
 
-def logs_of(seed: int) -> LogPlan:
-    """Of the run of a seed."""
+def logs_of(seed: int, *, has_any: bool) -> LogPlan:
+    """Of the run of a seed, if it may have any."""
     dice = random.Random(f"{seed}/logs")
-    features = frozenset(feature for feature in LOG_FEATURES if dice.random() < _FEATURE)
+    features = frozenset(feature for feature in LOG_FEATURES if dice.random() < _FEATURE and has_any)
     compacted, ageing = dice.randint(1, 2), dice.randint(1, 2)
     small = {
         "segment.index.bytes": dice.choice(["40", "100"]),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from tests.simulation.plans.producing import Producing
+from tests.simulation.plans.queue import QueuePlan
 from tests.simulation.plans.sink import SinkPlan
 from tests.simulation.secured.plan import SecurityPlan
 from tests.simulation.world.machine import MachineSettings
@@ -67,6 +68,7 @@ class Plan:
     security: SecurityPlan = field(default_factory=SecurityPlan)
     read_writers: int = 0
     """How many read and write in one transaction."""
+    queue: QueuePlan = field(default_factory=QueuePlan)
     is_scripted: bool = False
     """Whether the transactional producers follow a script, each transaction of which is of another kind."""
     failing_calls: int = 0

@@ -11,6 +11,7 @@ from tests.simulation.plans.log_plan import LOG_FEATURES, QUICK_CLEANING, QUICK_
 from tests.simulation.plans.networking import worse_network
 from tests.simulation.plans.plan import Plan
 from tests.simulation.plans.producing import LIBRDKAFKA, producing_for
+from tests.simulation.plans.queue import QueuePlan, queue_for
 from tests.simulation.plans.sink import SinkPlan, sink_for
 from tests.simulation.secured.plan import TICK_S, SecurityPlan, security_for
 from tests.simulation.world.machine import MachineSettings
@@ -54,15 +55,22 @@ def plan_for(seed: int) -> Plan:
     disk = {feature for feature in DISK_FEATURES if disk_dice.random() < 0.2}
     rare_dice = random.Random(f"{seed}/rare features")
     rare = {feature for feature in RARE_FEATURES if rare_dice.random() < 0.25}
-    logs, sink, producing = logs_of(seed), sink_for(seed, clock_jumps="clock jumps" in has), producing_for(seed)
+    queue = queue_for(seed)
+    if queue is not None:
+        rare = set()
+    logs, producing = logs_of(seed, has_any=queue is None), producing_for(seed)
+    sink = None if queue is not None else sink_for(seed, clock_jumps="clock jumps" in has)
     settings = _settings(dice, has | rare | logs.features, sink)
-    nodes, of_nodes = _nodes(seed)
+    settings |= {} if queue is None else queue.settings()
+    nodes, of_nodes = _nodes(seed) if queue is None else (1, {})
     settings |= of_nodes
     settings["transaction.abort.timed.out.transaction.cleanup.interval.ms"] = str(producing.check_ms)
     worse = worse_network(seed)
     settings |= worse.settings()
     # The sink's own client blocks, and does not log in.
-    security = None if sink is not None else security_for(seed, has_idle_limit=bool(worse.settings()))
+    security = (
+        None if sink is not None or queue is not None else security_for(seed, has_idle_limit=bool(worse.settings()))
+    )
     settings |= {} if security is None else security.settings()
     settings |= SYNCED if "power" in has else {}
     survival = _survival(dice, disk_dice, has)
@@ -71,13 +79,10 @@ def plan_for(seed: int) -> Plan:
         broker=settings,
         survival=survival,
         torn="power" in has and dice.random() < 0.3,
-        slow_jobs=0.05 if "slow threads" in has else 0.0,
         nodes=nodes,
-        late_jobs=0.03 if "late jobs" in disk else 0.0,
-        hasty_slices=0.2 if "hasty slices" in has else 0.0,
         haste_s=1.0 if sink is None and security is None else 0.02,  # as both list everything there is
-        protocol=PLAINTEXT if security is None else SASL_PLAINTEXT,
-        tick_s=0.0 if security is None or not security.throttled else TICK_S,
+        **_slowness(has | disk),
+        **_doors(security),
     )
     transactional = dice.randint(1, 3)
     return Plan(
@@ -89,19 +94,15 @@ def plan_for(seed: int) -> Plan:
         admins=rare_dice.randint(1, 2) if "admins" in rare else 0,
         **_groups(rare_dice, rare),
         readers=dice.randint(1, 2),
-        read_writers=_read_writers(seed),
+        read_writers=_read_writers(seed) if queue is None else 0,
+        queue=queue or QueuePlan(),
         protocol=min(dice.choice([1, 2]), 1 if producing.stock == LIBRDKAFKA else 2),
         in_flight=dice.choice([2, 5]) if "pipelined" in has else 1,
         timeout_ms=producing.timeout_ms(dice.choice([500, 2_000]) if "short timeouts" in has else 10_000),
         abort=0.3 if "aborts" in has else 0.0,
         abandon=0.1 if "abandoned" in has else 0.0,
         offsets=0.5 if "offsets" in has else 0.0,
-        deaths=dice.randint(1, 5) if "deaths" in has else 0,
-        at_disk_calls="disk deaths" in has,
-        disk_errors=dice.randint(1, 6) if "disk errors" in has else 0,
-        failing_calls=disk_dice.randint(2, 12) if "failing calls" in disk else 0,
-        full_disks=dice.randint(1, 2) if "full disk" in has else 0,
-        clock_jumps=dice.randint(1, 3) if "clock jumps" in has else 0,
+        **_misfortunes(dice, disk_dice, has | disk),
         sinks=int(sink is not None),
         sink=sink or SinkPlan(),
         secured=int(security is not None),
@@ -115,6 +116,33 @@ def plan_for(seed: int) -> Plan:
         ageing=logs.ageing,
         retention=logs.retention,
     )
+
+
+def _misfortunes(dice: random.Random, disk_dice: random.Random, has: set[str]) -> dict[str, Any]:
+    return {
+        "deaths": dice.randint(1, 5) if "deaths" in has else 0,
+        "at_disk_calls": "disk deaths" in has,
+        "disk_errors": dice.randint(1, 6) if "disk errors" in has else 0,
+        "failing_calls": disk_dice.randint(2, 12) if "failing calls" in has else 0,
+        "full_disks": dice.randint(1, 2) if "full disk" in has else 0,
+        "clock_jumps": dice.randint(1, 3) if "clock jumps" in has else 0,
+    }
+
+
+def _slowness(has: set[str]) -> dict[str, Any]:
+    return {
+        "slow_jobs": 0.05 if "slow threads" in has else 0.0,
+        "late_jobs": 0.03 if "late jobs" in has else 0.0,
+        "hasty_slices": 0.2 if "hasty slices" in has else 0.0,
+    }
+
+
+def _doors(security: SecurityPlan | None) -> dict[str, Any]:
+    """Through what clients come in, and whether looks at the stopwatch take time."""
+    return {
+        "protocol": PLAINTEXT if security is None else SASL_PLAINTEXT,
+        "tick_s": 0.0 if security is None or not security.throttled else TICK_S,
+    }
 
 
 def _survival(dice: random.Random, disk_dice: random.Random, has: set[str]) -> Any:

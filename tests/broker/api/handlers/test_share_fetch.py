@@ -118,6 +118,19 @@ async def test_a_waiting_fetch_is_answered_once_there_are_records(how: str) -> N
     assert acquired(member.peer.answer()) == [(0, 0, 1 if how == "append" else 2)]
 
 
+async def test_a_lock_ends_with_its_timer_though_the_clock_rounds_its_time_down() -> None:
+    world = ShareWorld()
+    world.append("t", b"a")
+    member = world.member()
+    assert await member.acquire() == [(0, 0, 1)]
+    (led,) = world.services.share_partitions.every_led()
+    assert led._timer is not None
+    assert led._timer.callback is not None
+    led._timer.callback()
+    await settle()
+    assert await world.member("other").acquire() == [(0, 0, 2)]
+
+
 async def test_a_fetch_waits_no_longer_than_it_wants_and_acquires_nothing_for_a_closed_connection() -> None:
     world = ShareWorld()
     member, gone = world.member(), world.member("gone")

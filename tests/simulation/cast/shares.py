@@ -1,0 +1,61 @@
+"""The members of a share group, which reads what the producers of the run write."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from barnabas.protocol.errors import ErrorCode
+from tests.simulation.cast.clients import Clients
+from tests.simulation.clients.members.share import QueueMember
+from tests.simulation.history.history import History
+from tests.simulation.history.shares import SharePromise
+from tests.simulation.plans.plan import Plan
+from tests.simulation.workload.shares import draining, sharing
+from tests.simulation.world.process import Process
+from tests.simulation.world.world import World
+from tests.support.requests import alter_config
+
+GROUP = "queue"
+_GROUP_CONFIG, _SET = 32, 0  # the kind of resource, and what is done with the setting
+
+
+class ShareCast:
+    """No members if the plan has none."""
+
+    def __init__(self, world: World, clients: Clients, history: History, plan: Plan, topic: str) -> None:
+        self._world, self._clients, self._history = world, clients, history
+        self._plan, self._topic = plan.queue, topic
+        self._members: list[tuple[Process, QueueMember]] = []
+        if self._plan.sharers:
+            history.shares.promise = SharePromise(topic, self._plan.is_committed, self._plan.delivery_count_limit)
+
+    async def configure(self, process: Process) -> None:
+        """The group reads from the beginning, in its isolation level."""
+        if not self._plan.sharers:
+            return
+        wire = self._clients.wire(process)
+        level = "read_committed" if self._plan.is_committed else "read_uncommitted"
+        for name, value in (("share.auto.offset.reset", "earliest"), ("share.isolation.level", level)):
+            answer = await wire.ask(alter_config(_GROUP_CONFIG, GROUP, name, value, _SET), 1)
+            assert answer.responses[0].error_code == ErrorCode.NONE, answer
+
+    def start(self, is_over: Callable[[], bool]) -> Iterator[asyncio.Task[Any]]:
+        for number in range(self._plan.sharers):
+            process = Process(self._world, f"q{number}")
+            member = QueueMember(
+                self._world,
+                self._clients.machine,
+                self._clients.wire(process),
+                self._history,
+                process.name,
+                GROUP,
+                self._topic,
+                self._world.dice(f"member {process.name}"),
+            )
+            self._members.append((process, member))
+            yield process.run(sharing(member, self._plan.lock_ms, self._world.dice(process.name), is_over))
+
+    def drain(self) -> list[asyncio.Task[None]]:
+        """What is left is accepted."""
+        now_s = self._world.now_s
+        return [process.run(draining(member, self._plan.lock_ms, now_s)) for process, member in self._members]

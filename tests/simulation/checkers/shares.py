@@ -1,0 +1,197 @@
+"""Rules about a share group: each record is delivered until it is accepted, rejected, or past its limit.
+
+What a member holds is certain for a part of the time only: from the answer to its ShareFetch until its lock may have
+ended, until it acknowledges, or until the last request that was answered on the connection of its session.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+
+from tests.simulation.checkers.log.records import seen
+from tests.simulation.history.history import History, Outcome, TopicPartition
+from tests.simulation.history.shares import FINAL, GAP, RELEASE, RENEW, Acknowledgement, Delivery, ShareHistory
+
+_LATE_US = 100_000  # after the end of a lock
+
+Place = tuple[TopicPartition, int]
+"""A partition, and an offset in it."""
+
+
+def accepted_again(history: History) -> Iterator[str]:
+    """A record does not come again whose acceptance or rejection was acknowledged, whatever happens to the broker."""
+    for (_, offset), deliveries in _by_place(history.shares).items():
+        ends = [
+            (each.ended_us, each)
+            for delivery in deliveries
+            for each in _about(delivery, offset)
+            if each.outcome is Outcome.OK and each.ended_us is not None and each.type_of(offset) in FINAL
+        ]
+        if not ends:
+            continue
+        ended_us, first = min(ends, key=lambda each: each[0])
+        for delivery in deliveries:
+            if delivery.began_us > ended_us:
+                yield f"offset {offset}: {delivery.line()}, after {first.line()}"
+
+
+def lost_shares(history: History) -> Iterator[str]:
+    """When all is over, each record was accepted or rejected by a member, or may have been delivered to the limit."""
+    shares = history.shares
+    if shares.promise is None:
+        return
+    places = _by_place(shares)
+    for at, records in seen(history.final, is_committed=shares.promise.is_committed).items():
+        for offset, value in records if at[0] == shares.promise.topic else ():
+            deliveries = places.get((at, offset), [])
+            if not any(_may_be_final(each, offset) for of in deliveries for each in _about(of, offset)):
+                count = max((each.count for each in deliveries), default=0)
+                if count + len(shares.lost_fetches_us) < shares.promise.delivery_count_limit:
+                    yield f"{value.decode()} at {offset} of {at[0]}-{at[1]} was delivered {count} times, and is gone"
+
+
+def wrong_counts(history: History) -> Iterator[str]:
+    """A delivery count rises by one with each delivery, and does not pass the limit. A death of the broker may take
+    back what no release has stored.
+    """
+    shares = history.shares
+    for (_, offset), deliveries in _by_place(shares).items():
+        assert shares.promise is not None, "only a share group gets deliveries"
+        deliveries.sort(key=lambda each: each.ended_us)
+        for number, delivery in enumerate(deliveries):
+            lost = sum(began_us < delivery.ended_us for began_us in shares.lost_fetches_us)
+            others = sum(each.began_us < delivery.ended_us for each in deliveries) - 1
+            if delivery.count > min(shares.promise.delivery_count_limit, 1 + others + lost):
+                yield f"offset {offset}: {delivery.line()}, after {others} deliveries"
+            for before in deliveries[:number]:
+                if before.count >= delivery.count and _is_stored_before(before, offset, delivery):
+                    yield f"offset {offset}: {delivery.line()}, after {before.line()}"
+
+
+def _is_stored_before(before: Delivery, offset: int, later: Delivery) -> bool:
+    """Whether the broker must know of a delivery at the next one: it lives still, or its release was stored."""
+    if before.ended_us >= later.began_us:
+        return False
+    return before.boot == later.boot or any(
+        each.type_of(offset) == RELEASE
+        and each.outcome is Outcome.OK
+        and each.ended_us is not None
+        and each.ended_us < later.began_us
+        for each in _about(before, offset)
+    )
+
+
+def two_holders(history: History) -> Iterator[str]:
+    """While a member holds a record for certain, the record is delivered to no other member, nor again to this one."""
+    for (_, offset), deliveries in _by_place(history.shares).items():
+        deliveries.sort(key=lambda each: each.ended_us)
+        for one, other in pairwise(deliveries):
+            if other.ended_us < _held_until_us(one, offset) and one.ended_us < _held_until_us(other, offset):
+                yield f"offset {offset}: {other.line()}, while it is held after {one.line()}"
+
+
+def overlong_locks(history: History) -> Iterator[str]:
+    """Once its lock is over, a member cannot acknowledge a record; but for one that is finished, which is silent."""
+    shares = history.shares
+    places = _by_place(shares)
+    for late in shares.acknowledgements:
+        if late.outcome is not Outcome.OK or late.began_us <= _lock_surely_ends_us(late) + _LATE_US:
+            continue
+        for offset in range(late.first, late.last + 1):
+            if not _may_be_finished(shares, places[late.delivery.at, offset], offset, late):
+                yield f"offset {offset}: {late.line()}, long after {late.delivery.line()}"
+                break
+
+
+def refused_holders(history: History) -> Iterator[str]:
+    """What a member holds for certain, it can acknowledge: a request for one partition fails only if it says something
+    of what the member may hold no longer.
+    """
+    requests: dict[tuple[int, TopicPartition, int], list[Acknowledgement]] = defaultdict(list)
+    for each in history.shares.acknowledgements:
+        if each.outcome is Outcome.FAILED:
+            requests[id(each.delivery.session), each.delivery.at, each.began_us].append(each)
+    for refused in requests.values():
+        if all(_is_held(each, offset) for each in refused for offset in range(each.first, each.last + 1)):
+            yield f"{refused[0].line()}, though it holds this since {refused[0].delivery.line()}"
+
+
+def _is_held(acknowledged: Acknowledgement, offset: int) -> bool:
+    held_until_us = _held_until_us(acknowledged.delivery, offset, but=acknowledged)
+    return acknowledged.ended_us is not None and acknowledged.ended_us < held_until_us
+
+
+def wrong_deliveries(history: History) -> Iterator[str]:
+    """The records of a delivery are those of the log, and none of them is missing; the committed ones, if only these
+    are read.
+    """
+    shares = history.shares
+    if shares.promise is None:
+        return
+    final = seen(history.final, is_committed=shares.promise.is_committed)
+    logs = {at: dict(records) for at, records in final.items()}
+    for delivery in shares.deliveries:
+        log = logs.get(delivery.at, {})
+        there = {at: log[at] for at in range(delivery.first, delivery.last + 1) if at in log}
+        if there != delivery.values:
+            different = sorted(there.items() ^ delivery.values.items())[0]
+            yield f"{delivery.line()}: not what the log has, as {different[1].decode()} at {different[0]}"
+
+
+def _by_place(shares: ShareHistory) -> dict[Place, list[Delivery]]:
+    places: dict[Place, list[Delivery]] = defaultdict(list)
+    for delivery in shares.deliveries:
+        for offset in range(delivery.first, delivery.last + 1):
+            places[delivery.at, offset].append(delivery)
+    return places
+
+
+def _about(delivery: Delivery, offset: int) -> Iterator[Acknowledgement]:
+    return (each for each in delivery.acknowledged if each.type_of(offset) is not None)
+
+
+def _may_be_final(acknowledgement: Acknowledgement, offset: int) -> bool:
+    is_final = acknowledgement.type_of(offset) in FINAL - {GAP}
+    return is_final and acknowledgement.outcome is not Outcome.FAILED
+
+
+def _may_be_finished(shares: ShareHistory, deliveries: list[Delivery], offset: int, late: Acknowledgement) -> bool:
+    """Whether a record may have been finished before an acknowledgement was answered."""
+    assert shares.promise is not None, "only a share group gets deliveries"
+    assert late.ended_us is not None, "it was answered"
+    count = max(each.count for each in deliveries)
+    lost = sum(began_us < late.ended_us for began_us in shares.lost_fetches_us)
+    return count + lost >= shares.promise.delivery_count_limit or any(
+        each is not late
+        and each.began_us < late.ended_us
+        and each.outcome is not Outcome.FAILED
+        and each.type_of(offset) in FINAL
+        for delivery in deliveries
+        for each in _about(delivery, offset)
+    )
+
+
+def _held_until_us(delivery: Delivery, offset: int, *, but: Acknowledgement | None = None) -> int:
+    """Until when a member holds a record for certain; `but`: without this acknowledgement."""
+    ends_us = delivery.began_us + delivery.lock_ms * 1000
+    for each in _about(delivery, offset):
+        if each is but:
+            break
+        if each.type_of(offset) != RENEW or each.outcome is not Outcome.OK:
+            return min(ends_us, each.began_us, delivery.session.alive_us)
+        if each.ended_us is not None and each.ended_us < ends_us:
+            ends_us = each.began_us + delivery.lock_ms * 1000
+    return min(ends_us, delivery.session.alive_us)
+
+
+def _lock_surely_ends_us(late: Acknowledgement) -> int:
+    """When the lock of what is acknowledged is over at the latest."""
+    delivery = late.delivery
+    ends = [delivery.ended_us]
+    for each in delivery.acknowledged:
+        if each is not late and each.outcome is not Outcome.FAILED and RENEW in each.types:
+            ends.append(each.ended_us or late.began_us)
+    return max(ends) + delivery.lock_ms * 1000
+
+
+RULES = (accepted_again, lost_shares, wrong_counts, two_holders, overlong_locks, refused_holders, wrong_deliveries)

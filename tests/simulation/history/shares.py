@@ -1,0 +1,97 @@
+"""What the members of a share group got, and how they acknowledged it (KIP-932)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.simulation.history.history import Outcome, TopicPartition
+
+GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
+"""The types of acknowledgements, with Kafka's numbers."""
+FINAL = frozenset({GAP, ACCEPT, REJECT})
+"""After these a record never comes again."""
+_LETTERS = "gaxrw"
+
+
+@dataclass(slots=True, eq=False)
+class SessionLife:
+    """One share session of a member, on one connection."""
+
+    member: str
+    alive_us: int
+    """When the last request began that was answered: until then the broker had the connection."""
+
+
+@dataclass(slots=True, eq=False)
+class Delivery:
+    """Records of one partition that one ShareFetch acquired, with one delivery count."""
+
+    session: SessionLife
+    at: TopicPartition
+    first: int
+    last: int
+    count: int
+    began_us: int
+    """When the request began; the records were acquired between then and `ended_us`."""
+    ended_us: int
+    boot: int
+    """Of which run of the broker it came."""
+    lock_ms: int
+    values: dict[int, bytes]
+    """The records by offset. An offset in the range without a record is a gap."""
+    acknowledged: list[Acknowledgement] = field(default_factory=list)
+
+    def line(self) -> str:
+        where = f"{self.at[0]}-{self.at[1]} {self.first}..{self.last}"
+        return f"{self.session.member} gets {where}, delivery {self.count}, {len(self.values)} records"
+
+
+@dataclass(slots=True, eq=False)
+class Acknowledgement:
+    """What a member said of a range of records that it got together."""
+
+    delivery: Delivery
+    first: int
+    types: tuple[int, ...]
+    """One for each offset from `first` on."""
+    began_us: int
+    outcome: Outcome
+    ended_us: int | None = None
+    error: str = ""
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.types) - 1
+
+    def type_of(self, offset: int) -> int | None:
+        """The type for this offset; None if the acknowledgement is not about it."""
+        return self.types[offset - self.first] if self.first <= offset <= self.last else None
+
+    def line(self) -> str:
+        what = "".join(_LETTERS[each] for each in self.types)
+        where = f"{self.delivery.at[0]}-{self.delivery.at[1]} {self.first}:{what}"
+        error = f" {self.error}" if self.error else ""
+        return f"{self.delivery.session.member} acknowledges {where}: {self.outcome.value}{error}"
+
+
+@dataclass(frozen=True, slots=True)
+class SharePromise:
+    """The settings of the share group, by which the rules judge."""
+
+    topic: str
+    is_committed: bool
+    delivery_count_limit: int
+
+
+class ShareHistory:
+    """Of the only share group of a run."""
+
+    def __init__(self) -> None:
+        self.promise: SharePromise | None = None
+        """None in a run without a share group."""
+        self.deliveries: list[Delivery] = []
+        self.acknowledgements: list[Acknowledgement] = []
+        self.lost_fetches_us: list[int] = []
+        """When requests began that may have acquired records, but whose answers did not come."""
