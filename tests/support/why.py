@@ -76,6 +76,10 @@ class RememberedEvents:
         at_ms = self._world.services.clock.now_ms()
         self.happened.append(Happened(kind.name, at_ms, dict(facts), {} if cause is None else cause.facts()))
 
+    def of_share_partition(self, group_id: str, topic: str, partition: int, kinds: Collection[str]) -> list[Happened]:
+        where = {"group": group_id, "topic": topic, "partition": partition}
+        return [each for each in reversed(self.happened) if each.kind in kinds and where.items() <= each.facts.items()]
+
     def of(self, transactional_id: str, kinds: Collection[str]) -> list[Happened]:
         return [
             each

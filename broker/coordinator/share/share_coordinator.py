@@ -11,7 +11,7 @@ Invariant: a state changes only by a record in the log; no reply is sent before 
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from barnabas.broker.coordinator.runtime.coordinator_partitions import (
@@ -23,7 +23,7 @@ from barnabas.broker.coordinator.runtime.replies_after_sync import log_if_not_sy
 from barnabas.broker.coordinator.runtime.shard import Shard
 from barnabas.broker.coordinator.share.decisions import deciding
 from barnabas.broker.coordinator.share.decisions.keys import key_text, parse_key
-from barnabas.broker.coordinator.share.decisions.model import ShareOutcome, ShareRecord, TrackedShareState
+from barnabas.broker.coordinator.share.decisions.model import ShareOutcome, ShareRecord, ShareState, TrackedShareState
 from barnabas.broker.coordinator.share.decisions.share_machine import ShareMachine
 from barnabas.broker.coordinator.share.share_config import ShareCoordinatorConfig, share_coordinator_config
 from barnabas.broker.runtime.clock import Clock, Timer
@@ -174,6 +174,12 @@ class ShareCoordinator:
     def summarize(self, key: SharePartitionKey) -> Reply[ShareStateSummary]:
         """Return the progress."""
         return self._decide(key, lambda tracked: ShareOutcome(reply=deciding.summarize(tracked)))
+
+    def every_state(self) -> Iterator[tuple[SharePartitionKey, ShareState]]:
+        """Yield the states of the loaded partitions, for readers; some may be gone, and new ones missing."""
+        for partition in self._partitions.loaded():
+            for key, tracked in list(partition.machine.tracked.items()):
+                yield key, tracked.state
 
     def delete(self, key: SharePartitionKey) -> Reply[None]:
         """Delete the state; one that does not exist counts as deleted."""

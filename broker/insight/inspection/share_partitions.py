@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from barnabas.broker.insight.inspection.logs import ends
 from barnabas.broker.insight.inspection.topics import topic_name
 from barnabas.broker.partitions.share.deliveries import ArchiveReason
-from barnabas.broker.partitions.share.persister import DeliveryState
+from barnabas.broker.partitions.share.persister import DeliveryState, StoredShareState
 from barnabas.protocol.acknowledge_type import AcknowledgeType
+from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
     from barnabas.broker.partitions.share.in_flight_records import DeliveryCell
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.share.share_partition import SharePartition
     from barnabas.broker.runtime.clock import Clock
     from barnabas.broker.services import Services
+
+_STATES_A_STEP = 2_000
 
 
 class DeliveryRange(NamedTuple):
@@ -135,6 +138,19 @@ class OpenShareSession(NamedTuple):
     partitions_count: int
     epoch: int
     """The epoch that the next request must have."""
+
+
+def stored_share_states(services: Services, topic_id: bytes, partition: int) -> Steps[dict[str, StoredShareState]]:
+    """Return, in steps, the stored states of a partition by group, as far as they are loaded."""
+    found: dict[str, StoredShareState] = {}
+    for node in services.every_node:
+        coordinator = node.deferred_shares.built
+        for number, (key, state) in enumerate(() if coordinator is None else coordinator.every_state()):
+            if (key.topic_id, key.partition) == (topic_id, partition):
+                found[key.group_id] = StoredShareState(state.state_epoch, state.start_offset, state.batches)
+            if number % _STATES_A_STEP == _STATES_A_STEP - 1:
+                yield
+    return found
 
 
 class DeliveryTotals(NamedTuple):

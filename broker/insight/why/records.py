@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from barnabas.broker.insight.why.group_types.share_deliveries import share_deliveries
 from barnabas.broker.insight.why.history_lookup import TransactionPast
 from barnabas.broker.insight.why.partitions import opened
 from barnabas.broker.insight.why.positions import BATCHES_MAX, Budget
@@ -53,7 +54,8 @@ def record_facts(known: WhySources, topic: str, partition: int, offset: int) -> 
             facts = yield from _decided(log, facts, batch)
     except (StorageError, DecodeError) as failure:
         return facts._replace(trouble=str(failure))
-    return (yield from _with_transaction(log, facts, Holders(known), known.ring))
+    facts = yield from _with_transaction(log, facts, Holders(known), known.ring)
+    return facts._replace(share_groups=(yield from share_deliveries(known, topic, partition, offset)))
 
 
 def _found(log: PartitionLog, facts: RecordFacts) -> Steps[tuple[RecordFacts, LogBatch | None]]:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from barnabas.broker.insight.why.rules.answer import WhyAnswer, evidence
+from barnabas.broker.insight.why.rules.deliveries import GroupDelivery, delivery_sentences
 from barnabas.broker.insight.why.rules.formatting import moment, named
 from barnabas.broker.insight.why.rules.transaction import TransactionFacts, waits_for, whose
 
@@ -72,6 +73,9 @@ class RecordFacts(NamedTuple):
     transaction: TransactionFacts | None = None
     """The transaction that holds the last stable offset back, if that is at or below this offset."""
 
+    share_groups: tuple[GroupDelivery, ...] = ()
+    """What became of it in the share groups that read the partition."""
+
     @property
     def where(self) -> str:
         """topic-partition."""
@@ -102,7 +106,7 @@ def _sentences(facts: RecordFacts) -> list[str]:
         case OffsetContent.MARKER:
             return _marker(what, facts)
     first = _record(what, facts)
-    return [first, *_writer(facts), *_seen_by(facts)]
+    return [first, *_writer(facts), *_seen_by(facts), *delivery_sentences(facts.share_groups)]
 
 
 def _gone(what: str, facts: RecordFacts) -> list[str]:

@@ -28,6 +28,11 @@ class HistorySource(Protocol):
         At most about a thousand.
         """
 
+    def of_share_partition(
+        self, group_id: str, topic: str, partition: int, kinds: Collection[str]
+    ) -> Sequence[Happened]:
+        """Return the events of these kinds about a share group's partition, the newest first; at most a thousand."""
+
 
 class NoHistory:
     """The `HistorySource` of a broker that stores no history."""
@@ -35,6 +40,12 @@ class NoHistory:
     is_kept = False
 
     def of(self, transactional_id: str, kinds: Collection[str]) -> Sequence[Happened]:
+        """Return nothing."""
+        return ()
+
+    def of_share_partition(
+        self, group_id: str, topic: str, partition: int, kinds: Collection[str]
+    ) -> Sequence[Happened]:
         """Return nothing."""
         return ()
 

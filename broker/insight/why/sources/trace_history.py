@@ -13,7 +13,7 @@ EVENTS_MAX: Final = 1_000
 
 
 class TraceHistory:
-    """A `Ring` over the history."""
+    """A `HistorySource` over the history."""
 
     is_kept = True
 
@@ -21,6 +21,15 @@ class TraceHistory:
         self._history = history
 
     def of(self, transactional_id: str, kinds: Collection[str]) -> Sequence[Happened]:
-        """Implement `Ring.of`."""
-        found = self._history.last(TraceFilter(tuple(kinds), transactional_id=transactional_id), EVENTS_MAX)
+        """Implement `HistorySource.of`."""
+        return self._last(TraceFilter(tuple(kinds), transactional_id=transactional_id))
+
+    def of_share_partition(
+        self, group_id: str, topic: str, partition: int, kinds: Collection[str]
+    ) -> Sequence[Happened]:
+        """Implement `HistorySource.of_share_partition`."""
+        return self._last(TraceFilter(tuple(kinds), group=group_id, topic=topic, partition=partition))
+
+    def _last(self, wanted: TraceFilter) -> Sequence[Happened]:
+        found = self._history.last(wanted, EVENTS_MAX)
         return [Happened(each.kind, each.at_ms, each.facts, each.cause) for each in reversed(found)]

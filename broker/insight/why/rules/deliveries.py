@@ -1,0 +1,128 @@
+"""What became of a record in the share groups that read its partition: how often delivered, to whom, how it ended."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from barnabas.broker.insight.why.rules.formatting import counted, duration, moment, named
+
+SHOWN_MAX = 5
+"""Maximum number of share groups with separate sentences."""
+
+
+class DeliveryStatus(StrEnum):
+    """The state of a record in a share group."""
+
+    NOT_REACHED = "not reached"
+    AVAILABLE = "available"
+    ACQUIRED = "acquired"
+    ACKNOWLEDGED = "acknowledged"
+    ARCHIVED = "archived"
+    DONE = "done"
+    """Acknowledged or archived: the stored state does not say which."""
+    LOADING = "loading"
+
+
+class DeliveryStep(NamedTuple):
+    """A stored event about a record in a share group."""
+
+    kind: str
+    """The last part of the event's name: acquired, acknowledged, released, lock_ended, archived."""
+    at_ms: int
+    member_id: str | None = None
+    client_id: str | None = None
+    delivery_count: int | None = None
+    type: str | None = None
+    """Of an acknowledgement: accept, release, reject, renew, gap."""
+    why: str | None = None
+
+
+class GroupDelivery(NamedTuple):
+    """A record in one share group."""
+
+    group: str
+    status: DeliveryStatus
+    is_used: bool
+    """Whether members fetch from the partition now; if not, the stored state is the whole truth."""
+    start_offset: int | None = None
+    delivery_count: int = 0
+    delivery_count_limit: int = 0
+    member_id: str | None = None
+    lock_left_ms: int | None = None
+    is_being_stored: bool = False
+    steps: tuple[DeliveryStep, ...] = ()
+    """The last ones that are known, the newest first."""
+
+
+def delivery_sentences(groups: tuple[GroupDelivery, ...]) -> list[str]:
+    """Return what became of the record, group by group."""
+    lines = [sentence for each in groups[:SHOWN_MAX] for sentence in _of_group(each)]
+    if len(groups) > SHOWN_MAX:
+        lines.append(f"{counted(len(groups) - SHOWN_MAX, 'more share group')} read the partition.")
+    return lines
+
+
+def _of_group(facts: GroupDelivery) -> list[str]:
+    group, status = f"share group {named(facts.group)}", facts.status
+    number = f"{facts.delivery_count} of at most {facts.delivery_count_limit}"
+    match status:
+        case DeliveryStatus.LOADING:
+            return [f"In {group} its state is being loaded."]
+        case DeliveryStatus.NOT_REACHED:
+            return [f"In {group} it was not delivered yet; its first unfinished offset is {facts.start_offset}."]
+        case DeliveryStatus.ACQUIRED:
+            left = "" if facts.lock_left_ms is None else f", for {duration(facts.lock_left_ms)} more"
+            first = f"In {group} member {_member(facts)} holds it{left}: delivery {number}."
+        case DeliveryStatus.AVAILABLE:
+            reader = "any member can acquire it" if facts.is_used else "no member fetches from the partition now"
+            first = f"In {group} it can be delivered again, after {number} deliveries: {reader}."
+        case _:
+            first = f"In {group} it is done, and is not delivered again{_counted(facts)}."
+    stored = " That is being stored, and fetches do not see it yet." if facts.is_being_stored else ""
+    return [first + stored, *_history(facts)]
+
+
+def _counted(facts: GroupDelivery) -> str:
+    how = {DeliveryStatus.ACKNOWLEDGED: "it was accepted", DeliveryStatus.ARCHIVED: "it was archived"}.get(facts.status)
+    if how is None:
+        return ""
+    deliveries = "1 delivery" if facts.delivery_count == 1 else f"{facts.delivery_count} deliveries"
+    return f": {how} after {deliveries}"
+
+
+def _history(facts: GroupDelivery) -> list[str]:
+    if not facts.steps:
+        return []
+    ended = [_step(each) for each in facts.steps if each.kind != "acquired"][:2]
+    acquired = next((each for each in facts.steps if each.kind == "acquired"), None)
+    lines = [f"{each[:1].upper()}{each[1:]}." for each in reversed(ended)]
+    if acquired is not None and facts.status is not DeliveryStatus.ACQUIRED:
+        lines.insert(0, f"It was acquired last at {moment(acquired.at_ms)}, by member {_who(acquired)}.")
+    return lines
+
+
+def _step(step: DeliveryStep) -> str:
+    at = moment(step.at_ms)
+    match step.kind:
+        case "acknowledged":
+            how = {"accept": "accepted", "release": "released", "reject": "rejected", "renew": "renewed its lock on"}
+            return f"member {_who(step)} {how.get(step.type or '', 'skipped')} it at {at}"
+        case "lock_ended":
+            return f"the lock of member {_who(step)} ended at {at}"
+        case "released":
+            return f"the session of member {_who(step)} ended at {at}"
+        case _:
+            return f"it was archived at {at}, since {step.why}"
+
+
+def _member(facts: GroupDelivery) -> str:
+    acquired = next((each for each in facts.steps if each.kind == "acquired"), None)
+    if acquired is not None and acquired.member_id == facts.member_id:
+        return _who(acquired)
+    return named(facts.member_id or "")
+
+
+def _who(step: DeliveryStep) -> str:
+    client = "" if step.client_id is None else f" (client {named(step.client_id)})"
+    return f"{named(step.member_id or '')}{client}"
