@@ -1,6 +1,6 @@
 """OffsetDelete (key 47), v0: delete the committed offsets of a group for some partitions.
 
-The group as a whole: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP (members of another type than consumers).
+The group as a whole: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP (classic members that are no consumers).
 Each partition: UNKNOWN_TOPIC_OR_PARTITION, GROUP_SUBSCRIBED_TO_TOPIC while a member reads the topic; NONE also if
 nothing was committed. The decision is in coordinator/group/decisions/offsets.
 """

@@ -1,7 +1,7 @@
 """Requests of the classic protocol for groups of any type: which code decides them.
 
-An empty group of the consumer protocol is replaced by a classic one. One with members may have some that use the
-classic protocol: `group/migration` decides their requests. No other type of group has such members.
+An empty consumer or streams group is replaced by a classic one. A consumer group may have members that use the classic
+protocol: `group/migration` decides their requests. No other type of group has such members.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from barnabas.broker.coordinator.group.decisions.classic.model import Group
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
-from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup, AnyOutcome, tombstones
+from barnabas.broker.coordinator.group.decisions.group_types import STREAMS_TYPE, AnyGroup, AnyOutcome, tombstones
 from barnabas.broker.coordinator.runtime.outcome import Outcome
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.steps import Steps
@@ -33,10 +33,10 @@ def classic_join(
     """
     if group is None or isinstance(group, Group):
         return of_classic(group)
-    if not isinstance(group, ConsumerGroup):
-        return Outcome(reply=refused)
-    if group.members:
+    if isinstance(group, ConsumerGroup) and group.members:
         return (yield from of_consumer(group))
+    if group.members or not (isinstance(group, ConsumerGroup) or group.group_type == STREAMS_TYPE):
+        return Outcome(reply=refused)
     outcome = of_classic(None)
     if not outcome.records:
         return outcome  # it was refused

@@ -13,6 +13,11 @@ from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
+from barnabas.protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
 from barnabas.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
 from barnabas.protocol.messages.streams_group_heartbeat import (
     Endpoint,
@@ -23,6 +28,7 @@ from barnabas.protocol.messages.streams_group_heartbeat import (
     TopicInfo,
     Topology,
 )
+from tests.support.requests import join_group
 from tests.support.worlds.group_api import GroupApi
 
 E = ErrorCode
@@ -239,3 +245,27 @@ def test_other_apis_know_the_group(api: GroupApi) -> None:
     assert beat(api, epoch=-1).member_epoch == -1
     assert api.ask(delete, 2).results[0].error_code == E.NONE
     assert described(api).error_code == E.GROUP_ID_NOT_FOUND
+
+
+def test_offsets_are_deleted_for_topics_that_the_topology_does_not_read(api: GroupApi) -> None:
+    running(api)
+    topics = [
+        OffsetDeleteRequestTopic(name=name, partitions=[OffsetDeleteRequestPartition(partition_index=0)])
+        for name in "tu"
+    ]
+    answer = api.ask(OffsetDeleteRequest(group_id="app", topics=topics), 0)
+    assert answer.error_code == E.NONE
+    codes = {topic.name: topic.partitions[0].error_code for topic in answer.topics}
+    assert codes == {"t": E.GROUP_SUBSCRIBED_TO_TOPIC, "u": E.NONE}
+
+
+def test_only_an_empty_group_becomes_classic(api: GroupApi) -> None:
+    join = join_group("app")
+    running(api)
+    assert api.ask(join, 3).error_code == E.INCONSISTENT_GROUP_PROTOCOL
+    beat(api, epoch=-1)
+    joined = api.begin(join, 3)
+    api.world.advance(10_000)
+    assert joined.result().error_code == E.NONE
+    (listed,) = api.ask(ListGroupsRequest(states_filter=[], types_filter=[]), 5).groups
+    assert (listed.group_id, listed.group_type) == ("app", "classic")

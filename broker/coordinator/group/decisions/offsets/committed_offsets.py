@@ -171,7 +171,7 @@ def delete_offsets(
     """
     if group is None or group.state is ClassicGroupState.DEAD or not may_have_offsets(group):
         return ErrorCode.GROUP_ID_NOT_FOUND, Outcome()
-    if group.members and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
+    if isinstance(group, Group) and group.members and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
         return ErrorCode.NON_EMPTY_GROUP, Outcome()
     topics = {topic for topic, _ in wanted}
     if isinstance(group, ModernGroup):
