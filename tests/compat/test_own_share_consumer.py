@@ -1,0 +1,124 @@
+"""Our own client in share groups (KIP-932), and what `barnabas groups` reports of them."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from barnabas.broker.cli import main
+from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
+from barnabas.client.admin.share_offsets import share_offsets
+from barnabas.client.admin.topics import create_topic
+from barnabas.client.client import Client
+from barnabas.client.consume.share.held_records import AcquiredRecord
+from barnabas.client.consume.share.share_consumer import ShareConsumer
+from barnabas.client.produce.producer import Producer
+from barnabas.protocol.acknowledge_type import AcknowledgeType
+from tests.support.clients.committed import begun
+from tests.support.processes.server import Server
+
+SETTINGS = {"barnabas.preview.groups.enable": "true"}
+GAP, ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
+WAIT_MS = 30_000
+
+
+@pytest.fixture
+def client(server: Server) -> Iterator[Client]:
+    with Client(server.address) as client:
+        yield client
+
+
+@pytest.fixture
+def name(request: pytest.FixtureRequest, client: Client) -> str:
+    """A topic of ten records in its only partition, and a group that begins with the first."""
+    name: str = request.node.name
+    create_topic(client, name, partitions=1)
+    with Producer(client) as producer:
+        for number in range(10):
+            producer.send(name, b"%d" % number)
+    change = ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")
+    alter_configs(client, ResourceType.GROUP, name, [change])
+    return name
+
+
+@pytest.fixture
+def reported(server: Server, capfd: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    """The answer of `barnabas groups`, decoded from JSON."""
+
+    def run(*words: str) -> Any:
+        status = main(["groups", *words, "--json", "--bootstrap-server", server.address])
+        out, err = capfd.readouterr()
+        assert (status, err) == (0, "")
+        return json.loads(out)
+
+    return run
+
+
+def read(member: ShareConsumer, count: int) -> list[AcquiredRecord]:
+    """Exactly so many records, from one poll."""
+    records = member.poll(WAIT_MS, count)
+    assert len(records) == count
+    return records
+
+
+def facts(records: list[AcquiredRecord]) -> list[tuple[int, int]]:
+    """Offset and delivery count of each record."""
+    return [(each.record.offset, each.delivery_count) for each in records]
+
+
+def test_records_are_accepted_released_rejected_and_renewed(client: Client, name: str) -> None:
+    with ShareConsumer(client, name, [name], explicit=True) as member:
+        records = read(member, 10)
+        assert facts(records) == [(offset, 1) for offset in range(10)]
+        for record, kind in zip(records, [ACCEPT] * 5 + [RELEASE, REJECT] + [RENEW] * 3, strict=True):
+            member.acknowledge(record, kind)
+        (again,) = read(member, 1)
+        assert facts([again]) == [(5, 2)]
+        member.acknowledge(again)
+        for record in records[7:]:
+            member.acknowledge(record)
+        assert member.commit() == {}
+        assert member.poll(0) == []
+    assert share_offsets(client, name)[name, 0].lag == 0
+
+
+def test_what_a_closed_member_did_not_accept_comes_again(client: Client, name: str) -> None:
+    with ShareConsumer(client, name, [name]) as member:
+        read(member, 4)
+        read(member, 3)
+    with ShareConsumer(client, name, [name]) as member:
+        assert facts(read(member, 6)) == [(4, 2), (5, 2), (6, 2), (7, 1), (8, 1), (9, 1)]
+        assert member.commit() == {}
+
+
+def test_markers_and_aborted_records_are_no_records(client: Client, name: str) -> None:
+    change = ConfigChange("share.isolation.level", ConfigOperation.SET, "read_committed")
+    alter_configs(client, ResourceType.GROUP, name, [change])
+    begun(client, f"{name}-1", b"aborted", topic=name).abort()
+    begun(client, f"{name}-2", b"ten", topic=name).commit()
+    with ShareConsumer(client, name, [name]) as member:
+        values = [each.record.value for _ in range(3) for each in member.poll(5000)]
+        assert values == [b"%d" % number for number in range(10)] + [b"ten"]
+        assert member.commit() == {}
+
+
+def test_a_group_is_reported_reset_and_deleted(client: Client, name: str, reported: Callable[..., Any]) -> None:
+    with ShareConsumer(client, name, [name], member_id="reader") as member:
+        read(member, 3)
+        assert member.commit() == {}
+        (group,) = reported("describe", name)
+        (shown,) = reported("offsets", name)["offsets"]
+    assert (group["type"], group["state"], group["protocol"]) == ("share", "Stable", "simple")
+    assert [(each["member_id"], each["assignment"]) for each in group["members"]] == [("reader", {name: [0]})]
+    assert (shown["lag"], shown["members"]) == (7, ["reader"])
+    listed = {each["group"]: each["state"] for each in reported("list", "--type", "share")}
+    assert listed[name] == "Empty"
+    (moved,) = reported("reset", name, "--all-topics", "--to-offset", "8", "--execute")["offsets"]
+    assert moved["new_offset"] == 8
+    with ShareConsumer(client, name, [name]) as member:
+        assert facts(read(member, 2)) == [(8, 1), (9, 1)]
+    assert reported("delete", name, "--topic", name)["topics"] == [name]
+    assert reported("offsets", name)["offsets"] == []
+    assert reported("delete", name)["deleted"]
+    assert name not in {each["group"] for each in reported("list")}
