@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from barnabas.broker.coordinator.group.decisions.modern.group import ReplayTable
+from barnabas.broker.coordinator.group.decisions.modern.replay import (
+    replay_current,
+    replay_member,
+    replay_target,
+    replay_targets,
+)
 from barnabas.broker.coordinator.group.decisions.streams import records
 from barnabas.broker.coordinator.group.decisions.streams.group import StreamsGroup
 from barnabas.broker.coordinator.group.decisions.streams.model import StreamsGroupMember, StreamsMemberState
@@ -11,8 +17,11 @@ from barnabas.broker.coordinator.group.decisions.streams.topics.topology import 
 from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.log_records import streams_group as log
 
-NO_ASSIGNMENT_EPOCH = -1
-_NO_EPOCH = -1
+_OWNS_NOTHING = {
+    "state": StreamsMemberState.STABLE,
+    "assigned": NO_OWNED_TASKS,
+    "pending_revocation": NO_OWNED_TASKS,
+}
 
 
 def _group(group: StreamsGroup, key: Stored, value: log.StreamsGroupMetadataValue) -> None:
@@ -20,51 +29,6 @@ def _group(group: StreamsGroup, key: Stored, value: log.StreamsGroupMetadataValu
     group.metadata_hash = value.metadata_hash
     group.validated_topology_epoch = value.validated_topology_epoch
     group.assignment_configs = {config.key: config.value for config in value.last_assignment_configs or ()}
-
-
-def _member(
-    group: StreamsGroup, key: log.StreamsGroupMemberMetadataKey, value: log.StreamsGroupMemberMetadataValue | None
-) -> None:
-    before = group.members.get(key.member_id)
-    if value is not None:
-        group.put_member(records.member_of(value, before or StreamsGroupMember(key.member_id)))
-    elif before is not None:
-        group.remove_member(key.member_id)
-
-
-def _targets(group: StreamsGroup, key: Stored, value: log.StreamsGroupTargetAssignmentMetadataValue | None) -> None:
-    group.assignment_epoch = NO_ASSIGNMENT_EPOCH if value is None else value.assignment_epoch
-    group.assignment_timestamp_ms = 0 if value is None else value.assignment_timestamp
-
-
-def _target(
-    group: StreamsGroup,
-    key: log.StreamsGroupTargetAssignmentMemberKey,
-    value: log.StreamsGroupTargetAssignmentMemberValue | None,
-) -> None:
-    if value is None:
-        group.targets.pop(key.member_id, None)
-    else:
-        group.targets[key.member_id] = records.target_of(value)
-
-
-def _current(
-    group: StreamsGroup,
-    key: log.StreamsGroupCurrentMemberAssignmentKey,
-    value: log.StreamsGroupCurrentMemberAssignmentValue | None,
-) -> None:
-    before = group.members.get(key.member_id)
-    if value is not None:
-        group.put_member(records.reconciled(value, before or StreamsGroupMember(key.member_id)))
-    elif before is not None:
-        nothing = before._replace(
-            member_epoch=_NO_EPOCH,
-            previous_member_epoch=_NO_EPOCH,
-            state=StreamsMemberState.STABLE,
-            assigned=NO_OWNED_TASKS,
-            pending_revocation=NO_OWNED_TASKS,
-        )
-        group.put_member(nothing)
 
 
 def _topology(group: StreamsGroup, key: Stored, value: log.StreamsGroupTopologyValue | None) -> None:
@@ -76,10 +40,12 @@ STREAMS_REPLAY = ReplayTable(
     log.StreamsGroupMetadataKey,
     {
         log.StreamsGroupMetadataKey: _group,
-        log.StreamsGroupMemberMetadataKey: _member,
-        log.StreamsGroupTargetAssignmentMetadataKey: _targets,
-        log.StreamsGroupTargetAssignmentMemberKey: _target,
-        log.StreamsGroupCurrentMemberAssignmentKey: _current,
+        log.StreamsGroupMemberMetadataKey: replay_member(StreamsGroupMember, records.member_of),
+        log.StreamsGroupTargetAssignmentMetadataKey: replay_targets,
+        log.StreamsGroupTargetAssignmentMemberKey: replay_target(records.target_of),
+        log.StreamsGroupCurrentMemberAssignmentKey: replay_current(
+            StreamsGroupMember, records.reconciled, _OWNS_NOTHING
+        ),
         log.StreamsGroupTopologyKey: _topology,
     },
 )
