@@ -10,7 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import nsmallest
 from typing import TYPE_CHECKING
 
+from barnabas.broker.coordinator.group.decisions.share.group import ShareGroup
 from barnabas.broker.insight.inspection.logs import ends
+from barnabas.broker.insight.why.group_types.share_consumers import share_partition_facts
 from barnabas.broker.insight.why.groups import clients_of, group_facts
 from barnabas.broker.insight.why.held_requests import comes_from, held_requests
 from barnabas.broker.insight.why.partitions import leaderless, missing, opened
@@ -61,6 +63,9 @@ def consumer_facts(known: WhySources, group_id: str, topic: str | None) -> Steps
             missing_topics=absent,
             near_topics=_near(absent[:SHOWN_MAX], there),
         )
+    if isinstance(found.group, ShareGroup):
+        shared, left_out = yield from share_partition_facts(services, found.group, topic)
+        return facts._replace(share_partitions=shared, partitions_left_out=left_out)
     chosen, left_out = yield from _chosen(services, found, reading, topic)
     holders, budget = Holders(known), Budget()
     partitions = []

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from barnabas.broker.coordinator.group.decisions.classic.model import Group
 from barnabas.broker.coordinator.group.decisions.classic.subscription import subscribed_topics
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
+from barnabas.broker.coordinator.group.decisions.share.group import ShareGroup
 from barnabas.broker.coordinator.group.decisions.streams.group import StreamsGroup
 from barnabas.broker.insight.inspection.topics import topic_name
 from barnabas.broker.insight.why.group_types.streams_groups import tasks_partitions
@@ -65,6 +66,8 @@ def reading(services: Services, group: AnyGroup | None) -> Steps[GroupTopics]:
         return GroupTopics(subscribed, assigned)
     if isinstance(group, StreamsGroup):
         assigned = yield from tasks_partitions(services, group)
+        return GroupTopics(frozenset(group.subscribed_topics()), assigned)
+    if isinstance(group, ShareGroup):  # its members share partitions: they are examined in group_types/
         return GroupTopics(frozenset(group.subscribed_topics()), assigned)
     if not isinstance(group, Group):
         return GroupTopics(None, assigned)

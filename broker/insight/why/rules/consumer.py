@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from barnabas.broker.insight.why.rules.answer import WhyAnswer, evidence
 from barnabas.broker.insight.why.rules.formatting import counted, listed, named
-from barnabas.broker.insight.why.rules.group import GroupFacts, is_rebalancing
+from barnabas.broker.insight.why.rules.group import GroupFacts, is_rebalancing, without_state
 from barnabas.broker.insight.why.rules.group import sentences as group_sentences
 from barnabas.broker.insight.why.rules.held_requests import HeldRequests
 from barnabas.broker.insight.why.rules.held_requests import sentences as held_sentences
 from barnabas.broker.insight.why.rules.refused_clients import RefusedClients, beside
+from barnabas.broker.insight.why.rules.share_consumer import SharePartitionFacts, share_sentences
 from barnabas.broker.insight.why.rules.transaction import TransactionFacts, waits_for, whose
 
 SHOWN_MAX = 5
@@ -87,6 +88,8 @@ class ConsumerFacts(NamedTuple):
     near_topics: tuple[tuple[str, str], ...] = ()
     """Missing topics (of the subscription or the query), each with the existing topic whose name is nearest."""
     partitions: tuple[PartitionFacts, ...] = ()
+    share_partitions: tuple[SharePartitionFacts, ...] = ()
+    """Those of a share group."""
     partitions_left_out: int = 0
     """How many were not examined, if there are many."""
     full: tuple[str, ...] = ()
@@ -106,6 +109,10 @@ def _sentences(facts: ConsumerFacts) -> list[str]:
     of_group, lines = list(_of_group(facts)), list[str]()
     if not facts.is_there or facts.group.unavailable is not None or not facts.group.exists:
         return of_group
+    if facts.group.protocol == "share":
+        shared = share_sentences(facts.group.group, facts.group.members_count, facts.share_partitions)
+        lines = [*of_group, *shared, *without_state(facts.group)]
+        return [*(lines or group_sentences(facts.group)), *_left_out(facts)]
     ranked = sorted(facts.partitions, key=_rank)
     is_held_anyway = bool(ranked) and _rank(ranked[0]) <= _HELD  # also for consumers without a group
     if not (is_held_anyway and facts.group.state == "Empty"):
@@ -120,9 +127,12 @@ def _sentences(facts: ConsumerFacts) -> list[str]:
     if not worth and not lines:
         lines += _nothing_wrong(facts, by_partition)
     lines += [f"{each[:1].upper()}{each[1:]}." for each in facts.full]
-    if facts.partitions_left_out:
-        lines.append(f"{counted(facts.partitions_left_out, 'partition')} of it were not examined.")
-    return lines
+    return [*lines, *_left_out(facts)]
+
+
+def _left_out(facts: ConsumerFacts) -> list[str]:
+    count = facts.partitions_left_out
+    return [f"{counted(count, 'partition')} of it were not examined."] if count else []
 
 
 def _of_group(facts: ConsumerFacts) -> Iterator[str]:

@@ -128,7 +128,12 @@ def sentences(facts: GroupFacts) -> list[str]:
             since = (
                 "no members" if facts.state_since_ms is None else f"had no members for {duration(facts.state_since_ms)}"
             )
-            return [f"Group {group} has {since}: no consumer reads for it, except with assign()."]
+            reader = (
+                "share consumer reads for it"
+                if facts.protocol == "share"
+                else "consumer reads for it, except with assign()"
+            )
+            return [f"Group {group} has {since}: no {reader}."]
         case "PreparingRebalance":
             first = _joining(group, facts)
         case "CompletingRebalance":
@@ -141,7 +146,7 @@ def sentences(facts: GroupFacts) -> list[str]:
             first = _reconciling(group, facts)
         case _:
             first = [_stable(group, facts)]
-    return [*first, *_members(facts), *_without_state(facts), *_held_back(facts)]
+    return [*first, *_members(facts), *without_state(facts), *_held_back(facts)]
 
 
 def _stable(group: str, facts: GroupFacts) -> str:
@@ -156,7 +161,8 @@ def _not_ready(group: str, facts: GroupFacts) -> str:
     return f"Group {group} has no tasks, since its topics do not fit its topology: {why}."
 
 
-def _without_state(facts: GroupFacts) -> list[str]:
+def without_state(facts: GroupFacts) -> list[str]:
+    """Return that some partitions of a share group cannot be assigned yet; nothing if all can be."""
     if not facts.without_state or not facts.members_count:
         return []
     later = "a heartbeat assigns them once their state is stored"

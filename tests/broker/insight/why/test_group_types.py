@@ -56,9 +56,7 @@ async def test_a_share_group_waits_for_states_and_for_no_member() -> None:
         }
     ]
     await world.beat("m", -1)
-    assert (await asked.group("queue")).sentences == (
-        "Group queue has no members: no consumer reads for it, except with assign().",
-    )
+    assert (await asked.group("queue")).sentences == ("Group queue has no members: no share consumer reads for it.",)
     await world.close()
 
 
