@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_SHARE_PREVIEW = 2
+"""The level of share.version that the preview of share groups has."""
+
 
 class OfferedApi(NamedTuple):
     """One row of ApiVersions."""
@@ -136,8 +139,8 @@ class Services:
 
     @property
     def share_version(self) -> int:
-        """The feature level of share groups; 0 without them, and 1 as long as they are a preview."""
-        return self.catalogue.feature_level(SHARE_VERSION) or int(self._previews_groups)
+        """The feature level of share groups; 0 without them; the preview has all of them."""
+        return self.catalogue.feature_level(SHARE_VERSION) or (_SHARE_PREVIEW if self._previews_groups else 0)
 
     @property
     def offers_share_groups(self) -> bool:

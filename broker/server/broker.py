@@ -124,7 +124,7 @@ class Broker:
             partitions=partitions,
             deferred_moves=self._maintenance.moves,
             deferred_cleaner=self._maintenance.cleaner,
-            deferred_share_partitions=deferred_share_partitions(lambda: self.services),
+            deferred_share_partitions=deferred_share_partitions(lambda: self.services, lambda: partitions),
             deferred_telemetry=Deferred(partial(open_telemetry, self.catalogue, config, random_bytes, machine_clock)),
             producer_ids=producer_ids,
             fetch_sessions=open_fetch_sessions(config, clock, random_bytes),

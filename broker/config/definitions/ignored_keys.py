@@ -39,8 +39,6 @@ _TABLE = (
     Key("create.topic.policy.class.name", CLASS, None),
     Key("delete.records.purgatory.purge.interval.requests", INT, "1"),
     Key("early.start.listeners", LIST, None),
-    Key("errors.deadletterqueue.auto.create.topics.enable", BOOLEAN, "false", None, CLUSTER_WIDE),
-    Key("errors.deadletterqueue.topic.name.prefix", STRING, "dlq.", None, CLUSTER_WIDE),
     Key("fetch.purgatory.purge.interval.requests", INT, "1000"),
     Key("follower.fetch.last.tiered.offset.enable", BOOLEAN, "false", None, CLUSTER_WIDE),
     Key("group.coordinator.append.linger.ms", INT, "-1", Range(-1)),

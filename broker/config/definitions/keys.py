@@ -121,6 +121,8 @@ _TABLE = (
     Key("authorizer.class.name", STRING, ""),
     # topics
     Key("auto.create.topics.enable", BOOLEAN, "true"),
+    Key("errors.deadletterqueue.auto.create.topics.enable", BOOLEAN, "false", None, CLUSTER_WIDE),
+    Key("errors.deadletterqueue.topic.name.prefix", STRING, "dlq.", None, CLUSTER_WIDE),
     Key("delete.topic.enable", BOOLEAN, "true"),
     Key("num.partitions", INT, "1", Range(1)),
     Key("default.replication.factor", INT, "1"),

@@ -124,6 +124,9 @@ _TEXTS = {
     # topics
     "auto.create.topics.enable": "Whether a topic is created when a client asks for its metadata and it does not "
     "exist.",
+    "errors.deadletterqueue.auto.create.topics.enable": "Whether a group's dead-letter topic is created when it is "
+    "missing.",
+    "errors.deadletterqueue.topic.name.prefix": "How the names of dead-letter topics must begin; empty: in any way.",
     "delete.topic.enable": "Whether topics may be deleted.",
     "num.partitions": "How many partitions a new topic gets if the request names no number.",
     "default.replication.factor": "The replication factor of a new topic if the request names none: at most the "
@@ -300,7 +303,8 @@ _TEXTS = {
     # topics only
     "cleanup.policy": "delete removes old segments, compact retains the last record of each key; both may be set.",
     "delete.retention.ms": "How long compaction retains a tombstone, so that readers can see it.",
-    "errors.deadletterqueue.group.enable": "Stored, without effect. There are no dead-letter queues.",
+    "errors.deadletterqueue.group.enable": "Whether share groups may write dead letters into the topic. Without it a "
+    "group's dead letters are lost.",
     "file.delete.delay.ms": "How long the files of a deleted segment stay, for readers that still use them.",
     "flush.messages": "The log is synced to the disk after this number of records. 1: before every response.",
     "flush.ms": "Written records are synced to the disk after this time.",
@@ -337,8 +341,9 @@ _OF_OTHERS = {
     "consumer.heartbeat.interval.ms": "How often a member of a consumer group must send a heartbeat.",
     "consumer.assignment.interval.ms": "The shortest time between two assignments of a consumer group.",
     "consumer.assignor.offload.enable": "Known, without effect: Assignments are made in slices of the event loop.",
-    "errors.deadletterqueue.topic.name": "Known, without effect: There are no dead-letter queues.",
-    "errors.deadletterqueue.copy.record.enable": "Known, without effect: There are no dead-letter queues.",
+    "errors.deadletterqueue.topic.name": "The topic for records that a share group rejected, or did not process after "
+    "the last delivery. Empty: there is none.",
+    "errors.deadletterqueue.copy.record.enable": "Whether dead letters have the keys and values of their records.",
     "share.assignment.interval.ms": "The shortest time between two assignments of a share group.",
     "share.assignor.offload.enable": "Known, without effect: Assignments are made in slices of the event loop.",
     "share.auto.offset.reset": "Where a share group begins in a partition: latest, earliest, or by_duration:DURATION, "
@@ -393,7 +398,6 @@ _WITHOUT_EFFECT = (
     ("replica", "There is one replica: nothing is copied."),
     ("transaction.state.log.load.", "Transactions are loaded in slices of 64 KiB."),
     ("transaction.state.log.replication.", _REPLICAS_OF_COORDINATORS),
-    ("errors.deadletterqueue.", "There are no dead-letter queues."),
     ("streams.rack.", "Tasks are assigned without regard to racks."),
     ("streams.num.warmup.", "Tasks have no warm-up replicas; Kafka assigns none either."),
     ("leader.replication.throttled", "There is one replica: nothing is copied."),

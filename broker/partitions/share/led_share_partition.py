@@ -4,6 +4,9 @@ The state itself is `share_partition.py`. Here are the clock, the persister and 
 when the state is loaded, when records are released, and when the start offset moved. (Apache Kafka wakes them on new
 records and at the end of a lock only.)
 
+Records that get dead letters (KIP-1191) are archived in a second write, once their letters are written or lost. Until
+then the start offset stays before them, and if the state is loaded anew, the letters are written again: at least once.
+
 Invariants: one timer at most, for the first lock that ends; a partition that is closed changes nothing any more.
 """
 
@@ -14,6 +17,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from barnabas.broker.partitions.share.dead_letters import DeadLetter, in_groups
 from barnabas.broker.partitions.share.in_flight_records import NEVER
 from barnabas.broker.partitions.share.persister import (
     NOT_STARTED,
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from barnabas.broker.config.resources.share_groups import ShareGroupSettings
     from barnabas.broker.partitions.share.acknowledgements import AcknowledgedBatch
     from barnabas.broker.partitions.share.acquisition import Acquired, AcquireRequest, LogRange
+    from barnabas.broker.partitions.share.dead_letter_queue import DeadLetters
     from barnabas.broker.partitions.share.deliveries import Deliveries
     from barnabas.broker.partitions.share.state_change import StateChange
     from barnabas.broker.runtime.clock import Clock, Timer
@@ -50,6 +55,8 @@ _FENCING = (
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
 )
 """The codes after which the state is loaded again."""
+_BURIED_MAX = 200
+"""So many records are written and archived in one piece."""
 
 
 class LedSharePartition:
@@ -60,6 +67,7 @@ class LedSharePartition:
         key: SharePartitionKey,
         leader_epoch: int,
         persister: Persister,
+        dead_letters: DeadLetters,
         settings: Callable[[], ShareGroupSettings],
         clock: Clock,
         deliveries: Deliveries,
@@ -70,6 +78,7 @@ class LedSharePartition:
         self.key = key
         self.leader_epoch = leader_epoch
         self._persister = persister
+        self._dead_letters = dead_letters
         self._settings = settings
         self._clock = clock
         self.deliveries = deliveries
@@ -77,6 +86,10 @@ class LedSharePartition:
         self._close = close
         self._timer: Timer | None = None
         self._is_closed = False
+        self._writes = 0
+        """How many writes of states and of dead letters are under way."""
+        self.is_retiring = False
+        """Whether it closes once nothing is being written."""
         self.state: SharePartition | None = None
         """None until it is loaded."""
         self.refusal: KafkaError | None = None
@@ -109,6 +122,7 @@ class LedSharePartition:
 
     def _begin(self, stored: StoredShareState) -> None:
         self.state = SharePartition(stored, self.leader_epoch)
+        self._bury(self.state.unwritten_dead_letters(self._settings()))
 
     def close(self) -> None:
         """Stop: the state is of no use any more."""
@@ -116,6 +130,15 @@ class LedSharePartition:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def retire(self) -> None:
+        """Close once nothing is being written, unless it is used again until then."""
+        self.is_retiring = True
+        self._close_if_retired()
+
+    def _close_if_retired(self) -> None:
+        if self.is_retiring and not self._writes and not self._is_closed:
+            self._close(self)
 
     # --- deliveries --------------------------------------------------------------------------------------------------
 
@@ -142,11 +165,13 @@ class LedSharePartition:
         """Release all that a member holds."""
         if self.state is not None:
             change = self.state.release(member, self._settings())
-            stored = self._store(
-                change, partial(self.deliveries.released, member, change.update, self.deliveries.cause)
-            )
-            if isinstance(stored, Future):
-                ignore_result(stored)
+            report = partial(self.deliveries.released, member, change.update, self.deliveries.cause)
+            self._store_unasked(change, report)
+
+    def _store_unasked(self, change: StateChange, report: Callable[[], None]) -> None:
+        stored = self._store(change, report)
+        if isinstance(stored, Future):
+            ignore_result(stored)
 
     def _store(self, change: StateChange, report: Callable[[], None]) -> Reply[None]:
         """Store a change, and report it once it is stored."""
@@ -154,6 +179,7 @@ class LedSharePartition:
             report()
             return None
         written = self._persister.write(self.key, change.update)
+        self._writes += 1
         answer: Future[None] = written.get_loop().create_future()
         written.add_done_callback(partial(self._stored, change, answer, report))
         return answer
@@ -162,22 +188,57 @@ class LedSharePartition:
         self, change: StateChange, answer: Future[None], report: Callable[[], None], written: Future[None]
     ) -> None:
         assert self.state is not None, "a change is one of a loaded state"
+        self._writes -= 1
         failure = None if written.cancelled() else written.exception()
         if not written.cancelled() and failure is None:
             self.state.stored(change)
             report()
             if not answer.done():
                 answer.set_result(None)
+            self._bury(change.dead_letters)
         else:
             error = as_kafka(failure)
-            self.state.not_stored(change, self._settings(), self._clock.monotonic())
-            self._watch_locks()
+            self._not_stored(change, error)
             if not answer.done():
                 answer.set_exception(error)
-            if error.code in _FENCING:
-                self._close(self)
+        self._close_if_retired()
         if not self._is_closed:
             self._wake()
+
+    def _not_stored(self, change: StateChange, error: KafkaError) -> None:
+        assert self.state is not None, "a change is one of a loaded state"
+        self.state.not_stored(change)
+        self._watch_locks()
+        if error.code in _FENCING:
+            self._close(self)
+        elif change.is_final:
+            self._bury(change.dead_letters)
+
+    # --- dead letters ------------------------------------------------------------------------------------------------
+
+    def _bury(self, letters: Sequence[DeadLetter]) -> None:
+        """Write dead letters, and then archive their records."""
+        for group in in_groups(letters, _BURIED_MAX):
+            if self._is_closed:
+                return
+            written = self._dead_letters.write(self.key, group)
+            if isinstance(written, Future):
+                self._writes += 1
+                written.add_done_callback(partial(self._late_buried, group))
+            else:
+                self._buried(group)
+
+    def _late_buried(self, letters: Sequence[DeadLetter], written: Future[None]) -> None:
+        self._writes -= 1
+        if not written.cancelled():
+            self._buried(letters)
+        self._close_if_retired()
+
+    def _buried(self, letters: Sequence[DeadLetter]) -> None:
+        if self._is_closed:
+            return  # the next to load the state writes them again
+        assert self.state is not None, "dead letters are those of a loaded state"
+        self._store_unasked(self.state.archive(letters), _report_nothing)
 
     # --- locks -------------------------------------------------------------------------------------------------------
 
@@ -188,7 +249,8 @@ class LedSharePartition:
             return
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._clock.call_later((due - self._clock.monotonic()) * 1000, partial(self._end_locks, due))
+        delay_ms = max(0.0, due - self._clock.monotonic()) * 1000
+        self._timer = self._clock.call_later(delay_ms, partial(self._end_locks, due))
 
     def _end_locks(self, due: float) -> None:
         """End the locks that are due; `due` counts as past, though the clock's rounding may call early."""
@@ -201,6 +263,10 @@ class LedSharePartition:
             ignore_result(stored)
             self._wake()
         self._watch_locks()
+
+
+def _report_nothing() -> None:
+    """Do nothing: the records were reported as archived when their dead letters began to be written."""
 
 
 def as_kafka(failure: BaseException | None) -> KafkaError:

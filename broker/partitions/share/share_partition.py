@@ -10,13 +10,16 @@ is visible after that; a lock that ends is visible at once.
     every release       at the limit of deliveries → ARCHIVED
     log start moved     all below it is dropped
 
+In a group with a dead-letter queue (KIP-1191), what is rejected or released at the limit becomes ARCHIVING first, and
+ARCHIVED by `archive`, once its dead letters are written. A state that is loaded with ARCHIVING records goes on there.
+
 Invariants: everything below `start_offset` is finished, and nothing is in flight from `end_offset` on; `start_offset`
 never falls; a record in flight has one holder at most; only finished records at the front move the start offset.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from barnabas.broker.config.resources.share_groups import ShareGroupSettings
 from barnabas.broker.partitions.share.acknowledgements import (
@@ -25,6 +28,7 @@ from barnabas.broker.partitions.share.acknowledgements import (
     check_held,
 )
 from barnabas.broker.partitions.share.acquisition import Acquired, AcquireRequest, Acquisition, LogRange
+from barnabas.broker.partitions.share.dead_letters import DeadLetter, DeadLetterCause, joined
 from barnabas.broker.partitions.share.in_flight_records import (
     NEVER,
     DeliveryCell,
@@ -38,7 +42,13 @@ from barnabas.broker.partitions.share.persister import (
     StateBatch,
     StoredShareState,
 )
-from barnabas.broker.partitions.share.state_change import StateChange, released_state, state_batches
+from barnabas.broker.partitions.share.state_change import (
+    StateChange,
+    finished_state,
+    released_state,
+    state_batches,
+    worn_out,
+)
 from barnabas.protocol.acknowledge_type import AcknowledgeType
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
@@ -65,10 +75,8 @@ class SharePartition:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the stored state of the share partition is not valid")
         if self.end_offset < first:
             self._in_flight.add(gap_between(self.end_offset, first - 1))
-        state = DeliveryState(batch.delivery_state)
-        if state is DeliveryState.ARCHIVING:
-            state = DeliveryState.ARCHIVED
-        self._in_flight.add(InFlightBatch([DeliveryCell(first, last, state, batch.delivery_count)]))
+        cell = DeliveryCell(first, last, DeliveryState(batch.delivery_state), batch.delivery_count)
+        self._in_flight.add(InFlightBatch([cell]))
         self.end_offset = last + 1
 
     # --- what a fetch sees -------------------------------------------------------------------------------------------
@@ -188,6 +196,7 @@ class SharePartition:
         if renews:
             raise KafkaError(ErrorCode.INVALID_RECORD_STATE, "Renewing acquisition locks is not enabled for the group.")
         changed: list[DeliveryCell] = []
+        letters: list[DeadLetter] = []
         for batch in batches:
             for cell, kind in acknowledged_cells(self._in_flight, batch, self.start_offset):
                 if kind is AcknowledgeType.RENEW:
@@ -195,7 +204,11 @@ class SharePartition:
                 else:
                     cell.state = _state_after(kind, cell, settings)
                     changed.append(cell)
-        return self._change(changed, member)
+                    if cell.state is DeliveryState.ARCHIVING:
+                        letters.append(_dead_letter(cell, is_rejected=kind is AcknowledgeType.REJECT))
+        change = self._change(changed, member)
+        change.dead_letters = joined(letters)
+        return change
 
     def release(self, member: str, settings: ShareGroupSettings) -> StateChange:
         """Release all that a member holds, because its session ends."""
@@ -205,8 +218,10 @@ class SharePartition:
             if cell.member == member and cell.state is DeliveryState.ACQUIRED and cell.change is None
         ]
         for cell in held:
-            cell.state = released_state(cell, settings.delivery_count_limit)
-        return self._change(held, member)
+            cell.state = released_state(cell, settings)
+        change = self._change(held, member)
+        change.dead_letters = worn_out(held)
+        return change
 
     def expire(self, now: float, settings: ShareGroupSettings) -> StateChange:
         """Release what is held longer than its lock."""
@@ -215,11 +230,37 @@ class SharePartition:
         for cell in late:
             assert cell.state is DeliveryState.ACQUIRED, "only what is acquired has a lock"
             holders.setdefault(cell.member, []).append((cell.first, cell.last))
-            cell.state, cell.deadline, cell.member = released_state(cell, settings.delivery_count_limit), NEVER, ""
+            cell.state, cell.deadline, cell.member = released_state(cell, settings), NEVER, ""
         self._may_have_available |= bool(late)
         change = self._change(late, None)
+        change.dead_letters = worn_out(late)
         change.holders = holders
         return change
+
+    def archive(self, letters: Iterable[DeadLetter]) -> StateChange:
+        """Finish records whose dead letters are written, or cannot be."""
+        cells = [
+            cell
+            for letter in letters
+            for batch in self._in_flight.between(letter.first, letter.last)
+            for cell in batch.cut(letter.first, letter.last)
+            if cell.state is DeliveryState.ARCHIVING
+        ]
+        for cell in cells:
+            cell.state = DeliveryState.ARCHIVED
+        return self._change(cells, None)
+
+    def unwritten_dead_letters(self, settings: ShareGroupSettings) -> list[DeadLetter]:
+        """Return the dead letters that were perhaps not written before the state was loaded.
+
+        The cause is not stored: as in Kafka it follows from the number of deliveries.
+        """
+        limit = settings.delivery_count_limit
+        return joined(
+            _dead_letter(cell, is_rejected=cell.count < limit)
+            for cell in self._in_flight.cells()
+            if cell.state is DeliveryState.ARCHIVING
+        )
 
     def _change(self, cells: list[DeliveryCell], member: str | None) -> StateChange:
         change = StateChange(cells, member)
@@ -238,9 +279,9 @@ class SharePartition:
         change.finish()
         self._settle()
 
-    def not_stored(self, change: StateChange, settings: ShareGroupSettings, now: float) -> None:
-        """Take a change back: it could not be stored."""
-        change.undo(now, settings.delivery_count_limit)
+    def not_stored(self, change: StateChange) -> None:
+        """Take a change back: it could not be stored. One that was visible at once stays."""
+        change.undo()
         self._settle()
 
     def _settle(self) -> None:
@@ -266,5 +307,10 @@ def _state_after(kind: AcknowledgeType, cell: DeliveryCell, settings: ShareGroup
     if kind is AcknowledgeType.ACCEPT:
         return DeliveryState.ACKNOWLEDGED
     if kind is AcknowledgeType.RELEASE:
-        return released_state(cell, settings.delivery_count_limit)
-    return DeliveryState.ARCHIVED
+        return released_state(cell, settings)
+    return finished_state(settings) if kind is AcknowledgeType.REJECT else DeliveryState.ARCHIVED
+
+
+def _dead_letter(cell: DeliveryCell, *, is_rejected: bool) -> DeadLetter:
+    cause = DeadLetterCause.REJECTED if is_rejected else DeadLetterCause.WORN_OUT
+    return DeadLetter(cell.first, cell.last, cell.count, cause)

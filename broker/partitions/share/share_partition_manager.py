@@ -3,7 +3,8 @@
 Knows groups by their settings only: as in Apache Kafka, membership is not checked, and whoever opens a session may
 fetch. A share partition is loaded for a leader epoch; once the partition has another, or its topic is deleted, it is
 dropped, and members get the error of the partition. When a session ends, what its member holds in the session's
-partitions is released; once no member of a group is connected, the group's share partitions are dropped.
+partitions is released; once no member of a group is connected, the group's share partitions are dropped as soon as all
+is written.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
     from barnabas.broker.config import BrokerConfig
     from barnabas.broker.config.resources.share_groups import ShareGroupSettings
     from barnabas.broker.metadata.catalogue import Catalogue
-    from barnabas.broker.metadata.config_resources.groups import GroupConfigs
     from barnabas.broker.metadata.image.image import TopicImage
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.purgatory import Purgatory
     from barnabas.broker.partitions.share.acknowledgements import AcknowledgedBatch
+    from barnabas.broker.partitions.share.dead_letter_queue import DeadLetterQueue
     from barnabas.broker.runtime.clock import Clock
     from barnabas.broker.runtime.events import Events
     from barnabas.broker.runtime.scheduler import CooperativeScheduler
@@ -50,25 +51,27 @@ class SharePartitionManager:
         config: BrokerConfig,
         *,
         catalogue: Catalogue,
-        group_configs: GroupConfigs,
+        settings_of: Callable[[str], ShareGroupSettings],
         partitions: Partitions,
         persister: Callable[[], Persister],
+        dead_letters: DeadLetterQueue,
         clock: Clock,
         waiters: Purgatory,
         look_ups: CooperativeScheduler,
         events: Events,
     ) -> None:
+        """Create it. `settings_of`: returns the settings in force for a group."""
         self._catalogue = catalogue
         self._partitions = partitions
         self._persister = persister
+        self.dead_letters = dead_letters
+        self.settings_of = settings_of
         self._clock = clock
         self._waiters = waiters
         self._look_ups = look_ups
         self._events = events
         self.counts = DeliveryCounts()
         self._led: dict[SharePartitionKey, LedSharePartition] = {}
-        self.settings_of: Callable[[str], ShareGroupSettings] = group_configs.share_group
-        """Returns the settings of a group."""
         self.sessions = ShareSessions(
             lambda: config.integer("group.share.max.share.sessions"), self._release, self._drop_group
         )
@@ -91,7 +94,10 @@ class SharePartitionManager:
         """Return the share partition, which may be loading; the first call begins that. Raises KafkaError."""
         log = self.log_of(wanted)
         led = self._current(SharePartitionKey(group_id, *wanted), log.leader_epoch)
-        return self._load(group_id, wanted, log) if led is None else led
+        if led is None:
+            return self._load(group_id, wanted, log)
+        led.is_retiring = False
+        return led
 
     def every_led(self) -> list[LedSharePartition]:
         """Return the share partitions that are loaded or being loaded, for readers."""
@@ -110,6 +116,7 @@ class SharePartitionManager:
             key,
             log.leader_epoch,
             self._persister(),
+            self.dead_letters,
             partial(self.settings_of, group_id),
             self._clock,
             Deliveries(self.counts, self._events, group_id, log.topic, log.partition),
@@ -152,7 +159,7 @@ class SharePartitionManager:
 
     def _drop_group(self, group_id: str) -> None:
         for led in [led for key, led in self._led.items() if key.group_id == group_id]:
-            self._drop(led)
+            led.retire()
 
     def _drop(self, led: LedSharePartition) -> None:
         led.close()

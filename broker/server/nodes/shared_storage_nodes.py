@@ -110,7 +110,9 @@ class SharedStorageNodes:
             deferred_transactions=deferred_transactions(self._parts, partitions, lambda: self, self._led_by_any),
             deferred_shares=deferred_shares(self._parts, partitions),
             deferred_persister=self._persister,
-            deferred_share_partitions=deferred_share_partitions(lambda: self.of_node[node.node_id]),
+            deferred_share_partitions=deferred_share_partitions(
+                lambda: self.of_node[node.node_id], lambda: self._led_by_any
+            ),
             transactions_of=self._transactions_of,
             fetch_sessions=fetch_sessions,
             quotas=NodeQuotas(catalogue.client_quotas, parts.config, parts.clock, parts.events.stopwatch),

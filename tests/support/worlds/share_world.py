@@ -36,12 +36,21 @@ class ShareWorld(BrokerWorld):
     """A broker with a topic `t`, and the group `g` that begins at its first record."""
 
     def __init__(
-        self, settings: dict[str, str] | None = None, *, level: int = 2, partitions: int = 1, in_memory: bool = True
+        self,
+        settings: dict[str, str] | None = None,
+        *,
+        level: int = 2,
+        partitions: int = 1,
+        in_memory: bool = True,
+        after: ShareWorld | None = None,
     ) -> None:
-        """`level`: of share.version. `in_memory`: else states are stored by the share coordinator."""
-        super().__init__(settings, topics={"t": partitions})
+        """`level`: of share.version. `in_memory`: else states are stored by the share coordinator.
+
+        `after`: the world whose files and states these are; it was killed.
+        """
+        super().__init__(settings, after.files if after else None, topics=None if after else {"t": partitions})
         self.dispatcher = Dispatcher(self.services, (*API_TABLE, *SHARE_GROUPS_TABLE))
-        self.persister = MemoryPersister()
+        self.persister: MemoryPersister = after.persister if after else MemoryPersister()
         if in_memory:
             self.services.deferred_persister.built = self.persister
         features: Any = self.services.catalogue.feature_levels

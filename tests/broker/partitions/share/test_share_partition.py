@@ -246,7 +246,8 @@ def test_unstored_acknowledgements_are_held_until_the_lock_ends(
     assert (change.update.start_offset, change.update.delivery_complete_count) == (0, 5)
     share.now = now
     assert share.expire().update is None
-    share.partition.not_stored(change, share.settings, now)
+    share.partition.not_stored(change)
+    share.expire()
     assert share.poll() == next_poll
     assert share.partition.start_offset == 0
 
@@ -356,7 +357,7 @@ def step(dice: random.Random, share: Share, model: Model) -> None:
         types = [dice.choice([0, 1, 2, 2, 3]) for _ in range(first, last + 1)]
         change = share.begin(first, last, *types, member=member)
         if dice.random() < 0.2:
-            share.partition.not_stored(change, share.settings, share.now)
+            share.partition.not_stored(change)
             return
         share.partition.stored(change)
         for offset, kind in zip(range(first, last + 1), types, strict=True):
