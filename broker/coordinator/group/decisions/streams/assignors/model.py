@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from barnabas.broker.coordinator.group.decisions.streams.tasks import TaskSets
@@ -20,6 +21,8 @@ class AssignedStreamsMember(NamedTuple):
 
     process_id: str
     before: TaskSets
+    offset_sums: Mapping[str, Mapping[int, int]] = MappingProxyType({})
+    """By subtopology and partition, how far its process has read the changelogs of a task, whoever has the task now."""
 
 
 class TaskGroup(NamedTuple):

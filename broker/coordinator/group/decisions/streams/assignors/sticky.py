@@ -1,16 +1,22 @@
 """The assignor `sticky` (KIP-1071): tasks stay where they were or where a standby was, and loads are even.
 
-As Kafka's, step by step: active tasks go back to their last members up to an even share, then to members that had them
-as standby tasks, the rest to the least loaded process. Standby tasks go to processes that do not have the task yet,
-first to its last members.
+As in Kafka 4.4: active tasks go back to their last members up to an even share, then to members with a copy of their
+state, the rest to the least loaded process. Standby tasks go to processes that do not have the task yet, first to its
+last members. A member has a copy if it had the standby task, or has reported offsets of the task's changelogs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.hash_order import STRING, HashOrder, table_size
-from barnabas.broker.coordinator.group.decisions.streams.assignors.model import Task, TaskAssignorError, TaskGroup
+from barnabas.broker.coordinator.group.decisions.streams.assignors.model import (
+    AssignedStreamsMember,
+    Task,
+    TaskAssignorError,
+    TaskGroup,
+)
 from barnabas.broker.coordinator.group.decisions.streams.assignors.priority_queue import PriorityQueue
 from barnabas.broker.coordinator.group.decisions.streams.assignors.process import StreamsProcess
 from barnabas.broker.coordinator.group.decisions.streams.tasks import NO_TASKS, Tasks, TaskSets
@@ -41,6 +47,15 @@ class _Member(NamedTuple):
     @property
     def tasks_count(self) -> int:
         return self.process.counts[self.member_id]
+
+
+class _Copy(NamedTuple):
+    """A member's copy of the state of a task."""
+
+    member: _Member
+    is_standby: bool
+    """Whether the member has the standby task; if not, its process has had the task before."""
+    offset_sum: int
 
 
 class _Quota:
@@ -76,21 +91,28 @@ class _Draft:
         self.processes: dict[str, StreamsProcess] = {}
         self._in_order = HashOrder(STRING, table_size(len(group.members)))
         self._last_active: dict[Task, _Member] = {}
-        self._last_standby: dict[Task, list[_Member]] = {}
+        self._with_state: dict[Task, list[_Member]] = {}
+        """By task, the members with a copy of its state: those with a standby task first, then the largest copies."""
         self._pauses = Pauses()
 
     def read_members(self) -> Steps[None]:
-        """Read the members' processes and previous tasks."""
+        """Read the members' processes, previous tasks and copies of states."""
+        copies: dict[Task, list[_Copy]] = {}
         for member_id, spec in self._group.members.items():
             process = self.processes.setdefault(spec.process_id, StreamsProcess())
-            self._in_order.put(spec.process_id)
+            self._in_order.compute_if_absent(spec.process_id)
             process.add_member(member_id)
             member = _Member(member_id, process)
             for task in _tasks(spec.before.active):
                 self._last_active[task] = member
-            for task in _tasks(spec.before.standby):
-                self._last_standby.setdefault(task, []).append(member)
+            for task, copy in _copies(spec, member):
+                copies.setdefault(task, []).append(copy)
             yield
+        for task, of_task in copies.items():
+            of_task.sort(key=lambda copy: (not copy.is_standby, -copy.offset_sum))
+            self._with_state[task] = [copy.member for copy in of_task]
+            if self._pauses.is_due(len(of_task)):
+                yield
 
     def assign_active(self, tasks: list[Task]) -> Steps[None]:
         tasks.sort(key=lambda task: (task.partition, utf16(task.subtopology_id)))
@@ -179,22 +201,31 @@ class _Draft:
         return has_found
 
     def _least_loaded(self, task: Task, *, is_new_to_process: bool = False) -> _Member | None:
-        """Return a member that had the standby task: the first, or one with less load in process and member."""
-        members = self._last_standby.get(task)
-        if not members:
-            return None
-        best = members[0]
-        load, tasks_count = best.process.load, best.tasks_count
-        for member in members[1:]:
-            may_have = not (is_new_to_process and member.process.has_task(task))
-            if may_have and member.process.load < load and member.tasks_count < tasks_count:
+        """Return a member with a copy of the state: the first, or one with less load in process and member."""
+        best: _Member | None = None
+        load = tasks_count = 0.0
+        for member in self._with_state.get(task, ()):
+            if is_new_to_process and member.process.has_task(task):
+                continue
+            if best is None or (member.process.load < load and member.tasks_count < tasks_count):
                 best, load, tasks_count = member, member.process.load, member.tasks_count
-        # As in Kafka, it is the first member's process that must not have the task.
-        return None if is_new_to_process and members[0].process.has_task(task) else best
+        return best
 
     def _by_load(self) -> PriorityQueue[StreamsProcess]:
         in_order = [self.processes[process_id] for process_id in self._in_order.in_order()]
         return PriorityQueue(lambda process: process.load, in_order)
+
+
+def _copies(spec: AssignedStreamsMember, member: _Member) -> Iterator[tuple[Task, _Copy]]:
+    """Yield the standby tasks of a member, and the other tasks of which its process has state on disk."""
+    for task in _tasks(spec.before.standby):
+        offset_sum = spec.offset_sums.get(task.subtopology_id, {}).get(task.partition, 0)
+        yield task, _Copy(member, is_standby=True, offset_sum=offset_sum)
+    for subtopology_id, sums in spec.offset_sums.items():
+        standby = spec.before.standby.get(subtopology_id, ())
+        for number, offset_sum in sums.items():
+            if number not in standby:
+                yield Task(subtopology_id, number), _Copy(member, is_standby=False, offset_sum=offset_sum)
 
 
 def _tasks(tasks: Tasks) -> list[Task]:
