@@ -1,4 +1,4 @@
-"""Groups: all of them with their lag, and one with its members and partitions."""
+"""Groups: all of them with their lag, and one with its members and partitions, or what is in flight in a queue."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from barnabas.broker.http.console.pages import event_history
 from barnabas.broker.http.console.params import NOT_FOUND, Refused, RequestParams
 from barnabas.broker.http.console.queries import groups as looking
 from barnabas.broker.http.console.queries import security
+from barnabas.broker.http.console.queries.share_partitions import in_flight
+from barnabas.broker.http.console.svg.delivery_strip import STRIP_WIDTH, drawn_ranges
 from barnabas.broker.insight.inspection.groups import begin_loading
 
 _KINDS = {"Stable": "committed", "Empty": "quiet", "Dead": "quiet"}
@@ -28,6 +30,7 @@ async def _one(observed: ConsoleContext, params: RequestParams) -> Facts:
     if found is None:
         raise Refused(f"there is no group {group_id}", NOT_FOUND)
     seen, members, behind = found
+    shared, shared_count = await observed.in_turns(lambda: in_flight(services, group_id))
     readers = {place: member.client_id for member in members for place in member.assigned}
     return {
         "group": seen,
@@ -36,6 +39,9 @@ async def _one(observed: ConsoleContext, params: RequestParams) -> Facts:
         "readers": readers,
         "principals": security.principals(observed.members),
         "kinds": _KINDS,
+        "shared": [(each, drawn_ranges(each)) for each in shared],
+        "shared_count": shared_count,
+        "width": int(STRIP_WIDTH),
         "why": await event_history.why(lambda why: why.group(group_id), observed),
     }
 

@@ -1,4 +1,4 @@
-"""Groups: their members with their assignments, and their lag, for both protocols."""
+"""Groups of every type: their members with their assignments, and their lag."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.coordinator.group.decisions.classic.model import Group
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
+from barnabas.broker.coordinator.group.decisions.share.group import ShareGroup
+from barnabas.broker.coordinator.group.decisions.streams.group import StreamsGroup
 from barnabas.broker.insight.inspection.groups import LoadedGroup, loaded_groups
 from barnabas.broker.insight.inspection.lag import Lag, lag
+from barnabas.broker.insight.why.group_types.streams_groups import tasks_partitions
 from barnabas.protocol.codec.compile import codec
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.log_records.consumer_protocol import ConsumerProtocolAssignment
@@ -93,7 +96,18 @@ def described(services: Services, group: LoadedGroup) -> Steps[tuple[GroupSeen, 
     whole = group.whole()
     if whole is None:
         return None
-    return _seen(group.group_id, whole, behind), _members(services, whole), behind
+    members = _members(services, whole)
+    if isinstance(whole, StreamsGroup):
+        members = yield from _with_tasks(services, whole, members)
+    return _seen(group.group_id, whole, behind), members, behind
+
+
+def _with_tasks(services: Services, whole: StreamsGroup, members: list[MemberSeen]) -> Steps[list[MemberSeen]]:
+    """Return, in steps, the members with the source partitions of their active tasks."""
+    reads: dict[str, list[Place]] = {}
+    for place, member_id in sorted((yield from tasks_partitions(services, whole)).items()):
+        reads.setdefault(member_id, []).append(place)
+    return [each._replace(assigned=reads.get(each.member_id, [])) for each in members]
 
 
 def _seen(group_id: str, whole: AnyGroup, behind: list[Behind]) -> GroupSeen:
@@ -121,17 +135,30 @@ def _members(services: Services, whole: AnyGroup) -> list[MemberSeen]:
             )
             for each in whole.members.values()
         ]
-    if not isinstance(whole, ConsumerGroup):
-        return [
-            MemberSeen(each.member_id, None, each.client_id, each.client_host, each.member_epoch, [], [])
-            for each in whole.members.values()
-        ]
     names = {topic_id: topic.name for topic_id, topic in services.catalogue.topics_by_id.items()}
 
     def places(owned: Iterable[tuple[bytes, Iterable[int]]]) -> list[Place]:
         there = ((names[topic_id], numbers) for topic_id, numbers in owned if topic_id in names)
         return sorted((name, number) for name, numbers in there for number in numbers)
 
+    if isinstance(whole, ShareGroup):
+        return [
+            MemberSeen(
+                each.member_id,
+                None,
+                each.client_id,
+                each.client_host,
+                each.member_epoch,
+                places(each.assigned.items()),
+                [],
+            )
+            for each in whole.members.values()
+        ]
+    if not isinstance(whole, ConsumerGroup):
+        return [
+            MemberSeen(each.member_id, None, each.client_id, each.client_host, each.member_epoch, [], [])
+            for each in whole.members.values()
+        ]
     return [
         MemberSeen(
             each.member_id,

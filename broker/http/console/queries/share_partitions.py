@@ -1,0 +1,44 @@
+"""The share partitions of a group for drawing: what is in flight in each, in ranges of one state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.broker.insight.inspection.share_partitions import (
+    DeliveryRange,
+    SharePartitionSummary,
+    used_share_partitions,
+)
+from barnabas.storage.steps import Steps
+
+if TYPE_CHECKING:
+    from barnabas.broker.services import Services
+
+PARTITIONS_MAX = 20
+RANGES_MAX = 160
+
+
+class InFlight(NamedTuple):
+    """One share partition. ranges: the first ones."""
+
+    topic: str
+    partition: int
+    summary: SharePartitionSummary
+    ranges: list[DeliveryRange]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the ranges are all there are."""
+        return not self.ranges or self.ranges[-1].last_offset + 1 >= self.summary.end_offset
+
+
+def in_flight(services: Services, group_id: str) -> Steps[tuple[list[InFlight], int]]:
+    """Return, in steps, the first share partitions that members fetch from, and how many there are."""
+    used = sorted(used_share_partitions(services, group_id), key=lambda each: (each.topic, each.partition))
+    found = []
+    for each in used[:PARTITIONS_MAX]:
+        summary = each.summary()
+        if summary is not None:
+            found.append(InFlight(each.topic, each.partition, summary, each.ranges(RANGES_MAX)))
+        yield
+    return found, len(used)
