@@ -43,9 +43,10 @@ def check_names(topology: Topology | None) -> None:
     if prohibited:
         why = f"Use of Kafka internal topics {prohibited} in a Kafka Streams topology is prohibited."
         raise KafkaError(ErrorCode.STREAMS_INVALID_TOPOLOGY, why)
-    invalid = ",".join(name for name in names if not is_topic_name(name))
+    invalid = [name for name in names if not is_topic_name(name)]
     if invalid:
-        raise KafkaError(ErrorCode.STREAMS_INVALID_TOPOLOGY, f"Topic names {invalid} are not valid topic names.")
+        why = f"Topic names {','.join(invalid)} are not valid topic names."
+        raise KafkaError(ErrorCode.STREAMS_INVALID_TOPOLOGY, why)
 
 
 def topology_in(topology: Topology) -> StreamsTopology:

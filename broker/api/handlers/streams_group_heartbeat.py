@@ -109,7 +109,7 @@ def _filled(reply: StreamsHeartbeatReply, api_version: int, failures: str) -> St
         member_id=reply.member_id,
         member_epoch=reply.member_epoch,
         heartbeat_interval_ms=reply.heartbeat_interval_ms,
-        acceptable_recovery_lag_legacy=0 if api_version >= _LONG_LAG_SINCE else reply.acceptable_recovery_lag,
+        acceptable_recovery_lag_legacy=0 if api_version >= _LONG_LAG_SINCE else max(0, reply.acceptable_recovery_lag),
         task_offset_interval_ms=reply.task_offset_interval_ms,
         acceptable_recovery_lag=reply.acceptable_recovery_lag,
         status=statuses,

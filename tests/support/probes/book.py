@@ -5,9 +5,9 @@ from tests.support.probes.page import pages
 
 OFFERED = {
     (row.key.api_name, version)
-    for row in (*API_TABLE, *TELEMETRY_TABLE)
+    for row in (*API_TABLE, *TELEMETRY_TABLE, *PREVIEW_TABLE)
     for version in range(row.min_version, row.max_version + 1)
 }
-_APIS = {row.key.api_name for row in (*API_TABLE, *TELEMETRY_TABLE, *PREVIEW_TABLE)}
+_APIS = {api for api, _ in OFFERED}
 BOOK = [page for page in pages() if {api for api, _ in page.asked} <= _APIS]
 SHORT = [page for page in BOOK if not page.is_long]

@@ -179,6 +179,16 @@ def test_an_endpoint_is_told_with_its_partitions(api: GroupApi) -> None:
             E.INVALID_REQUEST,
             "ActiveTasks must be empty when (re-)joining.",
         ),
+        (
+            {"active_tasks": None, "standby_tasks": None, "warmup_tasks": None},
+            E.INVALID_REQUEST,
+            "ActiveTasks must be empty when (re-)joining.",
+        ),
+        (
+            {"topology": Topology(epoch=0, subtopologies=[subtopology("0", [""])])},
+            E.STREAMS_INVALID_TOPOLOGY,
+            "Topic names  are not valid topic names.",
+        ),
         ({"epoch": -3}, E.INVALID_REQUEST, "MemberEpoch is -3, but must be greater than or equal to -2."),
         ({"epoch": -2}, E.INVALID_REQUEST, "InstanceId can't be null."),
         ({"epoch": 1, "topology": counting()}, E.INVALID_REQUEST, "Topology can only be provided when (re-)joining."),

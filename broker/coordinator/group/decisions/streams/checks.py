@@ -44,8 +44,9 @@ def check_request(request: StreamsHeartbeatRequest) -> None:
 def _check_joining(request: StreamsHeartbeatRequest) -> None:
     if request.rebalance_timeout_ms == -1:
         raise _invalid("RebalanceTimeoutMs must be provided in first request.")
-    for role, tasks in zip(("ActiveTasks", "StandbyTasks", "WarmupTasks"), request.owned or (), strict=False):
-        if tasks:
+    owned = (None, None, None) if request.owned is None else request.owned
+    for role, tasks in zip(("ActiveTasks", "StandbyTasks", "WarmupTasks"), owned, strict=True):
+        if tasks is None or tasks:
             raise _invalid(f"{role} must be empty when (re-)joining.")
     if request.topology is None:
         raise _invalid("Topology must be non-null when (re-)joining.")

@@ -173,7 +173,8 @@ class StreamsHeartbeatReply(NamedTuple):
     member_epoch: int
     heartbeat_interval_ms: int = 0
     task_offset_interval_ms: int = 0
-    acceptable_recovery_lag: int = 0
+    acceptable_recovery_lag: int = -1
+    """-1: unknown, as the member leaves."""
     statuses: tuple[GroupStatus, ...] = ()
     tasks: TaskSets | None = None
     """None: unchanged."""
