@@ -8,19 +8,17 @@ a limit: INVALID_REQUEST.
 
 from __future__ import annotations
 
-from asyncio import Future
 from collections.abc import Iterable, Mapping
+from functools import partial
 
+from barnabas.broker.api.group_descriptions.modern_groups import describe_each, named_topics
 from barnabas.broker.api.guards.authorized_operations import GROUP_OPERATIONS, NOT_REQUESTED
-from barnabas.broker.api.repeated_ids import each_described
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import NOTHING
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerGroupMember as GroupMember
-from barnabas.broker.coordinator.runtime.replies_after_sync import once_synced
-from barnabas.broker.runtime.replies import reply_to
-from barnabas.broker.runtime.scheduler import WorkClass
+from barnabas.broker.runtime.replies import Reply
 from barnabas.broker.services import RequestContext
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.consumer_group_describe import (
     Assignment,
     ConsumerGroupDescribeRequest,
@@ -29,46 +27,28 @@ from barnabas.protocol.messages.consumer_group_describe import (
     Member,
     TopicPartitions,
 )
-from barnabas.protocol.registry import ApiKey, response_codec
-from barnabas.storage.steps import Steps, finish
+from barnabas.storage.steps import finish
 
 _CLASSIC_MEMBER, _CONSUMER_MEMBER = 0, 1
-_GROUPS = WorkClass()
+
+_UNDESCRIBED = partial(DescribedGroup, group_state="", group_epoch=0, assignment_epoch=0, assignor_name="", members=[])
 
 
-def handle(
-    request: ConsumerGroupDescribeRequest, context: RequestContext
-) -> ConsumerGroupDescribeResponse | Future[ConsumerGroupDescribeResponse]:
-    return reply_to(
-        lambda: context.services.request_scheduler.in_slices(lambda: _all_described(request, context), _GROUPS),
-        lambda response: once_synced(response, context.services.groups.unsynced()),
-    )
-
-
-def _all_described(
-    request: ConsumerGroupDescribeRequest, context: RequestContext
-) -> Steps[ConsumerGroupDescribeResponse]:
+def handle(request: ConsumerGroupDescribeRequest, context: RequestContext) -> Reply[ConsumerGroupDescribeResponse]:
     operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_REQUESTED
-    codec = response_codec(ApiKey.CONSUMER_GROUP_DESCRIBE, context.api_version)
-    groups = yield from each_described(
+    return describe_each(
         request.group_ids,
-        lambda group_id: _described(group_id, operations, context),
-        lambda group: len(codec.encode(ConsumerGroupDescribeResponse(groups=[group]))),
-        _failed,
+        context,
+        is_offered=context.services.offers_consumer_groups,
+        describe=lambda group_id: _described(group_id, operations, context),
+        undescribed=_UNDESCRIBED,
+        respond=ConsumerGroupDescribeResponse,
     )
-    return ConsumerGroupDescribeResponse(groups=groups)
 
 
 def _described(group_id: str, operations: int, context: RequestContext) -> DescribedGroup:
     groups = context.services.groups.consumer
-    try:
-        if not context.services.offers_consumer_groups:
-            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
-        if not group_id:
-            raise KafkaError(ErrorCode.INVALID_GROUP_ID)
-        group = groups.describe(group_id)
-    except KafkaError as error:
-        return _failed(group_id, error)
+    group = groups.describe(group_id)
     return DescribedGroup(
         error_code=ErrorCode.NONE,
         group_id=group_id,
@@ -102,24 +82,9 @@ def _member(group: ConsumerGroup, member: GroupMember, context: RequestContext) 
 
 
 def _assignment(partitions: Mapping[bytes, Iterable[int]], context: RequestContext) -> Assignment:
-    topics = context.services.catalogue.topics_by_id
     return Assignment(
         topic_partitions=[
-            TopicPartitions(topic_id=topic_id, topic_name=topics[topic_id].name, partitions=list(numbers))
-            for topic_id, numbers in partitions.items()
-            if topic_id in topics
+            TopicPartitions(topic_id=topic_id, topic_name=name, partitions=numbers)
+            for topic_id, name, numbers in named_topics(partitions, context)
         ]
-    )
-
-
-def _failed(group_id: str, error: KafkaError) -> DescribedGroup:
-    return DescribedGroup(
-        error_code=error.code,
-        error_message=error.message,
-        group_id=group_id,
-        group_state="",
-        group_epoch=0,
-        assignment_epoch=0,
-        assignor_name="",
-        members=[],
     )

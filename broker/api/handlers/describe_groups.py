@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from asyncio import Future
 
+from barnabas.broker.api.group_descriptions.repeated_ids import each_described
 from barnabas.broker.api.guards.authorized_operations import GROUP_OPERATIONS, NOT_REQUESTED
-from barnabas.broker.api.repeated_ids import each_described
 from barnabas.broker.coordinator.group.decisions.classic.model import Group
 from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.broker.coordinator.runtime.replies_after_sync import once_synced

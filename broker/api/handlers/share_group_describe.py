@@ -7,20 +7,18 @@ limit: INVALID_REQUEST.
 
 from __future__ import annotations
 
-from asyncio import Future
+from functools import partial
 
+from barnabas.broker.api.group_descriptions.modern_groups import describe_each, named_topics
 from barnabas.broker.api.guards.authorized_operations import GROUP_OPERATIONS, NOT_REQUESTED
-from barnabas.broker.api.repeated_ids import each_described
 from barnabas.broker.coordinator.group.decisions.share.model import (
     SHARE_ASSIGNOR,
     SharedPartitions,
     ShareGroupMember,
 )
-from barnabas.broker.coordinator.runtime.replies_after_sync import once_synced
-from barnabas.broker.runtime.replies import reply_to
-from barnabas.broker.runtime.scheduler import WorkClass
+from barnabas.broker.runtime.replies import Reply
 from barnabas.broker.services import RequestContext
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.share_group_describe import (
     Assignment,
     DescribedGroup,
@@ -29,42 +27,24 @@ from barnabas.protocol.messages.share_group_describe import (
     ShareGroupDescribeResponse,
     TopicPartitions,
 )
-from barnabas.protocol.registry import ApiKey, response_codec
-from barnabas.storage.steps import Steps
 
-_GROUPS = WorkClass()
+_UNDESCRIBED = partial(DescribedGroup, group_state="", group_epoch=0, assignment_epoch=0, assignor_name="", members=[])
 
 
-def handle(
-    request: ShareGroupDescribeRequest, context: RequestContext
-) -> ShareGroupDescribeResponse | Future[ShareGroupDescribeResponse]:
-    return reply_to(
-        lambda: context.services.request_scheduler.in_slices(lambda: _all_described(request, context), _GROUPS),
-        lambda response: once_synced(response, context.services.groups.unsynced()),
-    )
-
-
-def _all_described(request: ShareGroupDescribeRequest, context: RequestContext) -> Steps[ShareGroupDescribeResponse]:
+def handle(request: ShareGroupDescribeRequest, context: RequestContext) -> Reply[ShareGroupDescribeResponse]:
     operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_REQUESTED
-    codec = response_codec(ApiKey.SHARE_GROUP_DESCRIBE, context.api_version)
-    groups = yield from each_described(
+    return describe_each(
         request.group_ids,
-        lambda group_id: _described(group_id, operations, context),
-        lambda group: len(codec.encode(ShareGroupDescribeResponse(groups=[group]))),
-        _failed,
+        context,
+        is_offered=context.services.offers_share_groups,
+        describe=lambda group_id: _described(group_id, operations, context),
+        undescribed=_UNDESCRIBED,
+        respond=ShareGroupDescribeResponse,
     )
-    return ShareGroupDescribeResponse(groups=groups)
 
 
 def _described(group_id: str, operations: int, context: RequestContext) -> DescribedGroup:
-    try:
-        if not context.services.offers_share_groups:
-            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
-        if not group_id:
-            raise KafkaError(ErrorCode.INVALID_GROUP_ID)
-        group = context.services.groups.share.describe(group_id)
-    except KafkaError as error:
-        return _failed(group_id, error)
+    group = context.services.groups.share.describe(group_id)
     return DescribedGroup(
         error_code=ErrorCode.NONE,
         group_id=group_id,
@@ -90,24 +70,9 @@ def _member(member: ShareGroupMember, context: RequestContext) -> Member:
 
 
 def _assignment(partitions: SharedPartitions, context: RequestContext) -> Assignment:
-    topics = context.services.catalogue.topics_by_id
     return Assignment(
         topic_partitions=[
-            TopicPartitions(topic_id=topic_id, topic_name=topics[topic_id].name, partitions=list(numbers))
-            for topic_id, numbers in partitions.items()
-            if topic_id in topics
+            TopicPartitions(topic_id=topic_id, topic_name=name, partitions=numbers)
+            for topic_id, name, numbers in named_topics(partitions, context)
         ]
-    )
-
-
-def _failed(group_id: str, error: KafkaError) -> DescribedGroup:
-    return DescribedGroup(
-        error_code=error.code,
-        error_message=error.message,
-        group_id=group_id,
-        group_state="",
-        group_epoch=0,
-        assignment_epoch=0,
-        assignor_name="",
-        members=[],
     )

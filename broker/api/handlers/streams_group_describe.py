@@ -9,20 +9,18 @@ up to a limit: INVALID_REQUEST.
 
 from __future__ import annotations
 
-from asyncio import Future
 from collections.abc import Iterable
+from functools import partial
 
+from barnabas.broker.api.group_descriptions.modern_groups import describe_each
 from barnabas.broker.api.guards.authorized_operations import GROUP_OPERATIONS, NOT_REQUESTED
-from barnabas.broker.api.repeated_ids import each_described
 from barnabas.broker.coordinator.group.decisions.streams.group import StreamsGroup
 from barnabas.broker.coordinator.group.decisions.streams.model import StreamsGroupMember
 from barnabas.broker.coordinator.group.decisions.streams.tasks import Tasks, TaskSets, active_of
 from barnabas.broker.coordinator.group.decisions.streams.topics.internal_topics import ConfiguredTopology, InternalTopic
-from barnabas.broker.coordinator.runtime.replies_after_sync import once_synced
-from barnabas.broker.runtime.replies import reply_to
-from barnabas.broker.runtime.scheduler import WorkClass
+from barnabas.broker.runtime.replies import Reply
 from barnabas.broker.services import RequestContext
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.log_records.streams_group import StoredSubtopology, StoredTopicInfo
 from barnabas.protocol.messages.streams_group_describe import (
     Assignment,
@@ -37,44 +35,25 @@ from barnabas.protocol.messages.streams_group_describe import (
     TopicInfo,
     Topology,
 )
-from barnabas.protocol.registry import ApiKey, response_codec
-from barnabas.storage.steps import Steps
 
-_GROUPS = WorkClass()
 _DESCRIPTION_NOT_REQUESTED, _DESCRIPTION_NOT_STORED = 0, 1
 
-
-def handle(
-    request: StreamsGroupDescribeRequest, context: RequestContext
-) -> StreamsGroupDescribeResponse | Future[StreamsGroupDescribeResponse]:
-    return reply_to(
-        lambda: context.services.request_scheduler.in_slices(lambda: _all_described(request, context), _GROUPS),
-        lambda response: once_synced(response, context.services.groups.unsynced()),
-    )
+_UNDESCRIBED = partial(DescribedGroup, group_state="", group_epoch=0, assignment_epoch=0, members=[])
 
 
-def _all_described(
-    request: StreamsGroupDescribeRequest, context: RequestContext
-) -> Steps[StreamsGroupDescribeResponse]:
-    codec = response_codec(ApiKey.STREAMS_GROUP_DESCRIBE, context.api_version)
-    groups = yield from each_described(
+def handle(request: StreamsGroupDescribeRequest, context: RequestContext) -> Reply[StreamsGroupDescribeResponse]:
+    return describe_each(
         request.group_ids,
-        lambda group_id: _described(group_id, request, context),
-        lambda group: len(codec.encode(StreamsGroupDescribeResponse(groups=[group]))),
-        _failed,
+        context,
+        is_offered=context.services.offers_streams_groups,
+        describe=lambda group_id: _described(group_id, request, context),
+        undescribed=_UNDESCRIBED,
+        respond=StreamsGroupDescribeResponse,
     )
-    return StreamsGroupDescribeResponse(groups=groups)
 
 
 def _described(group_id: str, request: StreamsGroupDescribeRequest, context: RequestContext) -> DescribedGroup:
-    try:
-        if not context.services.offers_streams_groups:
-            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
-        if not group_id:
-            raise KafkaError(ErrorCode.INVALID_GROUP_ID)
-        group = context.services.groups.streams.describe(group_id)
-    except KafkaError as error:
-        return _failed(group_id, error)
+    group = context.services.groups.streams.describe(group_id)
     return DescribedGroup(
         error_code=ErrorCode.NONE,
         group_id=group_id,
@@ -180,15 +159,3 @@ def _assignment(tasks: TaskSets) -> Assignment:
 
 def _task_ids(tasks: Tasks) -> list[TaskIds]:
     return [TaskIds(subtopology_id=each, partitions=sorted(tasks[each])) for each in sorted(tasks)]
-
-
-def _failed(group_id: str, error: KafkaError) -> DescribedGroup:
-    return DescribedGroup(
-        error_code=error.code,
-        error_message=error.message,
-        group_id=group_id,
-        group_state="",
-        group_epoch=0,
-        assignment_epoch=0,
-        members=[],
-    )

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.api import repeated_ids
+from barnabas.broker.api.group_descriptions import repeated_ids
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
