@@ -45,6 +45,7 @@ def deferred_share_partitions(
             validations=node.batch_validations,
             clock=node.clock,
             writes=node.request_scheduler,
+            events=node.events,
         )
         return SharePartitionManager(
             node.config,

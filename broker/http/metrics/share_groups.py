@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from barnabas.broker.http.metrics.metric_table import SHARE_PARTITIONS_MAX
+from barnabas.broker.http.metrics.metric_table import GROUPS_MAX, SHARE_PARTITIONS_MAX
 from barnabas.broker.http.metrics.sources import Readings, Sources
 from barnabas.broker.insight.inspection.share_partitions import (
     UsedSharePartition,
+    dead_letters,
     delivery_totals,
     share_sessions,
     used_share_partitions,
@@ -13,6 +14,7 @@ from barnabas.broker.insight.inspection.share_partitions import (
 from barnabas.protocol.acknowledge_type import AcknowledgeType
 from barnabas.storage.steps import Steps
 
+_OF_GROUP = "kafka_server_sharegroupmetrics_"
 _OF_PARTITION = "kafka_server_sharepartitionmetrics_"
 
 
@@ -22,10 +24,16 @@ def read_share_groups(sources: Sources, readings: Readings) -> Steps[None]:
     totals = delivery_totals(services)
     for kind in AcknowledgeType:
         if kind is not AcknowledgeType.GAP:
-            name = "kafka_server_sharegroupmetrics_recordacknowledgements_total"
+            name = f"{_OF_GROUP}recordacknowledgements_total"
             readings.add(name, totals.acknowledged[kind], kind.name.capitalize())
     for reason, count in totals.archived.items():
         readings.add("barnabas_share_records_archived_total", count, reason)
+    dead = dead_letters(services)
+    for letters in dead[:GROUPS_MAX]:
+        readings.add(f"{_OF_GROUP}deadletterqueuerecordcount", letters.written, letters.group_id)
+        readings.add(f"{_OF_GROUP}deadletterqueuetotalproducerequests_total", letters.appends, letters.group_id)
+        readings.add(f"{_OF_GROUP}deadletterqueuefailedproducerequests_total", letters.failed_appends, letters.group_id)
+        readings.add("barnabas_share_dead_letters_lost_total", letters.lost, letters.group_id)
     sessions = list(share_sessions(services))
     readings.add("kafka_server_sharesessioncache_sharesessionscount", len(sessions))
     partitions_count = sum(each.partitions_count for each in sessions)

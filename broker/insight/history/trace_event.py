@@ -28,6 +28,8 @@ SMALL: Final = frozenset(
         "change",
         "connections",
         "count",
+        "dead_letter_offset",
+        "dead_letter_partition",
         "delivery_count",
         "does",
         "error",

@@ -191,6 +191,34 @@ def delivery_totals(services: Services) -> DeliveryTotals:
     return DeliveryTotals(acknowledged, {each.name.lower(): archived[each] for each in ArchiveReason})
 
 
+class DeadLetterTotals(NamedTuple):
+    """The dead letters of one share group in this run."""
+
+    group_id: str
+    written: int
+    lost: int
+    appends: int
+    """Of one batch each."""
+    failed_appends: int
+
+
+def dead_letters(services: Services) -> list[DeadLetterTotals]:
+    """Return the dead letters of each share group that has had some, by group."""
+    found: dict[str, DeadLetterTotals] = {}
+    for node in services.every_node:
+        manager = node.deferred_share_partitions.built
+        for group_id, counts in () if manager is None else manager.dead_letters.counts.items():
+            before = found.get(group_id, DeadLetterTotals(group_id, 0, 0, 0, 0))
+            found[group_id] = DeadLetterTotals(
+                group_id,
+                before.written + counts.records,
+                before.lost + counts.lost,
+                before.appends + counts.requests,
+                before.failed_appends + counts.failed_requests,
+            )
+    return [found[group_id] for group_id in sorted(found)]
+
+
 def _range(cell: DeliveryCell, clock: Clock) -> DeliveryRange:
     is_being_stored = cell.change is not None
     member_id, left_ms = cell.member or None, _left_ms(cell.deadline, clock)

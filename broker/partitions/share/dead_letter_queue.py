@@ -33,6 +33,8 @@ from barnabas.broker.partitions.share.dead_letters import (
     letter_batches,
     refusal,
 )
+from barnabas.broker.runtime.events import kinds
+from barnabas.broker.runtime.events.bounded_facts import some
 from barnabas.broker.runtime.log_lines import Seldom, logger
 from barnabas.broker.runtime.replies import Reply
 from barnabas.broker.runtime.scheduler import SLICE_MS, CooperativeScheduler, Work, WorkClass
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.share.persister import SharePartitionKey
     from barnabas.broker.runtime.clock import Clock
+    from barnabas.broker.runtime.events import Events
     from barnabas.storage.log.log import PartitionLog
 
 _ENABLED = "errors.deadletterqueue.group.enable"
@@ -102,6 +105,7 @@ class DeadLetterQueue:
         validations: BatchValidations,
         clock: Clock,
         writes: CooperativeScheduler,
+        events: Events,
     ) -> None:
         """Create it. `partitions`: those of any node. `check_may_grow`: raises KafkaError while no disk has space."""
         self._config = config
@@ -112,6 +116,7 @@ class DeadLetterQueue:
         self._validations = validations
         self._clock = clock
         self._writes = writes
+        self._events = events
         self._losses = Seldom(_log.error)
         self.counts: dict[str, DeadLetterCounts] = {}
         """By group id."""
@@ -133,7 +138,8 @@ class DeadLetterQueue:
                 if batch is None:
                     yield None
                 else:
-                    yield from self._append(target, batch, counts)
+                    base_offset = yield from self._append(target, batch, counts)
+                    self._report(source, target, batch, base_offset)
         except KafkaError as error:
             self._lose(source, settings.dead_letter_topic, wanted - (counts.records - before), error.message)
         except Exception as error:
@@ -152,6 +158,21 @@ class DeadLetterQueue:
             dead_letter_topic=topic,
             reason=reason,
         )
+
+        if self._events.is_on:
+            lost = {"records_count": count, "dead_letter_topic": topic, "why": reason}
+            self._events.emit(kinds.SHARE_DEAD_LETTERS_LOST, {**_where(source), **lost})
+
+    def _report(self, source: DeadLetterSource, target: _Target, batch: LetterBatch, base_offset: int) -> None:
+        if self._events.is_on:
+            written = {
+                "ranges": some(f"{first}-{last}" for first, last in batch.ranges),
+                "records_count": batch.records_count,
+                "dead_letter_topic": target.topic,
+                "dead_letter_partition": target.partition,
+                "dead_letter_offset": base_offset,
+            }
+            self._events.emit(kinds.SHARE_DEAD_LETTERS_WRITTEN, {**_where(source), **written})
 
     # --- the target --------------------------------------------------------------------------------------------------
 
@@ -176,22 +197,24 @@ class DeadLetterQueue:
         max_bytes = log_config(self._config, topic.configs).max_message_bytes
         return _Target(name, source_partition % len(topic.partitions), max_bytes)
 
-    def _append(self, target: _Target, batch: LetterBatch, counts: DeadLetterCounts) -> Work[None]:
+    def _append(self, target: _Target, batch: LetterBatch, counts: DeadLetterCounts) -> Work[int]:
+        """Append one batch, and return the offset of its first record. Raises KafkaError."""
         for pause_ms in (*_PAUSES_MS, None):
             counts.requests += 1
             try:
-                yield from self._append_once(target, batch)
+                base_offset = yield from self._append_once(target, batch)
             except KafkaError as error:
                 counts.failed_requests += 1
                 if pause_ms is None or not error.code.retriable:
                     raise
             else:
                 counts.records += batch.records_count
-                return
+                return base_offset
             yield self._after(pause_ms)
+        raise AssertionError("the last attempt returns or raises")
 
-    def _append_once(self, target: _Target, batch: LetterBatch) -> Work[None]:
-        """Append one batch, acknowledged by all replicas. Raises KafkaError."""
+    def _append_once(self, target: _Target, batch: LetterBatch) -> Work[int]:
+        """Append one batch, acknowledged by all replicas, and return its base offset. Raises KafkaError."""
         log = self._partitions.get_led(target.topic, target.partition)
         check_disk_space(log)
         if not log.enough_replicas:
@@ -207,6 +230,7 @@ class DeadLetterQueue:
             yield synced
             synced.result()
             self._partitions.check_replicated(log)
+        return result.base_offset
 
     def _walked(self, batch: bytearray, log: PartitionLog, now_ms: int) -> Work[bytearray]:
         """Return the batch as the topic's settings want it. Raises KafkaError."""
@@ -271,6 +295,10 @@ class DeadLetterQueue:
                 except DecodeError:
                     yield None
             offset = header.next_offset
+
+
+def _where(source: DeadLetterSource) -> dict[str, object]:
+    return {"group": source.group_id, "topic": source.topic, "partition": source.partition}
 
 
 def _end(waited: Future[None]) -> None:

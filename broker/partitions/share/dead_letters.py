@@ -54,6 +54,8 @@ class LetterBatch(NamedTuple):
 
     area: bytes
     records_count: int
+    ranges: list[tuple[int, int]]
+    """First and last offset of the source's records, in order."""
 
 
 def joined(letters: Iterable[DeadLetter]) -> list[DeadLetter]:
@@ -108,6 +110,7 @@ def letter_batches(
     A batch of one record may be larger: the topic refuses it.
     """
     area, count = bytearray(), 0
+    ranges: list[tuple[int, int]] = []
     for copy in copies:
         yield None
         if copy is None:
@@ -117,13 +120,16 @@ def letter_batches(
             copy = copy._replace(key=None, value=None)
             encoded = _encoded(copy, source, count)
         if count and HEADER_SIZE + len(area) + len(encoded) > max_bytes:
-            yield LetterBatch(bytes(area), count)
-            area, count = bytearray(), 0
+            yield LetterBatch(bytes(area), count, ranges)
+            area, count, ranges = bytearray(), 0, []
             encoded = _encoded(copy, source, count)
         area += encoded
         count += 1
+        begins_anew = not ranges or ranges[-1][1] + 1 != copy.offset
+        first = copy.offset if begins_anew else ranges.pop()[0]
+        ranges.append((first, copy.offset))
     if count:
-        yield LetterBatch(bytes(area), count)
+        yield LetterBatch(bytes(area), count, ranges)
 
 
 def _encoded(copy: CopiedRecord, source: DeadLetterSource, number: int) -> bytes:

@@ -296,6 +296,17 @@ SHARE_ARCHIVED = EventKind(
     "share.archived", "records will not be delivered again, though no member accepted them", (*_RECORDS, "why")
 )
 
+SHARE_DEAD_LETTERS_WRITTEN = EventKind(
+    "share.dead_letters_written",
+    "archived records were written to a dead-letter topic in one batch, whose first offset is dead_letter_offset",
+    (*_RECORDS, "dead_letter_topic", "dead_letter_partition", "dead_letter_offset"),
+)
+SHARE_DEAD_LETTERS_LOST = EventKind(
+    "share.dead_letters_lost",
+    "archived records could not be written to a dead-letter topic",
+    ("group", "topic", "partition", "records_count", "dead_letter_topic", "why"),
+)
+
 # --- logs and topics -------------------------------------------------------------------------------------------------
 
 FLUSH_BEGUN = EventKind(

@@ -18,6 +18,7 @@ from barnabas.broker.http.metrics.scrape import scrape
 from barnabas.broker.http.metrics.sources import Sources
 from barnabas.broker.http.pages import METRICS_TEXT
 from barnabas.broker.metadata.image.client_quotas import QuotaAlteration
+from barnabas.broker.partitions.share.dead_letter_queue import DeadLetterCounts
 from barnabas.broker.partitions.share.share_sessions import SessionPartition
 from barnabas.broker.server.broker import RUNNING
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -61,6 +62,7 @@ class Watched:
         services.deferred_persister.built = MemoryPersister()
         services.share_partitions.get("queue", SessionPartition(services.catalogue.topics[topic].topic_id, 0))
         await settle()
+        services.share_partitions.dead_letters.counts["queue"] = DeadLetterCounts()
 
     async def scrape(self) -> dict[str, dict[Labels, float]]:
         """Series by name, each by its labels."""

@@ -68,6 +68,28 @@ async def test_acknowledgements_and_archived_records_are_counted() -> None:
     await world.close()
 
 
+async def test_dead_letters_are_counted_by_group() -> None:
+    world = ShareWorld()
+    world.configure("errors.deadletterqueue.topic.name", "dlq.jobs")
+    world.append("t", b"a", b"b", b"c")
+    member = world.member()
+    await member.fetch()
+    await member.acknowledge((0, 1, [REJECT]))
+    await world.settle()
+    lost = scraped(world)
+    assert lost["barnabas_share_dead_letters_lost_total"] == [({"group": "g"}, 2)]
+    world.services.catalogue.create_topic("dlq.jobs", 1, {"errors.deadletterqueue.group.enable": "true"})
+    await member.acknowledge((2, 2, [REJECT]))
+    await world.settle()
+    found = scraped(world)
+    kafkas = "kafka_server_sharegroupmetrics_deadletterqueue"
+    assert found[f"{kafkas}recordcount"] == [({"group": "g"}, 1)]
+    assert found[f"{kafkas}totalproducerequests_total"] == [({"group": "g"}, 1)]
+    assert found[f"{kafkas}failedproducerequests_total"] == [({"group": "g"}, 0)]
+    assert found["barnabas_share_dead_letters_lost_total"] == [({"group": "g"}, 2)]
+    await world.close()
+
+
 async def test_share_partitions_beyond_the_limit_have_no_series(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(share_groups, "SHARE_PARTITIONS_MAX", 1)
     world = ShareWorld(partitions=3)

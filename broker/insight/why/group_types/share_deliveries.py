@@ -6,7 +6,7 @@ share coordinator has loaded it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.insight.inspection.share_partitions import (
@@ -32,6 +32,7 @@ _KINDS = (
     kinds.SHARE_RELEASED.name,
     kinds.SHARE_LOCK_ENDED.name,
     kinds.SHARE_ARCHIVED.name,
+    kinds.SHARE_DEAD_LETTERS_WRITTEN.name,
 )
 _STATUS = {
     DeliveryState.AVAILABLE: DeliveryStatus.AVAILABLE,
@@ -112,6 +113,7 @@ def _steps(known: WhySources, group_id: str, topic: str, partition: int, offset:
                     delivery_count=event.facts.get("delivery_count"),
                     type=event.facts.get("type"),
                     why=event.facts.get("why"),
+                    dead_letter=_dead_letter(event.facts, offset),
                 )
             )
             if len(found) == STEPS_MAX:
@@ -120,8 +122,22 @@ def _steps(known: WhySources, group_id: str, topic: str, partition: int, offset:
 
 
 def _has(facts: Mapping[str, Any], offset: int) -> bool:
+    return any(first <= offset <= last for first, last in _ranges(facts))
+
+
+def _dead_letter(facts: Mapping[str, Any], offset: int) -> str | None:
+    """Return where the record's dead letter is: those of a batch are in the order of its ranges."""
+    if "dead_letter_offset" not in facts:
+        return None
+    at = facts["dead_letter_offset"]
+    for first, last in _ranges(facts):
+        if first <= offset <= last:
+            return f"{facts['dead_letter_topic']}:{facts['dead_letter_partition']}:{at + offset - first}"
+        at += last - first + 1
+    return None
+
+
+def _ranges(facts: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
     for text in facts["ranges"]:
         first, _, last = text.partition("-")
-        if int(first) <= offset <= int(last):
-            return True
-    return False
+        yield int(first), int(last)

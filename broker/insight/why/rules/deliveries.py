@@ -28,7 +28,7 @@ class DeliveryStep(NamedTuple):
     """A stored event about a record in a share group."""
 
     kind: str
-    """The last part of the event's name: acquired, acknowledged, released, lock_ended, archived."""
+    """The last part of the event's name, for example acquired."""
     at_ms: int
     member_id: str | None = None
     client_id: str | None = None
@@ -36,6 +36,8 @@ class DeliveryStep(NamedTuple):
     type: str | None = None
     """Of an acknowledgement: accept, release, reject, renew, gap."""
     why: str | None = None
+    dead_letter: str | None = None
+    """Where the dead letter is, as topic:partition:offset."""
 
 
 class GroupDelivery(NamedTuple):
@@ -94,7 +96,7 @@ def _counted(facts: GroupDelivery) -> str:
 def _history(facts: GroupDelivery) -> list[str]:
     if not facts.steps:
         return []
-    ended = [_step(each) for each in facts.steps if each.kind != "acquired"][:2]
+    ended = [_step(each) for each in facts.steps if each.kind != "acquired"][:3]
     acquired = next((each for each in facts.steps if each.kind == "acquired"), None)
     lines = [f"{each[:1].upper()}{each[1:]}." for each in reversed(ended)]
     if acquired is not None and facts.status is not DeliveryStatus.ACQUIRED:
@@ -112,6 +114,8 @@ def _step(step: DeliveryStep) -> str:
             return f"the lock of member {_who(step)} ended at {at}"
         case "released":
             return f"the session of member {_who(step)} ended at {at}"
+        case "dead_letters_written":
+            return f"its dead letter is {named(step.dead_letter or '')}"
         case _:
             return f"it was archived at {at}, since {step.why}"
 

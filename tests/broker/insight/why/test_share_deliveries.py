@@ -98,6 +98,27 @@ async def test_a_record_that_is_done_says_how_it_ended() -> None:
     await queue.world.close()
 
 
+async def test_a_rejected_record_has_its_dead_letter() -> None:
+    queue = Queue()
+    queue.world.services.catalogue.create_topic("dlq.t", 1, {"errors.deadletterqueue.group.enable": "true"})
+    queue.world.configure("errors.deadletterqueue.topic.name", "dlq.t")
+    queue.world.append("dlq.t", b"another")
+    member = queue.world.member()
+    await member.fetch()
+    await member.acknowledge((0, 2, [REJECT, ACCEPT, REJECT]))
+    await queue.world.settle()
+    assert await queue.why(2) == [
+        "In share group g it is done, and is not delivered again.",
+        "It was acquired last at TIME, by member m (client test).",
+        "Member m (client test) rejected it at TIME.",
+        "It was archived at TIME, since a member rejected them.",
+        "Its dead letter is dlq.t:0:2.",
+    ]
+    assert (await queue.why(0))[-1] == "Its dead letter is dlq.t:0:1."
+    assert "dead letter" not in " ".join(await queue.why(1))
+    await queue.world.close()
+
+
 async def test_a_session_that_ended_is_named_and_a_change_that_is_not_stored() -> None:
     queue = Queue()
     member = queue.world.member()

@@ -82,6 +82,7 @@ def test_the_headers_say_where_a_record_lies_and_why_it_ended() -> None:
         CopiedRecord(7, DeadLetter(7, 8, 2, WORN_OUT), b"k", b"v"), None, CopiedRecord(8, DeadLetter(7, 8, 2, REJECTED))
     )
     worn_out, rejected = iter_records(seal_records(batch.area, batch.records_count, 5, base_offset=0, leader_epoch=0))
+    assert batch.ranges == [(7, 8)]
     assert (worn_out.key, worn_out.value, worn_out.timestamp) == (b"k", b"v", 5)
     assert worn_out.headers == [
         ("__dlq.errors.topic", b"t"),

@@ -89,6 +89,26 @@ async def records_fail_as_often_as_they_may() -> Told:
     return told
 
 
+async def dead_letters_are_written_and_lost() -> Told:
+    world, told = story({"errors.deadletterqueue.topic.name": "dlq.jobs"})
+    member = world.member()
+    await member.fetch()
+    await member.acknowledge((3, 3, [REJECT]))
+    await world.settle()
+    (lost,) = told_of(told, "dead_letters_lost")
+    assert (lost["records_count"], lost["dead_letter_topic"]) == (1, "dlq.jobs")
+    assert lost["why"].startswith("the topic does not exist")
+    world.services.catalogue.create_topic("dlq.jobs", 1, {"errors.deadletterqueue.group.enable": "true"})
+    world.append("dlq.jobs", b"another")
+    await member.acknowledge((0, 2, [REJECT, ACCEPT, REJECT]))
+    await world.settle()
+    place = {"dead_letter_topic": "dlq.jobs", "dead_letter_partition": 0, "dead_letter_offset": 1}
+    assert told_of(told, "dead_letters_written") == [{"ranges": ["0-0", "2-2"], "records_count": 2, **place}]
+    await world.close()
+    return told
+
+
+STORIES += [dead_letters_are_written_and_lost]
 STORIES += [records_are_acknowledged, a_session_ends_and_a_lock_ends, records_fail_as_often_as_they_may]
 
 
