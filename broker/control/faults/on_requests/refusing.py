@@ -1,7 +1,7 @@
 """The answer to a request that a fault refuses with an error code.
 
 A request is not applied, except for reads: Fetch and Metadata are answered as usual, and the code is inserted, since a
-client cannot use an answer without its session, or without nodes.
+client cannot use an answer without its session, or without nodes. ShareFetch and ShareAcknowledge: refusing_shares.py.
 
 If a fault matches by topic or partition, and each partition of the answer has a separate code, the others are applied
 and answered as usual. AddPartitionsToTxn adds all or none, as in Kafka: the others are OPERATION_NOT_ATTEMPTED.
@@ -16,7 +16,7 @@ from typing import Any, Final
 from barnabas.broker.api.deferred_response import Answer, CloseConnection, DeferredResponse, changed
 from barnabas.broker.api.error_responses import error_response
 from barnabas.broker.control.faults.armed import Armed
-from barnabas.broker.control.faults.codes import AT_THE_TOP, FOR_THE_TOPIC
+from barnabas.broker.control.faults.codes import AT_THE_TOP, FOR_THE_TOPIC, OF_SHARE_PARTITIONS
 from barnabas.broker.control.faults.matching import fits
 from barnabas.broker.control.faults.model import RequestMatch
 from barnabas.broker.control.faults.naming import OF_PARTITIONS, OF_TOPICS, partition_number, topic_name
@@ -27,6 +27,11 @@ from barnabas.broker.control.faults.on_requests.frames import (
     encoded_response,
 )
 from barnabas.broker.control.faults.on_requests.matched_request import MatchedRequest
+from barnabas.broker.control.faults.on_requests.refusing_shares import (
+    add_refusals,
+    refused_partitions,
+    without_partitions,
+)
 from barnabas.protocol.codec.schema import default_instance
 from barnabas.protocol.errors import DecodeError, ErrorCode
 from barnabas.protocol.messages.fetch import FetchableTopicResponse, PartitionData
@@ -48,6 +53,7 @@ IN_PARTS: Final = frozenset(
     }
 )
 """APIs whose answers have only codes of topics or partitions, each separately."""
+_SHARES: Final = (ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE)
 _ONE_FOR_ALL_SINCE: Final = 4
 """The version of AddPartitionsToTxn from which on brokers send it to each other, for several transactions at a time."""
 
@@ -72,6 +78,11 @@ def refused(armed: Armed, code: ErrorCode, matched: MatchedRequest, frame: memor
     assert isinstance(match, RequestMatch)
     if matched.api in (ApiKey.FETCH, ApiKey.METADATA):
         return _put_in(armed, match, code, matched, frame, request)
+    if matched.api in _SHARES and code in OF_SHARE_PARTITIONS:
+        places = refused_partitions(request, matched, partial(_is_meant, match))
+        answer = without_partitions(request, matched, frame, places)
+        add = partial(add_refusals, api=matched.api, places=places, code=code, message=f"fault {armed.name}")
+        return _once_here(answer, add, matched)
     if match.topic is None and match.partition is None:
         return _answer(armed, matched, code, request)
     wanted = partial(_is_meant, match)

@@ -9,6 +9,7 @@ from barnabas.broker.control.faults.matching import NOTHING, RequestNames
 from barnabas.broker.control.faults.naming import names_in
 from barnabas.broker.control.faults.on_requests.frames import decoded_request
 from barnabas.broker.control.faults.on_requests.matched_request import MatchedRequest
+from barnabas.broker.control.faults.on_requests.refusing_shares import partitions_of_session
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.registry import ApiKey
 
@@ -23,7 +24,9 @@ def names_in_request(services: Services, api: ApiKey, version: int, frame: memor
     except DecodeError:
         return NOTHING
     names = names_in(api, request, lambda topic_id: _topic_name(services, topic_id))
-    return _in_session(services, names, request) if api is ApiKey.FETCH else names
+    if api is ApiKey.FETCH:
+        return _in_session(services, names, request)
+    return _in_share_session(services, names, request) if api is ApiKey.SHARE_FETCH else names
 
 
 def about_request(matched: MatchedRequest, frame: memoryview, now_ms: int) -> BlockedRequest:
@@ -57,3 +60,11 @@ def _in_session(services: Services, names: RequestNames, request: Any) -> Reques
         name = _topic_name(services, topic) if isinstance(topic, bytes) else topic
         partitions.setdefault(name, set()).add(number)
     return RequestNames(partitions=partitions)
+
+
+def _in_share_session(services: Services, names: RequestNames, request: Any) -> RequestNames:
+    """Add the rest of its session to the partitions that a ShareFetch names."""
+    partitions: dict[str, set[int]] = {name: set(numbers or ()) for name, numbers in names.partitions.items()}
+    for topic_id, number in partitions_of_session(services, request):
+        partitions.setdefault(_topic_name(services, topic_id), set()).add(number)
+    return RequestNames(partitions=partitions, groups=names.groups)
