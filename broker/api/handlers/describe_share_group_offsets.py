@@ -138,7 +138,7 @@ def _partition(
         return DescribeShareGroupOffsetsResponsePartition(
             partition_index=place.partition,
             start_offset=NOT_STARTED,
-            leader_epoch=_NO_EPOCH,
+            leader_epoch=_FIRST_EPOCH,
             error_code=found.code,
             error_message=found.message,
         )

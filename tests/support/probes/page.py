@@ -149,6 +149,11 @@ class Page:
         return self.name.startswith(("txn_", "rights_transactions"))
 
     @property
+    def has_share_groups(self) -> bool:
+        """Whether a share coordinator must be there."""
+        return "share.coordinator.state.topic.num.partitions" in self.settings
+
+    @property
     def asked(self) -> set[tuple[str, int]]:
         """(API, version) of each request, those that prepare a secured server with them."""
         return ASKED_BEFORE[self.secured] | {

@@ -10,6 +10,11 @@ from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
+from barnabas.protocol.messages.read_share_group_state_summary import PartitionData as SummaryPartition
+from barnabas.protocol.messages.read_share_group_state_summary import (
+    ReadShareGroupStateSummaryRequest,
+    ReadStateSummaryData,
+)
 from tests.support.clients.java import compiled_plugin
 from tests.support.kafka.process import KafkaProcess
 from tests.support.probes.names import Names
@@ -84,6 +89,8 @@ def _answers(page: Page, server: Server, *, is_recorded: bool, lags: bool = Fals
         until(lambda: _has_coordinators(wire))
         if page.has_transactions:
             until(lambda: _has_transaction_coordinators(wire))
+        if page.has_share_groups:
+            until(lambda: _has_share_coordinator(wire))
         prepare(page.secured, wire)
     delay_ms = int(page.settings.get("connection.failed.authentication.delay.ms", 0))
     door = Door(page.secured, server)
@@ -146,6 +153,15 @@ def _has_transaction_coordinators(wire: Wire) -> bool:
         return False
     answer = wire.ask(DescribeTransactionsRequest(transactional_ids=names), 0)
     return not any(each.error_code in _NOT_YET for each in answer.transaction_states)
+
+
+def _has_share_coordinator(wire: Wire) -> bool:
+    """Pages with share groups let its topic have one partition."""
+    found = wire.ask(FindCoordinatorRequest(coordinator_keys=["g:AAAAAAAAAAAAAAAAAAAAAQ:0"], key_type=2), 6)
+    asked = ReadStateSummaryData(topic_id=bytes(16), partitions=[SummaryPartition(partition=0, leader_epoch=0)])
+    answer = wire.ask(ReadShareGroupStateSummaryRequest(group_id="g", topics=[asked]), 1)
+    codes = [each.error_code for topic in answer.results for each in topic.partitions]
+    return not found.coordinators[0].error_code and not any(code in _NOT_YET for code in codes)
 
 
 def _names() -> list[str]:
