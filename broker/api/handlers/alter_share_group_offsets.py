@@ -25,6 +25,7 @@ from barnabas.protocol.messages.alter_share_group_offsets import (
 from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.storage.steps import Pauses, Steps
 
+_NOT_HERE = "This server does not host this topic-partition."
 _Answers = dict[str, AlterShareGroupOffsetsResponseTopic]
 
 
@@ -73,7 +74,7 @@ def _validate(request: AlterShareGroupOffsetsRequest, context: RequestContext) -
                 offsets[topic.topic_id, each.partition_index] = each.start_offset
                 answer.partitions.append(_answer(each.partition_index))
             else:
-                unknown = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+                unknown = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _NOT_HERE)
                 answer.partitions.append(_answer(each.partition_index, unknown))
             if pauses.is_due():
                 yield

@@ -22,6 +22,7 @@ from barnabas.protocol.messages.delete_share_group_offsets import (
 from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.storage.steps import Steps
 
+_NOT_HERE = "This server does not host this topic-partition."
 _TopicIds = dict[str, bytes | None]
 """The id of each requested topic; None for one that does not exist."""
 
@@ -59,7 +60,7 @@ def _known_topics(request: DeleteShareGroupOffsetsRequest, context: RequestConte
 
 
 def _response(known: _TopicIds, refusals: Mapping[bytes, KafkaError]) -> Steps[DeleteShareGroupOffsetsResponse]:
-    no_such_topic = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    no_such_topic = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _NOT_HERE)
     rows = []
     for name, topic_id in known.items():
         rows.append(_topic(name, topic_id, no_such_topic if topic_id is None else refusals.get(topic_id)))

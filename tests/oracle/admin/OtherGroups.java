@@ -16,7 +16,7 @@ import org.apache.kafka.clients.admin.ListStreamsGroupOffsetsSpec;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 
-/** Share groups and groups of streams, of which there are none. */
+/** Share groups and groups of streams. No group of either kind has members. */
 final class OtherGroups {
     private static final String NOBODY = "no-such-group";
     private static final List<String> IDS = List.of(NOBODY);
@@ -41,8 +41,25 @@ final class OtherGroups {
         sweep.ask("short", admin -> admin.deleteShareGroupOffsets(NOBODY, Set.of(Topics.SETTLED)));
         sweep.ask("with options", admin -> admin.deleteShareGroupOffsets(NOBODY, Set.of(Topics.SETTLED),
             new DeleteShareGroupOffsetsOptions()));
+        offsets(sweep);
         sweep.ask("short", admin -> admin.deleteShareGroups(IDS));
         sweep.ask("with options", admin -> admin.deleteShareGroups(IDS, new DeleteShareGroupsOptions()));
+    }
+
+    /** The offsets of groups that begin by having them set. */
+    private static void offsets(Sweep sweep) {
+        String group = "share-with-offsets";
+        List<TopicPartition> both = List.of(Topics.FIRST, Topics.SECOND);
+        sweep.ask("of an unknown group",
+            admin -> admin.alterShareGroupOffsets(group, Map.of(Topics.FIRST, 1L, Topics.SECOND, 100L)));
+        sweep.ask("also of a missing partition", admin -> admin.alterShareGroupOffsets("share-with-a-gap",
+            Map.of(Topics.FIRST, 2L, Topics.NO_PARTITION, 2L)));
+        sweep.ask("which were set", admin -> admin.listShareGroupOffsets(
+            Map.of(group, new ListShareGroupOffsetsSpec().topicPartitions(both))));
+        sweep.ask("whose offsets were set", admin -> admin.describeShareGroups(List.of(group)));
+        sweep.ask("which were set", admin -> admin.deleteShareGroupOffsets(group, Set.of(Topics.SETTLED)));
+        sweep.ask("which were deleted", admin -> admin.deleteShareGroupOffsets(group, Set.of(Topics.SETTLED)));
+        sweep.ask("without offsets", admin -> admin.deleteShareGroups(List.of(group)));
     }
 
     private static void streams(Sweep sweep) {

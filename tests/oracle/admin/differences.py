@@ -6,8 +6,6 @@ difference needs any more is to be deleted: the test says so.
 
 import re
 
-SHARE = "there are no share groups"
-STREAMS = "there are no groups of streams"
 LOGGERS = "the loggers of a Java program are not here to be described or set"
 MIN_INSYNC = "Kafka formats a directory with min.insync.replicas as a setting of all brokers (decision 0030)"
 ITS_OWN = "where each broker listens and keeps its data, which its process is told"
@@ -25,8 +23,6 @@ def _broker(*keys: str) -> str:
 
 
 KNOWN: dict[str, str] = {
-    r"\w+ShareGroup(s|Offsets) \| .*": SHARE,
-    r"\w+StreamsGroup(s|Offsets) \| .*": STREAMS,
     r"incrementalAlterConfigs \| a level of ConfigResource\(type=BROKER_LOGGER, name='1'\) \| .*": LOGGERS,
     r"(createTopics|describeConfigs) \| .* \| .*\.?min\.insync\.replicas": MIN_INSYNC,
     _broker("advertised.listeners", "controller.quorum.bootstrap.servers", "listeners", "log.dir"): ITS_OWN,

@@ -21,6 +21,7 @@ COORDINATORS = {  # one partition each, so that a broker of Kafka has them at on
     "transaction.state.log.num.partitions": 1,
     "share.coordinator.state.topic.num.partitions": 1,
 }
+PREVIEW = {"barnabas.preview.groups.enable": "true"}
 UNCALLED = "uncalled"
 
 Told = dict[str, str]
@@ -54,7 +55,7 @@ def heard(tmp_path_factory: pytest.TempPathFactory) -> tuple[Told, Told]:
     home = tmp_path_factory.mktemp("admin")
     servers = [
         KafkaProcess(home / "kafka" / "data", COORDINATORS),
-        BrokerProcess(home / "barnabas" / "data", COORDINATORS | ONE_NODE),
+        BrokerProcess(home / "barnabas" / "data", COORDINATORS | ONE_NODE | PREVIEW),
     ]
     with ThreadPoolExecutor() as pool:
         kafka, barnabas = pool.map(sweep, servers)
