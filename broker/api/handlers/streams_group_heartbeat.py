@@ -5,8 +5,8 @@ UNSUPPORTED_VERSION. Answers the member's epoch, the group's statuses, and the m
 joins. Internal topics that the topology lacks are created before the answer; the next heartbeat finds them. Refusals
 have Kafka's messages: INVALID_REQUEST, STREAMS_INVALID_TOPOLOGY, GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED,
 UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID. The decision is in
-coordinator/group/decisions/streams. Versions: 1 the acceptable recovery lag is an int64; topology descriptions
-(KIP-1331), which no plugin stores here, are never asked for.
+coordinator/group/decisions/streams. Versions: 1 the acceptable recovery lag is an int64, and there is the status
+MISSING_CLIENT_TAGS; topology descriptions (KIP-1331), which no plugin stores here, are never asked for.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ from barnabas.protocol.messages.streams_group_heartbeat import (
 )
 
 _LONG_LAG_SINCE = 1
-_MISSING_INTERNAL_TOPICS = 3
+_MISSING_INTERNAL_TOPICS, _MISSING_CLIENT_TAGS = 3, 6
+_MISSING_CLIENT_TAGS_SINCE = 1
 
 
 def handle(
@@ -99,7 +100,11 @@ def _response(reply: StreamsHeartbeatReply, context: RequestContext) -> Reply[St
 
 
 def _filled(reply: StreamsHeartbeatReply, api_version: int, failures: str) -> StreamsGroupHeartbeatResponse:
-    statuses = [Status(status_code=each.status, status_detail=each.detail) for each in reply.statuses]
+    statuses = [
+        Status(status_code=each.status, status_detail=each.detail)
+        for each in reply.statuses
+        if each.status != _MISSING_CLIENT_TAGS or api_version >= _MISSING_CLIENT_TAGS_SINCE
+    ]
     for each in statuses:
         if failures and each.status_code == _MISSING_INTERNAL_TOPICS:
             each.status_detail += failures

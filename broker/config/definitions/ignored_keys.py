@@ -45,7 +45,6 @@ _TABLE = (
     Key("group.coordinator.background.threads", INT, "2", Range(1)),
     Key("group.coordinator.cached.buffer.max.bytes", INT, "1048588", Range(524288), CLUSTER_WIDE),
     Key("group.coordinator.threads", INT, "4", Range(1)),
-    Key("group.streams.rack.aware.assignment.tags", LIST, ""),
     Key("group.streams.topology.description.plugin.class", CLASS, None),
     Key("initial.broker.registration.timeout.ms", INT, "60000"),
     Key("kafka.metrics.polling.interval.secs", INT, "10", Range(1)),

@@ -284,6 +284,7 @@ _TABLE = (
     Key("group.streams.min.heartbeat.interval.ms", INT, "5000", Range(1)),
     Key("group.streams.min.session.timeout.ms", INT, "45000", Range(1)),
     Key("group.streams.num.standby.replicas", INT, "0", Range(0)),
+    Key("group.streams.rack.aware.assignment.tags", LIST, ""),
     Key("group.streams.session.timeout.ms", INT, "45000", Range(1)),
 )
 

@@ -298,6 +298,8 @@ _TEXTS = {
     "group.streams.min.heartbeat.interval.ms": "The shortest heartbeat interval that a streams group may have.",
     "group.streams.min.session.timeout.ms": "The shortest session timeout that a streams group may have.",
     "group.streams.num.standby.replicas": "How many standby replicas each stateful task has.",
+    "group.streams.rack.aware.assignment.tags": "The client tags that the members of streams groups must have: one "
+    "without them is told so. As in Kafka, tasks are assigned without regard to them.",
     "group.streams.session.timeout.ms": "A member of a streams group is removed if it sends no heartbeat for this "
     "time.",
     # topics only
@@ -363,6 +365,7 @@ _OF_OTHERS = {
     "streams.heartbeat.interval.ms": "How often a member of a streams group must send a heartbeat.",
     "streams.initial.rebalance.delay.ms": "How long an empty streams group waits before its first assignment.",
     "streams.num.standby.replicas": "How many standby replicas each stateful task has.",
+    "streams.rack.aware.assignment.tags": "The client tags that the members must have.",
     "streams.session.timeout.ms": "A member of a streams group is removed if it sends no heartbeat for this time.",
     "streams.task.offset.interval.ms": "How often members of a streams group report the offsets of their tasks.",
     # client metrics
@@ -398,11 +401,9 @@ _WITHOUT_EFFECT = (
     ("replica", "There is one replica: nothing is copied."),
     ("transaction.state.log.load.", "Transactions are loaded in slices of 64 KiB."),
     ("transaction.state.log.replication.", _REPLICAS_OF_COORDINATORS),
-    ("streams.rack.", "Tasks are assigned without regard to racks."),
     ("streams.num.warmup.", "Tasks have no warm-up replicas; Kafka assigns none either."),
     ("leader.replication.throttled", "There is one replica: nothing is copied."),
     ("group.streams.topology.", "The broker cannot load classes, and does not start with one."),
-    ("group.streams.rack.", "Tasks are assigned without regard to racks."),
     ("share.coordinator.state.topic.replication.", _REPLICAS_OF_COORDINATORS),
     ("share.coordinator.load.", "States are loaded in slices of 64 KiB."),
     ("share.coordinator.", "The coordinator runs on the event loop, and writes at once."),

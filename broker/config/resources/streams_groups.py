@@ -16,6 +16,7 @@ class StreamsGroupSettings(NamedTuple):
     assignment_interval_ms: int
     initial_rebalance_delay_ms: int
     num_standby_replicas: int
+    rack_aware_tags: tuple[str, ...]
     task_offset_interval_ms: int
     acceptable_recovery_lag: int
 
@@ -29,9 +30,16 @@ def streams_group_settings(own: Mapping[str, str], config: BrokerConfig) -> Stre
         assignment_interval_ms=in_bounds(GROUP_KEYS["streams.assignment.interval.ms"], own, config),
         initial_rebalance_delay_ms=_number("streams.initial.rebalance.delay.ms", own, config),
         num_standby_replicas=min(standby, config.integer("group.streams.max.standby.replicas")),
+        rack_aware_tags=_names("streams.rack.aware.assignment.tags", own, config),
         task_offset_interval_ms=_number("streams.task.offset.interval.ms", own, config),
         acceptable_recovery_lag=_number("streams.acceptable.recovery.lag", own, config),
     )
+
+
+def _names(name: str, own: Mapping[str, str], config: BrokerConfig) -> tuple[str, ...]:
+    value = effective(own, config, GROUP_KEYS[name])
+    assert isinstance(value, (list, tuple))
+    return tuple(value)
 
 
 def _number(name: str, own: Mapping[str, str], config: BrokerConfig) -> int:

@@ -79,7 +79,7 @@ def tasks(active: Mapping[str, Iterable[int]], standby: Mapping[str, Iterable[in
 class StreamsWorld:
     """One streams group, its topics and its timers."""
 
-    def __init__(self, topics: Mapping[str, int], **settings: int) -> None:
+    def __init__(self, topics: Mapping[str, int], **settings: Any) -> None:
         self.topics = StreamsTopics(topics)
         self.config = StreamsConfig(**settings)
         self.groups: dict[str, ModernGroup] = {}

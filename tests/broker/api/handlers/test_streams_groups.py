@@ -228,6 +228,12 @@ def test_a_topic_that_cannot_be_created_is_told(api: GroupApi) -> None:
     assert "; Creation failed: app-counts-changelog (" in detail
 
 
+@pytest.mark.parametrize(("version", "codes"), [(0, [5, 3]), (1, [5, 3, 6])])
+def test_missing_tags_are_a_status_since_version_1(api: GroupApi, version: int, codes: list[int]) -> None:
+    api.world.streams_config = replace(api.world.streams_config, rack_aware_tags=("zone",))
+    assert [code for code, _ in statuses(beat(api, version=version))] == codes
+
+
 def test_without_the_feature_there_is_no_such_protocol(api: GroupApi) -> None:
     del api.catalogue._image.features[STREAMS_VERSION]
     assert beat(api).error_code == E.UNSUPPORTED_VERSION

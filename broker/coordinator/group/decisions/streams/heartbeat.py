@@ -102,9 +102,9 @@ def heartbeat(
     target = yield from _target(step, member, epoch, config, now_ms)
     member = _reconciled(step, member, target)
     step.effects.append(SetTimer(session_timer(member.member_id), config.session_timeout_ms))
-    is_sent = is_joining or _tasks(before) != _tasks(member)
-    _note_volatile(step, member, is_sent=is_sent)
-    reply = yield from _reply(step, member, epoch.topology, topics, config, is_sent=is_sent)
+    is_changed = _tasks(before) != _tasks(member)
+    _note_volatile(step, before, member, is_changed=is_changed)
+    reply = yield from _reply(step, member, epoch.topology, topics, config, is_sent=is_joining or is_changed)
     return Outcome(records=tuple(step.records), volatile=step.volatile, reply=reply, effects=tuple(step.effects))
 
 
@@ -276,11 +276,11 @@ def _reconciled(step: _Step, member: StreamsGroupMember, target: TaskTarget) -> 
 # The answer
 
 
-def _note_volatile(step: _Step, member: StreamsGroupMember, *, is_sent: bool) -> None:
+def _note_volatile(step: _Step, before: StreamsGroupMember, member: StreamsGroupMember, *, is_changed: bool) -> None:
     volatile = step.volatile
     if step.request.shutdown_application and volatile.shutdown_member_id is None:
         volatile = replace(volatile, shutdown_member_id=member.member_id)
-    if is_sent and member.user_endpoint is not None:
+    if before.user_endpoint != member.user_endpoint or (is_changed and member.user_endpoint is not None):
         volatile = replace(volatile, endpoint_epoch=volatile.endpoint_epoch + 1)
     step.volatile = volatile
 
@@ -299,6 +299,9 @@ def _reply(
     shutdown_member_id = step.volatile.shutdown_member_id
     if shutdown_member_id is not None:
         step.statuses.append(shutdown_status(shutdown_member_id))
+    missing_tags = [tag for tag in config.rack_aware_tags if tag not in member.client_tags]
+    if missing_tags:
+        step.statuses.append(_missing_tags_status(missing_tags))
     found = None
     if step.volatile.endpoint_epoch != step.request.endpoint_epoch:
         found = yield from endpoints(step.group, member, topology, topics)
@@ -319,6 +322,14 @@ def _reply(
 def _tasks(member: StreamsGroupMember) -> TaskSets:
     assigned = member.assigned
     return TaskSets(active_of(assigned), assigned.standby, assigned.warmup)
+
+
+def _missing_tags_status(tags: list[str]) -> GroupStatus:
+    detail = (
+        f"Missing required client tags for rack-aware standby assignment: [{', '.join(tags)}]. "
+        "Configure them via 'client.tag.<tagKey>' in your Streams config."
+    )
+    return GroupStatus(TopologyStatus.MISSING_CLIENT_TAGS, detail)
 
 
 def shutdown_status(member_id: str) -> GroupStatus:

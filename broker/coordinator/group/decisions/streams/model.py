@@ -97,13 +97,18 @@ class StreamsConfig:
     initial_rebalance_delay_ms: int = 3_000
     max_size: int = 2_147_483_647
     num_standby_replicas: int = 0
+    rack_aware_tags: tuple[str, ...] = ()
+    """The client tags that each member must have."""
     task_offset_interval_ms: int = 60_000
     acceptable_recovery_lag: int = 10_000
 
     @property
     def assignment_configs(self) -> Mapping[str, str]:
         """The settings that the target depends on; a change of one makes a new target necessary."""
-        return {"num.standby.replicas": str(self.num_standby_replicas)}
+        configs = {"num.standby.replicas": str(self.num_standby_replicas)}
+        if self.rack_aware_tags:
+            configs["rack.aware.assignment.tags"] = ",".join(self.rack_aware_tags)
+        return configs
 
 
 class StreamsContext(NamedTuple):
@@ -129,7 +134,7 @@ class StreamsVolatile(VolatileState):
     shutdown_member_id: str | None = None
     """The member that requested the shutdown of the application."""
     endpoint_epoch: int = 0
-    """Rises whenever the tasks of a member with an endpoint change."""
+    """Rises whenever an endpoint changes, or the tasks of a member with an endpoint."""
 
 
 class StreamsHeartbeatRequest(NamedTuple):

@@ -1,5 +1,7 @@
 """The life of a streams group: heartbeats, targets, members that come, give tasks up and leave."""
 
+from dataclasses import replace
+
 import pytest
 
 from barnabas.broker.coordinator.group.decisions.streams.model import (
@@ -270,6 +272,26 @@ def test_endpoints_are_sent_when_they_changed() -> None:
     assert reply.endpoints is not None
     assert reply.endpoints[0] == (("host", 8080), {"words": (0, 1), "by-word": (0, 1)}, {})
     assert world.heartbeat("m", 2, endpoint_epoch=1).endpoints is None
+
+
+def test_a_changed_endpoint_is_sent_without_changed_tasks() -> None:
+    world = started()
+    reply = world.heartbeat("m", 2, user_endpoint=UserEndpoint("host", 8080))
+    assert (reply.tasks, reply.endpoint_epoch, len(reply.endpoints or ())) == (None, 1, 1)
+    again = world.heartbeat("m", 2, user_endpoint=UserEndpoint("host", 8080), endpoint_epoch=1)
+    assert (again.endpoint_epoch, again.endpoints) == (1, None)
+
+
+def test_a_member_without_the_required_tags_is_told_so() -> None:
+    world = started()
+    world.config = replace(world.config, rack_aware_tags=("zone", "row"))
+    world.now_ms += 1_000
+    reply = world.heartbeat("m", 2)
+    assert statuses(reply) == [6]
+    assert "standby assignment: [zone, row]. Configure" in reply.statuses[0].detail
+    assert world.group.assignment_configs["rack.aware.assignment.tags"] == "zone,row"
+    world.now_ms += 1_000
+    assert statuses(world.heartbeat("m", 3, client_tags={"zone": "a", "row": "b"})) == []
 
 
 def test_a_member_in_a_state_of_a_later_release_begins_again() -> None:
