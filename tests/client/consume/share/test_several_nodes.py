@@ -1,0 +1,63 @@
+"""A share consumer while leaders and coordinators move: every record is accepted, and none that was accepted again."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from barnabas import Barnabas
+from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
+from barnabas.client.client import Client
+from barnabas.client.consume.share.share_consumer import ShareConsumer
+from barnabas.client.produce.producer import Producer
+
+WAIT_MS = 20_000
+PARTITIONS = 3
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Barnabas]:
+    config: dict[str, object] = {"barnabas.preview.groups.enable": True, "default.replication.factor": 3}
+    for internal in ("offsets.topic", "share.coordinator.state.topic"):
+        config |= {f"{internal}.num.partitions": 1, f"{internal}.replication.factor": 3}
+    with Barnabas(config=config, brokers=3, in_process=True) as running:
+        yield running
+
+
+def write(client: Client, topic: str, numbers: range) -> None:
+    with Producer(client) as producer:
+        for number in numbers:
+            producer.send(topic, b"%d" % number, partition=number % PARTITIONS)
+
+
+def accepted(member: ShareConsumer, count: int) -> list[int]:
+    """The values of so many records, accepted; a refused acknowledgement would bring its records again."""
+    values: list[int] = []
+    while len(values) < count:
+        records = member.poll(WAIT_MS)
+        assert records, "nothing more came"
+        refused = member.commit()
+        values += [int(each.record.value or b"") for each in records if (each.topic, each.partition) not in refused]
+    return sorted(values)
+
+
+@pytest.mark.parametrize("what", ["leaders", "coordinator", "a node"])
+def test_records_are_accepted_once_when_something_moves(cluster: Barnabas, what: str) -> None:
+    topic = what.replace(" ", "-")
+    cluster.create_topic(topic, PARTITIONS)
+    with Client(cluster.bootstrap_servers, timeout_ms=WAIT_MS) as client:
+        change = ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")
+        alter_configs(client, ResourceType.GROUP, topic, [change])
+        write(client, topic, range(9))
+        with ShareConsumer(client, topic, [topic]) as member:
+            assert accepted(member, 9) == [*range(9)]
+            if what == "leaders":
+                for number in range(PARTITIONS):
+                    cluster.move_leader(topic, number, cluster.leader(topic, number) % 3 + 1)
+            elif what == "coordinator":
+                for internal in ("__consumer_offsets", "__share_group_state"):
+                    cluster.move_leader(internal, 0, cluster.leader(internal) % 3 + 1)
+            else:
+                cluster.stop_node(2)
+            write(client, topic, range(9, 18))
+            assert accepted(member, 9) == [*range(9, 18)]
+            assert member.poll(0) == []
