@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from barnabas.broker.cli.doctor.finding import CheckResult, Level, note, ok, problem
+from barnabas.broker.cli.doctor.finding import CheckResult, Level, note, ok, problem, warning
 from barnabas.broker.cli.handover import open_transactions, partitions
 from barnabas.broker.cli.handover.releases import RELEASES, readers, why_not
 from barnabas.broker.cli.handover.stopped_directory import CATALOGUE_CHECK, Stopped, open_stopped
 from barnabas.broker.metadata.cluster.topology_file import FILE_NAME
+from barnabas.broker.metadata.image.features import SHARE_VERSION
 from barnabas.broker.metadata.image.image import BROKER_RESOURCE
+from barnabas.protocol.files.names import SHARE_GROUP_STATE_TOPIC
 
 _OWN_PREFIX = "barnabas."
 _CARRIED = (("user", "SCRAM credential"), ("rule", "ACL"), ("token", "delegation token"))
@@ -45,6 +47,7 @@ def check(paths: Sequence[str], metadata_dir: str, release: str) -> HandoverRepo
         *open_transactions.examine(stopped, release),
         *_settings(stopped),
         *_quotas(stopped),
+        *_queues(stopped, release),
         *_carried(stopped),
         *_nodes(stopped),
     ]
@@ -105,6 +108,18 @@ def _quotas(stopped: Stopped) -> list[CheckResult]:
     return (
         [note("quotas", f"{count} quota{'s' if count > 1 else ''} of clients: in force there as here")] if count else []
     )
+
+
+def _queues(stopped: Stopped, release: str) -> list[CheckResult]:
+    """Return a warning where there were share groups that Kafka does not serve with the directory's levels."""
+    if SHARE_GROUP_STATE_TOPIC not in stopped.image.topics or stopped.image.features.get(SHARE_VERSION):
+        return []
+    highest = RELEASES[release].get(SHARE_VERSION)
+    if highest is None:
+        says = f"there were share groups, and Apache Kafka {release} has none: what they have acknowledged is kept"
+        return [warning("queues", says, "hand it over to Apache Kafka 4.1 or later to use them")]
+    says = f"there were share groups, and Apache Kafka {release} refuses them until {SHARE_VERSION} is raised"
+    return [warning("queues", says, f"kafka-features.sh upgrade --feature {SHARE_VERSION}={highest}")]
 
 
 def _nodes(stopped: Stopped) -> list[CheckResult]:

@@ -22,7 +22,7 @@ from barnabas.broker.metadata.image.framing import Versioned, encode_record
 from barnabas.protocol.files.checkpoints import encode_leader_epochs, encode_offsets, encode_partition_metadata
 from barnabas.protocol.files.meta_properties import MetaProperties, decode
 from barnabas.protocol.files.meta_properties import encode as encode_meta
-from barnabas.protocol.files.names import CLEAN_SHUTDOWN
+from barnabas.protocol.files.names import CLEAN_SHUTDOWN, SHARE_GROUP_STATE_TOPIC
 from barnabas.protocol.log_records.catalogue import (
     ConfigRecord,
     FeatureLevelRecord,
@@ -220,6 +220,21 @@ def test_settings_without_effect_are_counted(left: Left) -> None:
     left.catalogue.journal.commit([Versioned(user) for user in users])
     (says,) = said(left.stopped().checked(), "security")
     assert says.startswith("2 SCRAM credentials: kept, and in force where")
+
+
+@pytest.mark.parametrize(
+    ("release", "level", "says"),
+    [
+        ("4.0", 0, ["there were share groups, and Apache Kafka 4.0 has none: what they have acknowledged is kept"]),
+        ("4.4", 0, ["there were share groups, and Apache Kafka 4.4 refuses them until share.version is raised"]),
+        ("4.4", 1, []),
+    ],
+)
+def test_share_groups_need_their_feature_in_kafka(left: Left, release: str, level: int, says: list[str]) -> None:
+    left.catalogue.create_internal_topic(SHARE_GROUP_STATE_TOPIC)
+    if level:
+        left.catalogue.journal.commit([Versioned(FeatureLevelRecord(name="share.version", feature_level=level))])
+    assert said(left.stopped().checked(release), "queues") == says
 
 
 def test_findings_across_nodes_are_reported(left: Left) -> None:
