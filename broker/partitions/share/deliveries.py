@@ -74,7 +74,8 @@ class Deliveries:
             if len(batch.types) == 1:
                 self._counts.acknowledged[AcknowledgeType(batch.types[0])] += batch.last_offset - batch.first_offset + 1
             else:
-                self._counts.acknowledged.update(map(AcknowledgeType, batch.types))
+                for number, count in Counter(batch.types).items():  # counted as numbers: there may be thousands
+                    self._counts.acknowledged[AcknowledgeType(number)] += count
         archived = list(_archived(update))
         if not archived and not self._events.is_on:
             return

@@ -112,6 +112,7 @@ async def test_a_streams_group_without_its_topics_has_no_tasks(world: Inspected)
     assert (await Asked(world.services).group("app")).sentences[0] == (
         "Group app has no tasks, since its topics do not fit its topology: Source topics nowhere are missing."
     )
+    assert "group app" in await Asked(world.services).hanging()
 
 
 async def test_a_streams_group_waits_for_tasks_that_are_given_up(world: Inspected) -> None:
