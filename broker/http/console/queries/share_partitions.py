@@ -18,7 +18,7 @@ PARTITIONS_MAX = 20
 RANGES_MAX = 160
 
 
-class InFlight(NamedTuple):
+class ShownSharePartition(NamedTuple):
     """One share partition. ranges: the first ones."""
 
     topic: str
@@ -32,13 +32,13 @@ class InFlight(NamedTuple):
         return not self.ranges or self.ranges[-1].last_offset + 1 >= self.summary.end_offset
 
 
-def in_flight(services: Services, group_id: str) -> Steps[tuple[list[InFlight], int]]:
+def in_flight(services: Services, group_id: str) -> Steps[tuple[list[ShownSharePartition], int]]:
     """Return, in steps, the first share partitions that members fetch from, and how many there are."""
     used = sorted(used_share_partitions(services, group_id), key=lambda each: (each.topic, each.partition))
     found = []
     for each in used[:PARTITIONS_MAX]:
         summary = each.summary()
         if summary is not None:
-            found.append(InFlight(each.topic, each.partition, summary, each.ranges(RANGES_MAX)))
+            found.append(ShownSharePartition(each.topic, each.partition, summary, each.ranges(RANGES_MAX)))
         yield
     return found, len(used)

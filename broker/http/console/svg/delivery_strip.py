@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from barnabas.broker.http.console import formatting
-from barnabas.broker.http.console.queries.share_partitions import InFlight
+from barnabas.broker.http.console.queries.share_partitions import ShownSharePartition
 from barnabas.broker.insight.inspection.share_partitions import DeliveryRange
 
 STRIP_WIDTH = 1000.0
@@ -29,7 +29,7 @@ class DrawnRange(NamedTuple):
     description: str
 
 
-def drawn_ranges(found: InFlight) -> list[DrawnRange]:
+def drawn_ranges(found: ShownSharePartition) -> list[DrawnRange]:
     """Draw the ranges of a share partition, from its start offset to the last range shown."""
     if not found.ranges:
         return []

@@ -3,7 +3,7 @@
 import re
 
 from barnabas.broker.coordinator.group.decisions.share.model import ShareHeartbeatRequest
-from barnabas.broker.http.console.queries.share_partitions import InFlight
+from barnabas.broker.http.console.queries.share_partitions import ShownSharePartition
 from barnabas.broker.http.console.svg.delivery_strip import STRIP_WIDTH, described, drawn_ranges
 from barnabas.broker.insight.inspection.share_partitions import DeliveryRange, SharePartitionSummary
 from barnabas.broker.partitions.share.persister import DeliveryState
@@ -59,7 +59,7 @@ async def test_the_members_of_a_streams_group_have_the_partitions_of_their_tasks
 def test_a_long_strip_says_that_it_is_cut() -> None:
     ranges = [DeliveryRange(each, each, DeliveryState.ACQUIRED, 1, "m", 1, False) for each in range(10, 14)]
     summary = SharePartitionSummary(10, 20, 0, 10, 0, {"m": 10}, 1, 10, 10, 1, 0)
-    cut = InFlight("t", 0, summary, ranges)
+    cut = ShownSharePartition("t", 0, summary, ranges)
     assert not cut.is_whole
     assert cut._replace(summary=summary._replace(end_offset=14)).is_whole
     assert [each.x for each in drawn_ranges(cut)] == [STRIP_WIDTH * each / 4 for each in range(4)]
