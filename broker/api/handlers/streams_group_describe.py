@@ -16,6 +16,7 @@ from barnabas.broker.api.group_descriptions.modern_groups import describe_each
 from barnabas.broker.api.guards.authorized_operations import GROUP_OPERATIONS, NOT_REQUESTED
 from barnabas.broker.coordinator.group.decisions.streams.group import StreamsGroup
 from barnabas.broker.coordinator.group.decisions.streams.model import StreamsGroupMember
+from barnabas.broker.coordinator.group.decisions.streams.task_offsets import NOTHING_REPORTED, OffsetSums
 from barnabas.broker.coordinator.group.decisions.streams.tasks import Tasks, TaskSets, active_of
 from barnabas.broker.coordinator.group.decisions.streams.topics.internal_topics import ConfiguredTopology, InternalTopic
 from barnabas.broker.runtime.replies import Reply
@@ -32,6 +33,7 @@ from barnabas.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeResponse,
     Subtopology,
     TaskIds,
+    TaskOffset,
     TopicInfo,
     Topology,
 )
@@ -130,6 +132,7 @@ def _declared_topics(topics: Iterable[StoredTopicInfo]) -> list[TopicInfo]:
 
 def _member(group: StreamsGroup, member: StreamsGroupMember) -> Member:
     endpoint, assigned = member.user_endpoint, member.assigned
+    reported = group.volatile.task_offsets.get(member.member_id, NOTHING_REPORTED)
     return Member(
         member_id=member.member_id,
         member_epoch=member.member_epoch,
@@ -141,12 +144,20 @@ def _member(group: StreamsGroup, member: StreamsGroupMember) -> Member:
         process_id=member.process_id,
         user_endpoint=None if endpoint is None else Endpoint(host=endpoint.host, port=endpoint.port),
         client_tags=[KeyValue(key=key, value=value) for key, value in member.client_tags.items()],
-        task_offsets=[],
-        task_end_offsets=[],
+        task_offsets=_offsets(reported.offsets),
+        task_end_offsets=_offsets(reported.end_offsets),
         assignment=_assignment(TaskSets(active_of(assigned), assigned.standby, assigned.warmup)),
         target_assignment=_assignment(group.target_of(member)),
         is_classic=False,
     )
+
+
+def _offsets(sums: OffsetSums) -> list[TaskOffset]:
+    return [
+        TaskOffset(subtopology_id=each, partition=number, offset=sums[each][number])
+        for each in sorted(sums)
+        for number in sorted(sums[each])
+    ]
 
 
 def _assignment(tasks: TaskSets) -> Assignment:

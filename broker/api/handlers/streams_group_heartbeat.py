@@ -22,6 +22,7 @@ from barnabas.broker.coordinator.group.decisions.streams.model import (
     StreamsHeartbeatRequest,
     UserEndpoint,
 )
+from barnabas.broker.coordinator.group.decisions.streams.task_offsets import ReportedOffset
 from barnabas.broker.coordinator.group.decisions.streams.tasks import Tasks, TaskSets, task_map
 from barnabas.broker.runtime.replies import Reply, reply_to
 from barnabas.broker.services import RequestContext
@@ -33,12 +34,14 @@ from barnabas.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
     TaskIds,
+    TaskOffset,
     TopicPartition,
 )
 
 _LONG_LAG_SINCE = 1
 _MISSING_INTERNAL_TOPICS, _MISSING_CLIENT_TAGS = 3, 6
 _MISSING_CLIENT_TAGS_SINCE = 1
+_REPORTED_MAX = 10_000
 
 
 def handle(
@@ -69,6 +72,8 @@ def _requested(request: StreamsGroupHeartbeatRequest, context: RequestContext) -
         process_id=request.process_id,
         user_endpoint=None if endpoint is None else UserEndpoint(endpoint.host, endpoint.port),
         client_tags=None if tags is None else {tag.key: tag.value for tag in tags},
+        task_offsets=_reported(request.task_offsets),
+        task_end_offsets=_reported(request.task_end_offsets),
         shutdown_application=request.shutdown_application,
         client_id=shared(context.client_id or ""),
         client_host=shared(f"/{context.client_host}"),  # as Java prints an address; the record stores it so
@@ -83,6 +88,13 @@ def _owned(request: StreamsGroupHeartbeatRequest) -> TaskSets | None:
     if active is None or standby is None or warmup is None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "If one task-type is non-null, all must be non-null.")
     return TaskSets(_tasks_in(active), _tasks_in(standby), _tasks_in(warmup))
+
+
+def _reported(offsets: list[TaskOffset] | None) -> list[ReportedOffset] | None:
+    """Return the offsets of so many tasks that all of a member's are among them; further ones are ignored."""
+    if offsets is None:
+        return None
+    return [ReportedOffset(each.subtopology_id, each.partition, each.offset) for each in offsets[:_REPORTED_MAX]]
 
 
 def _tasks_in(tasks: list[TaskIds]) -> Tasks:

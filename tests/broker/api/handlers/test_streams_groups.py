@@ -25,6 +25,7 @@ from barnabas.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     Subtopology,
     TaskIds,
+    TaskOffset,
     TopicInfo,
     Topology,
 )
@@ -159,6 +160,17 @@ def test_a_group_is_described_as_it_runs(api: GroupApi) -> None:
     assert [(each.key, each.value) for each in member.client_tags] == [("zone", "a")]
     assert member.assignment == member.target_assignment
     assert described(api, version=0).group_state == "Stable"
+
+
+def test_reported_offsets_are_described(api: GroupApi) -> None:
+    reported = {"task_offsets": [(0, 7), (2, 9)], "task_end_offsets": [(0, 10)]}
+    fields: dict[str, Any] = {
+        name: [TaskOffset(subtopology_id="1", partition=number, offset=offset) for number, offset in pairs]
+        for name, pairs in reported.items()
+    }
+    beat(api, **fields)
+    (member,) = described(api).members
+    assert {name: [(each.partition, each.offset) for each in getattr(member, name)] for name in reported} == reported
 
 
 def test_an_endpoint_is_told_with_its_partitions(api: GroupApi) -> None:

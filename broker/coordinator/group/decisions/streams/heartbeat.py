@@ -41,6 +41,7 @@ from barnabas.broker.coordinator.group.decisions.streams.model import (
 )
 from barnabas.broker.coordinator.group.decisions.streams.reconciliation import TaskTarget, reconcile
 from barnabas.broker.coordinator.group.decisions.streams.targets import may_compute, new_targets
+from barnabas.broker.coordinator.group.decisions.streams.task_offsets import with_report
 from barnabas.broker.coordinator.group.decisions.streams.tasks import TaskSets, active_of
 from barnabas.broker.coordinator.group.decisions.streams.timers import (
     INITIAL_REBALANCE,
@@ -214,6 +215,9 @@ def _epoch(
             compared = yield from configured(topology, topics)
     if compared.is_ready:
         check_tasks(compared, step.request.owned)
+    task_offsets = with_report(
+        seen.task_offsets, member.member_id, group.members, step.request.task_offsets, step.request.task_end_offsets
+    )
     validated = topology.epoch if compared.is_ready else NO_TOPOLOGY_EPOCH
     configs = config.assignment_configs
     is_bumped = (
@@ -232,7 +236,9 @@ def _epoch(
             assignment_configs=configs,
         )
         step.records.append(stored)
-    step.volatile = replace(seen, configured=compared, topics_version=version, group_epoch=epoch)
+    step.volatile = replace(
+        seen, configured=compared, topics_version=version, group_epoch=epoch, task_offsets=task_offsets
+    )
     return _Epoch(epoch, compared)
 
 
@@ -255,7 +261,15 @@ def _target(
     if not may_compute(group, config.assignment_interval_ms, now_ms):
         step.statuses.append(_TOO_EARLY)
         return TaskTarget(group.assignment_epoch, group.target_of(member))
-    targets = yield from new_targets(group, epoch.number, epoch.topology, updated=member, config=config, now_ms=now_ms)
+    targets = yield from new_targets(
+        group,
+        epoch.number,
+        epoch.topology,
+        updated=member,
+        task_offsets=step.volatile.task_offsets,
+        config=config,
+        now_ms=now_ms,
+    )
     step.records += targets.records
     return TaskTarget(epoch.number, targets.by_member[member.member_id])
 

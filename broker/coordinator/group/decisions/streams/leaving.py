@@ -108,7 +108,15 @@ def _first_target(group: StreamsGroup, config: StreamsConfig, now_ms: int) -> St
     topology = volatile.configured
     if not group.members or topology is None or group.group_epoch <= group.assignment_epoch:
         return Outcome(volatile=volatile)
-    targets = yield from new_targets(group, group.group_epoch, topology, updated=None, config=config, now_ms=now_ms)
+    targets = yield from new_targets(
+        group,
+        group.group_epoch,
+        topology,
+        updated=None,
+        task_offsets=volatile.task_offsets,
+        config=config,
+        now_ms=now_ms,
+    )
     return Outcome(records=targets.records, volatile=volatile)
 
 

@@ -6,8 +6,8 @@ Nothing here knows the format of requests on the wire.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from types import MappingProxyType
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
 )
 from barnabas.broker.coordinator.group.decisions.modern.group import VolatileState
 from barnabas.broker.coordinator.group.decisions.modern.members import JOINING_EPOCH
+from barnabas.broker.coordinator.group.decisions.streams.task_offsets import ReportedOffset, TaskOffsets
 from barnabas.broker.coordinator.group.decisions.streams.tasks import NO_OWNED_TASKS, OwnedTasks, TaskSets
 from barnabas.broker.coordinator.group.decisions.streams.topics.copartitioning import TopologyStatus
 from barnabas.broker.coordinator.group.decisions.streams.topics.internal_topics import ConfiguredTopology, InternalTopic
@@ -135,6 +136,8 @@ class StreamsVolatile(VolatileState):
     """The member that requested the shutdown of the application."""
     endpoint_epoch: int = 0
     """Rises whenever an endpoint changes, or the tasks of a member with an endpoint."""
+    task_offsets: Mapping[str, TaskOffsets] = field(default_factory=dict)
+    """Member id -> what it has reported."""
 
 
 class StreamsHeartbeatRequest(NamedTuple):
@@ -152,6 +155,8 @@ class StreamsHeartbeatRequest(NamedTuple):
     process_id: str | None = None
     user_endpoint: UserEndpoint | None = None
     client_tags: Mapping[str, str] | None = None
+    task_offsets: Sequence[ReportedOffset] | None = None
+    task_end_offsets: Sequence[ReportedOffset] | None = None
     shutdown_application: bool = False
     client_id: str = ""
     client_host: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.input_order import member_order, timeline_order
@@ -15,6 +16,7 @@ from barnabas.broker.coordinator.group.decisions.streams.assignors.model import 
 from barnabas.broker.coordinator.group.decisions.streams.assignors.sticky import sticky
 from barnabas.broker.coordinator.group.decisions.streams.group import StreamsGroup
 from barnabas.broker.coordinator.group.decisions.streams.model import StreamsConfig, StreamsGroupMember
+from barnabas.broker.coordinator.group.decisions.streams.task_offsets import NOTHING_REPORTED, TaskOffsets
 from barnabas.broker.coordinator.group.decisions.streams.tasks import TaskSets
 from barnabas.broker.coordinator.group.decisions.streams.topics.internal_topics import ConfiguredTopology
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -42,6 +44,7 @@ def new_targets(
     topology: ConfiguredTopology,
     *,
     updated: StreamsGroupMember | None,
+    task_offsets: Mapping[str, TaskOffsets],
     config: StreamsConfig,
     now_ms: int,
 ) -> Steps[NewTargets]:
@@ -49,7 +52,7 @@ def new_targets(
 
     As long as the topology is not ready, nothing is assigned. In steps: the group must not change in between.
     """
-    spec = yield from _spec(group, updated, topology, config)
+    spec = yield from _spec(group, updated, task_offsets, topology, config)
     if topology.is_ready:
         try:
             targets = yield from sticky(spec)
@@ -68,7 +71,11 @@ def new_targets(
 
 
 def _spec(
-    group: StreamsGroup, updated: StreamsGroupMember | None, topology: ConfiguredTopology, config: StreamsConfig
+    group: StreamsGroup,
+    updated: StreamsGroupMember | None,
+    task_offsets: Mapping[str, TaskOffsets],
+    topology: ConfiguredTopology,
+    config: StreamsConfig,
 ) -> Steps[TaskGroup]:
     """Return the group as the assignor's input. A static member that comes back has the tasks of its former id."""
     member_ids = yield from timeline_order(group.members, group.largest)
@@ -82,7 +89,8 @@ def _spec(
     specs: dict[str, AssignedStreamsMember] = {}
     for member_id in in_order:
         member = members[member_id]
-        specs[member_id] = AssignedStreamsMember(member.process_id, group.target_of(member))
+        reported = task_offsets.get(member_id, NOTHING_REPORTED)
+        specs[member_id] = AssignedStreamsMember(member.process_id, group.target_of(member), reported.offsets)
     subtopologies = topology.subtopologies
     return TaskGroup(
         specs,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from barnabas.broker.coordinator.group.decisions.streams.task_offsets import OffsetSums
 from barnabas.broker.coordinator.group.decisions.streams.tasks import TaskSets
 
 
@@ -21,8 +22,8 @@ class AssignedStreamsMember(NamedTuple):
 
     process_id: str
     before: TaskSets
-    offset_sums: Mapping[str, Mapping[int, int]] = MappingProxyType({})
-    """By subtopology and partition, how far its process has read the changelogs of a task, whoever has the task now."""
+    offset_sums: OffsetSums = MappingProxyType({})
+    """How far its process has read the changelogs of tasks, whoever has the tasks now."""
 
 
 class TaskGroup(NamedTuple):

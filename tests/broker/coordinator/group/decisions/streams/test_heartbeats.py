@@ -9,6 +9,7 @@ from barnabas.broker.coordinator.group.decisions.streams.model import (
     StreamsMemberState,
     UserEndpoint,
 )
+from barnabas.broker.coordinator.group.decisions.streams.task_offsets import ReportedOffset
 from barnabas.broker.coordinator.group.decisions.streams.tasks import TaskSets
 from barnabas.broker.coordinator.group.decisions.streams.timers import (
     INITIAL_REBALANCE,
@@ -292,6 +293,32 @@ def test_a_member_without_the_required_tags_is_told_so() -> None:
     assert world.group.assignment_configs["rack.aware.assignment.tags"] == "zone,row"
     world.now_ms += 1_000
     assert statuses(world.heartbeat("m", 3, client_tags={"zone": "a", "row": "b"})) == []
+
+
+@pytest.mark.parametrize("reader", ["n", "o"])
+def test_a_task_goes_to_the_member_that_has_read_most_of_its_changelog(reader: str) -> None:
+    world = StreamsWorld(ALL)
+    for member_id in ("n", "o"):
+        world.join(member_id, task_offsets=[ReportedOffset("1", 0, 9 if member_id == reader else 5)])
+    world.fire(INITIAL_REBALANCE)
+    assert 0 in world.group.targets[reader].active["1"]
+
+
+def test_reports_last_until_the_next_one_and_as_long_as_the_member() -> None:
+    world = started()
+    world.heartbeat("m", 2, task_offsets=[ReportedOffset("1", 0, 3)])
+    world.heartbeat("m", 2, task_end_offsets=[ReportedOffset("1", 0, 4)])
+    assert world.group.volatile.task_offsets == {"m": ({"1": {0: 3}}, {"1": {0: 4}})}
+    epoch = world.join("n").member_epoch
+    world.leave("m")
+    world.heartbeat("n", epoch, task_offsets=[])
+    assert world.group.volatile.task_offsets == {"n": ({}, {})}
+
+
+def test_a_task_reported_twice_is_refused() -> None:
+    twice = [ReportedOffset("1", 0, offset) for offset in (3, 4)]
+    with refusal(ErrorCode.INVALID_REQUEST, "a duplicate entry for subtopology 1 and partition 0."):
+        started().heartbeat("m", 2, task_offsets=twice)
 
 
 def test_a_member_in_a_state_of_a_later_release_begins_again() -> None:
