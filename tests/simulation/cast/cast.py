@@ -118,6 +118,11 @@ class Cast:
         """The readers that followed all the time, and a share group, read on to the end, from where they are."""
         return [*(process.run(reader.catch_up()) for process, reader in self._followers), *self._shares.drain()]
 
+    def read_letters(self) -> asyncio.Task[None]:
+        """What a share group could not use, when all is read; into the history."""
+        process = Process(self._world, "letters")
+        return process.run(self._shares.read_letters(process))
+
     def visit(self) -> None:
         """Some come who will die in the middle of what they ask for."""
         ends = {poll.at: poll.high_watermark for poll in self._history.final}
@@ -145,7 +150,7 @@ class Cast:
             )
             for name, count in counts.items()
         ]
-        topics += self._logs.topics()
+        topics += [*self._logs.topics(), *self._shares.topics()]
         answer = await self._clients.wire(process).ask(CreateTopicsRequest(topics=topics, timeout_ms=10_000), 7)
         assert {topic.error_code for topic in answer.topics} == {ErrorCode.NONE}, answer
         await self._shares.configure(process)

@@ -10,8 +10,10 @@ from tests.simulation.cast.clients import Clients
 from tests.simulation.clients.members.classic import ClassicMember
 from tests.simulation.clients.members.consumer import ConsumerMember
 from tests.simulation.clients.members.member import Member
+from tests.simulation.clients.members.streams import StreamsMember
 from tests.simulation.history.history import History, TopicPartition
 from tests.simulation.plans.plan import Plan
+from tests.simulation.plans.queue import STREAMS
 from tests.simulation.workload.groups import membering, processing
 from tests.simulation.workload.transactions import idempotent
 from tests.simulation.world.process import Process
@@ -52,7 +54,9 @@ class GroupCast:
         return process.run(idempotent(producer, self.inputs, dice, is_over, most=2, pauses_s=(0.05, 0.3, 1.0)))
 
     def _member(self, process: Process, group: str, number: int) -> Member:
-        kind = {"classic": ClassicMember, "consumer": ConsumerMember}.get(self._plan.group_protocol)
+        kinds: dict[str, type[Member]]
+        kinds = {"classic": ClassicMember, "consumer": ConsumerMember, STREAMS: StreamsMember}
+        kind = kinds.get(self._plan.group_protocol)
         if kind is None:
             kind = (ClassicMember, ConsumerMember)[number % 2]
         return kind(

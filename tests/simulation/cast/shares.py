@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig
 from tests.simulation.cast.clients import Clients
 from tests.simulation.clients.members.share import QueueMember
 from tests.simulation.history.history import History
@@ -15,7 +16,7 @@ from tests.simulation.world.process import Process
 from tests.simulation.world.world import World
 from tests.support.requests import alter_config
 
-GROUP = "queue"
+GROUP, LETTERS = "queue", "dlq.queue"
 _GROUP_CONFIG, _SET = 32, 0  # the kind of resource, and what is done with the setting
 
 
@@ -24,23 +25,42 @@ class ShareCast:
 
     def __init__(self, world: World, clients: Clients, history: History, plan: Plan, topic: str) -> None:
         self._world, self._clients, self._history = world, clients, history
-        self._plan, self._topic = plan.queue, topic
+        self._sharers, self._plan, self._topic = plan.sharers, plan.queue, topic
         self._members: list[tuple[Process, QueueMember]] = []
-        if self._plan.sharers:
-            history.shares.promise = SharePromise(topic, self._plan.is_committed, self._plan.delivery_count_limit)
+        if self._sharers:
+            history.shares.promise = SharePromise(
+                topic, self._plan.is_committed, self._plan.delivery_count_limit, self._plan.has_dead_letters
+            )
+
+    @property
+    def _has_letters(self) -> bool:
+        return self._sharers > 0 and self._plan.has_dead_letters
+
+    def topics(self) -> list[CreatableTopic]:
+        """The topic of the dead letters."""
+        if not self._has_letters:
+            return []
+        configs = [CreatableTopicConfig(name="errors.deadletterqueue.group.enable", value="true")]
+        return [CreatableTopic(name=LETTERS, num_partitions=1, replication_factor=1, assignments=[], configs=configs)]
 
     async def configure(self, process: Process) -> None:
-        """The group reads from the beginning, in its isolation level."""
-        if not self._plan.sharers:
+        """The group reads from the beginning, in its isolation level; its dead letters are copies."""
+        if not self._sharers:
             return
         wire = self._clients.wire(process)
         level = "read_committed" if self._plan.is_committed else "read_uncommitted"
-        for name, value in (("share.auto.offset.reset", "earliest"), ("share.isolation.level", level)):
+        settings = {"share.auto.offset.reset": "earliest", "share.isolation.level": level}
+        if self._has_letters:
+            settings |= {
+                "errors.deadletterqueue.topic.name": LETTERS,
+                "errors.deadletterqueue.copy.record.enable": "true",
+            }
+        for name, value in settings.items():
             answer = await wire.ask(alter_config(_GROUP_CONFIG, GROUP, name, value, _SET), 1)
             assert answer.responses[0].error_code == ErrorCode.NONE, answer
 
     def start(self, is_over: Callable[[], bool]) -> Iterator[asyncio.Task[Any]]:
-        for number in range(self._plan.sharers):
+        for number in range(self._sharers):
             process = Process(self._world, f"q{number}")
             member = QueueMember(
                 self._world,
@@ -59,3 +79,10 @@ class ShareCast:
         """What is left is accepted."""
         now_s = self._world.now_s
         return [process.run(draining(member, self._plan.lock_ms, now_s)) for process, member in self._members]
+
+    async def read_letters(self, process: Process) -> None:
+        """All dead letters, into the history."""
+        if self._has_letters:
+            reader = self._clients.reader(process, [(LETTERS, 0)], is_committed=False)
+            polls = await reader.read_to_end()
+            self._history.shares.dead_letters = [value for poll in polls for _, value in poll.records]

@@ -4,13 +4,14 @@ What a member holds is certain for a part of the time only: from the answer to i
 ended, until it acknowledges, or until the last request that was answered on the connection of its session.
 """
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
 from tests.simulation.checkers.log.records import seen
 from tests.simulation.history.history import History, Outcome, TopicPartition
-from tests.simulation.history.shares import FINAL, GAP, RELEASE, RENEW, Acknowledgement, Delivery, ShareHistory
+from tests.simulation.history.shares import FINAL, GAP, REJECT, RELEASE, RENEW, Acknowledgement, Delivery, ShareHistory
 
 _LATE_US = 100_000  # after the end of a lock
 
@@ -55,11 +56,12 @@ def wrong_counts(history: History) -> Iterator[str]:
     back what no release has stored.
     """
     shares = history.shares
+    lost_us = sorted(shares.lost_fetches_us)
     for (_, offset), deliveries in _by_place(shares).items():
         assert shares.promise is not None, "only a share group gets deliveries"
         deliveries.sort(key=lambda each: each.ended_us)
         for number, delivery in enumerate(deliveries):
-            lost = sum(began_us < delivery.ended_us for began_us in shares.lost_fetches_us)
+            lost = bisect_left(lost_us, delivery.ended_us)
             others = sum(each.began_us < delivery.ended_us for each in deliveries) - 1
             if delivery.count > min(shares.promise.delivery_count_limit, 1 + others + lost):
                 yield f"offset {offset}: {delivery.line()}, after {others} deliveries"
@@ -119,6 +121,38 @@ def refused_holders(history: History) -> Iterator[str]:
 def _is_held(acknowledged: Acknowledgement, offset: int) -> bool:
     held_until_us = _held_until_us(acknowledged.delivery, offset, but=acknowledged)
     return acknowledged.ended_us is not None and acknowledged.ended_us < held_until_us
+
+
+def lost_letters(history: History) -> Iterator[str]:
+    """A record that was rejected, or released after the last delivery, has a dead letter, unless the disk fails."""
+    promise = history.shares.promise
+    if promise is None or not promise.has_dead_letters or history.disk_fails:
+        return
+    written = set(history.shares.dead_letters)
+    for each in history.shares.acknowledgements:
+        delivery = each.delivery
+        given_up = {REJECT, RELEASE} if delivery.count == promise.delivery_count_limit else {REJECT}
+        for offset, kind in enumerate(each.types, each.first) if each.outcome is Outcome.OK else ():
+            if kind in given_up and _is_held(each, offset) and delivery.values[offset] not in written:
+                yield f"offset {offset} has no dead letter: {each.line()}, {delivery.line()}"
+
+
+def wrong_letters(history: History) -> Iterator[str]:
+    """A dead letter is the copy of a record that may have been rejected, or delivered up to the limit. The letter of
+    an offset without a record, which a lock's end may have given up with the others, has no value.
+    """
+    shares = history.shares
+    if shares.promise is None or shares.lost_fetches_us:
+        return
+    given_up = {
+        delivery.values.get(offset)
+        for (_, offset), deliveries in _by_place(shares).items()
+        for delivery in deliveries
+        if delivery.count >= shares.promise.delivery_count_limit
+        or any(each.type_of(offset) == REJECT and each.outcome is not Outcome.FAILED for each in delivery.acknowledged)
+    }
+    for value in set(shares.dead_letters) - given_up - {b""}:
+        yield f"there is a dead letter of {value.decode()}, which was not given up"
 
 
 def wrong_deliveries(history: History) -> Iterator[str]:
@@ -194,4 +228,7 @@ def _lock_surely_ends_us(late: Acknowledgement) -> int:
     return max(ends) + delivery.lock_ms * 1000
 
 
-RULES = (accepted_again, lost_shares, wrong_counts, two_holders, overlong_locks, refused_holders, wrong_deliveries)
+RULES = (
+    *(accepted_again, lost_shares, wrong_counts, two_holders, overlong_locks, refused_holders, wrong_deliveries),
+    *(lost_letters, wrong_letters),
+)

@@ -83,6 +83,8 @@ class SharePromise:
     topic: str
     is_committed: bool
     delivery_count_limit: int
+    has_dead_letters: bool = False
+    """Whether there is a topic for what is rejected, or delivered too often."""
 
 
 class ShareHistory:
@@ -93,5 +95,7 @@ class ShareHistory:
         """None in a run without a share group."""
         self.deliveries: list[Delivery] = []
         self.acknowledgements: list[Acknowledgement] = []
+        self.dead_letters: list[bytes] = []
+        """The values of the records that the dead letters are copies of."""
         self.lost_fetches_us: list[int] = []
         """When requests began that may have acquired records, but whose answers did not come."""

@@ -34,7 +34,7 @@ class Plan:
     processors: int = 0
     """How many a group has that consumes, processes and produces in transactions."""
     group_protocol: str = "classic"
-    """Of both: classic, consumer, or mixed."""
+    """Of both: classic, consumer, mixed, or streams."""
     static_members: bool = False
     inputs: int = 0
     """How many partitions the groups read."""
@@ -68,6 +68,8 @@ class Plan:
     security: SecurityPlan = field(default_factory=SecurityPlan)
     read_writers: int = 0
     """How many read and write in one transaction."""
+    sharers: int = 0
+    """How many members a share group has."""
     queue: QueuePlan = field(default_factory=QueuePlan)
     is_scripted: bool = False
     """Whether the transactional producers follow a script, each transaction of which is of another kind."""

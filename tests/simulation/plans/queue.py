@@ -1,10 +1,14 @@
-"""The part of a plan that is about a share group (KIP-932).
+"""The part of a plan that is about a share group (KIP-932) and a streams group (KIP-1071).
 
-Each tenth run has one, and none of the other clients that only a part of the runs has: so it takes no longer than they.
+Each tenth run has a share group, half of these a streams group, too; and none of them has the other clients that only
+a part of the runs has: so it takes no longer than they.
 """
 
 import random
 from dataclasses import dataclass
+from typing import Any
+
+STREAMS = "streams"
 
 _EACH, _LAST_DIGIT = 10, 8
 
@@ -13,13 +17,13 @@ _EACH, _LAST_DIGIT = 10, 8
 class QueuePlan:
     """Times in milliseconds of the world."""
 
-    sharers: int = 0
-    """How many members the share group has."""
     lock_ms: int = 2_000
     delivery_count_limit: int = 5
     record_locks_max: int = 2_000
     is_committed: bool = False
     """Whether the group reads committed records only."""
+    has_dead_letters: bool = False
+    """Whether it has a dead-letter queue (KIP-1191)."""
 
     def settings(self) -> dict[str, str]:
         """The broker's."""
@@ -36,18 +40,39 @@ class QueuePlan:
             "group.share.min.heartbeat.interval.ms": "100",
             "group.share.heartbeat.interval.ms": "500",
             "group.share.assignment.interval.ms": "100",
+            "group.streams.min.session.timeout.ms": "100",
+            "group.streams.session.timeout.ms": "2000",
+            "group.streams.min.heartbeat.interval.ms": "100",
+            "group.streams.heartbeat.interval.ms": "500",
+            "group.streams.assignment.interval.ms": "100",
+            "group.streams.initial.rebalance.delay.ms": "300",
         }
 
 
-def queue_for(seed: int) -> QueuePlan | None:
-    """What share group the run of a seed has; most have none."""
-    if seed % _EACH != _LAST_DIGIT:
-        return None
+def sharers_for(seed: int) -> int:
+    """How many members the share group of a run has; most runs have none."""
+    return random.Random(f"{seed}/sharers").randint(1, 4) if seed % _EACH == _LAST_DIGIT else 0
+
+
+def queue_for(seed: int) -> QueuePlan:
+    """What the share group of a run is like."""
     dice = random.Random(f"{seed}/queue")
     return QueuePlan(
-        sharers=dice.randint(1, 4),
         lock_ms=dice.choice([1_000, 2_000, 4_000]),
         delivery_count_limit=dice.choice([2, 3, 5, 10]),
         record_locks_max=dice.choice([100, 2_000]),
         is_committed=dice.random() < 0.5,
+        has_dead_letters=dice.random() < 0.6,
     )
+
+
+def streams_group_for(seed: int) -> dict[str, Any]:
+    """The fields of a plan that are about groups, where there is a share group."""
+    dice = random.Random(f"{seed}/streams group")
+    return {
+        "members": dice.randint(1, 4) if dice.random() < 0.5 else 0,
+        "processors": 0,
+        "group_protocol": STREAMS,
+        "static_members": dice.random() < 0.3,
+        "inputs": dice.randint(1, 5),
+    }

@@ -11,7 +11,7 @@ from tests.simulation.plans.log_plan import LOG_FEATURES, QUICK_CLEANING, QUICK_
 from tests.simulation.plans.networking import worse_network
 from tests.simulation.plans.plan import Plan
 from tests.simulation.plans.producing import LIBRDKAFKA, producing_for
-from tests.simulation.plans.queue import QueuePlan, queue_for
+from tests.simulation.plans.queue import queue_for, sharers_for, streams_group_for
 from tests.simulation.plans.sink import SinkPlan, sink_for
 from tests.simulation.secured.plan import TICK_S, SecurityPlan, security_for
 from tests.simulation.world.machine import MachineSettings
@@ -55,22 +55,20 @@ def plan_for(seed: int) -> Plan:
     disk = {feature for feature in DISK_FEATURES if disk_dice.random() < 0.2}
     rare_dice = random.Random(f"{seed}/rare features")
     rare = {feature for feature in RARE_FEATURES if rare_dice.random() < 0.25}
-    queue = queue_for(seed)
-    if queue is not None:
+    sharers, queue = sharers_for(seed), queue_for(seed)
+    if sharers:
         rare = set()
-    logs, producing = logs_of(seed, has_any=queue is None), producing_for(seed)
-    sink = None if queue is not None else sink_for(seed, clock_jumps="clock jumps" in has)
+    logs, producing = logs_of(seed, has_any=not sharers), producing_for(seed)
+    sink = None if sharers else sink_for(seed, clock_jumps="clock jumps" in has)
     settings = _settings(dice, has | rare | logs.features, sink)
-    settings |= {} if queue is None else queue.settings()
-    nodes, of_nodes = _nodes(seed) if queue is None else (1, {})
+    settings |= queue.settings() if sharers else {}
+    nodes, of_nodes = (1, {}) if sharers else _nodes(seed)
     settings |= of_nodes
     settings["transaction.abort.timed.out.transaction.cleanup.interval.ms"] = str(producing.check_ms)
     worse = worse_network(seed)
     settings |= worse.settings()
     # The sink's own client blocks, and does not log in.
-    security = (
-        None if sink is not None or queue is not None else security_for(seed, has_idle_limit=bool(worse.settings()))
-    )
+    security = None if sink is not None or sharers else security_for(seed, has_idle_limit=bool(worse.settings()))
     settings |= {} if security is None else security.settings()
     settings |= SYNCED if "power" in has else {}
     survival = _survival(dice, disk_dice, has)
@@ -92,10 +90,11 @@ def plan_for(seed: int) -> Plan:
         zombies=dice.randint(1, transactional) if "zombies" in has else 0,
         idempotent=dice.randint(1, 2) if "idempotent" in has else 0,
         admins=rare_dice.randint(1, 2) if "admins" in rare else 0,
-        **_groups(rare_dice, rare),
+        **(streams_group_for(seed) if sharers else _groups(rare_dice, rare)),
         readers=dice.randint(1, 2),
-        read_writers=_read_writers(seed) if queue is None else 0,
-        queue=queue or QueuePlan(),
+        read_writers=0 if sharers else _read_writers(seed),
+        sharers=sharers,
+        queue=queue,
         protocol=min(dice.choice([1, 2]), 1 if producing.stock == LIBRDKAFKA else 2),
         in_flight=dice.choice([2, 5]) if "pipelined" in has else 1,
         timeout_ms=producing.timeout_ms(dice.choice([500, 2_000]) if "short timeouts" in has else 10_000),

@@ -3,7 +3,6 @@
 from tests.simulation.planted import (
     connections,
     disk,
-    groups,
     logs,
     nodes,
     records,
@@ -13,7 +12,20 @@ from tests.simulation.planted import (
     transactions,
     whys,
 )
+from tests.simulation.planted.groups import consuming
 from tests.simulation.planted.planting import Bug
 
-_PARTS = (records, transactions, topics, groups, disk, logs, sink, connections, nodes, security, whys)
+_PARTS = (
+    records,
+    transactions,
+    topics,
+    consuming,
+    disk,
+    logs,
+    sink,
+    connections,
+    nodes,
+    security,
+    whys,
+)
 BUGS: dict[str, Bug] = {bug.name: bug for part in _PARTS for bug in part.BUGS}

@@ -25,6 +25,7 @@ _VISIT_MS = 50
 _QUESTIONS = 5
 _LEAVING_MS = 1_500
 _LOOKS_AT_OBJECTS = 0.3
+_LETTERS_MS = 16_000  # in which a dead letter is written, or lost
 _SETTLING_MS = 16_000  # what was sent long ago arrives, sessions are over, and rebalances
 
 
@@ -140,6 +141,11 @@ class Run:
         self._world.run_until(lambda: all(task.done() for task in tasks), _FINISH_LIMIT_US)
         for task in tasks:
             task.result()
+        if self._plan.sharers:
+            self._world.run_for(_LETTERS_MS)
+            reading = self._cast.read_letters()
+            self._world.run_until(reading.done, _FINISH_LIMIT_US)
+            reading.result()
 
     def _ask_why(self) -> None:
         """What the broker says of its groups, if it runs, and the findings it is judged by."""

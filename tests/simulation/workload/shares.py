@@ -1,7 +1,7 @@
 """The programs of a share group's members: they acknowledge in every way, are late, renew, leave, die and come back.
 
-Some records are poison: the programs release them at each delivery, until the broker gives up. At the end all other
-records are accepted.
+Some records are poison: the programs release them at each delivery, until the broker gives up. At the end all that is
+left is accepted.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ _STRAY = 0.06  # how probable it is, each time, that a member leaves or dies
 _POISON_EACH = 9  # one record of so many
 _CHECK_S = 0.2
 _AFTER_LOCKS_S = 1.0
+_PATIENCE_S = 60.0
 _MANY = 500
 _KINDS: tuple[list[int | None], ...] = (
     [ACCEPT],
@@ -66,15 +67,19 @@ async def _stray(member: QueueMember, dice: random.Random) -> None:
 
 
 async def draining(member: QueueMember, lock_ms: int, now_s: Callable[[], float]) -> None:
-    """Accept what comes, but for poison, until nothing has come for longer than a lock lasts."""
+    """Accept all that comes, until nothing has come for longer than a lock lasts; or for a minute, so that the rules
+    say what still comes.
+    """
+    until_s = now_s() + _PATIENCE_S
     idle_from_s, member.records_max = now_s(), _MANY
-    while not member.assigned or now_s() < idle_from_s + lock_ms / 1000 + _AFTER_LOCKS_S:
+    while now_s() < until_s and (not member.assigned or now_s() < idle_from_s + lock_ms / 1000 + _AFTER_LOCKS_S):
         await member.stay()
         await member.poll(100)
         if member.held:
-            await member.acknowledge(_accepts)
+            await member.acknowledge(_accepts_all)
             idle_from_s = now_s()
-        await asyncio.sleep(_CHECK_S)
+        else:
+            await asyncio.sleep(_CHECK_S)
 
 
 def _is_poison(value: bytes) -> bool:
@@ -83,6 +88,10 @@ def _is_poison(value: bytes) -> bool:
 
 def _accepts(delivery: Delivery, value: bytes) -> int:
     return RELEASE if _is_poison(value) else ACCEPT
+
+
+def _accepts_all(delivery: Delivery, value: bytes) -> int:
+    return ACCEPT
 
 
 def _choices(dice: random.Random) -> Chooses:
