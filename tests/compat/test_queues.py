@@ -1,5 +1,8 @@
-"""Share groups (KIP-932): the program of docs/queues.md with the stock Java client."""
+"""Share groups (KIP-932): the programs of docs/queues.md with the stock Java client, and franz-go's own tests."""
 
+import pytest
+
+from tests.compat.franz_go import run_franz_go_test
 from tests.support.clients.java import run_program
 from tests.support.processes.server import ROOT, Server
 
@@ -51,3 +54,8 @@ def test_failed_jobs_become_dead_letters(server: Server) -> None:
         "jobs-0: lag 0",
         "topics: [dlq.jobs, dlq.made, jobs]",
     ]
+
+
+@pytest.mark.parametrize("name", ["TestShareGroupETL", "TestShareGroupAckOnClose", "TestShareGroupOffsetsAdmin"])
+def test_franz_gos_tests_of_share_groups_pass(server: Server, name: str) -> None:
+    run_franz_go_test(name, server, records=3_000)
