@@ -32,6 +32,7 @@ from barnabas.broker.partitions.share.dead_letters import (
     LetterBatch,
     letter_batches,
     refusal,
+    without_first,
 )
 from barnabas.broker.runtime.events import kinds
 from barnabas.broker.runtime.events.bounded_facts import some
@@ -127,7 +128,7 @@ class DeadLetterQueue:
 
     def _write(self, key: SharePartitionKey, letters: Sequence[DeadLetter]) -> Work[None]:
         counts = self.counts.setdefault(key.group_id, DeadLetterCounts())
-        wanted, before = sum(each.last - each.first + 1 for each in letters), counts.records
+        written = 0
         topic = self._catalogue.topics_by_id.get(key.topic_id)
         source = DeadLetterSource(key.group_id, topic.name if topic else uuid_text(key.topic_id), key.partition)
         settings = self._settings_of(key.group_id)
@@ -139,13 +140,14 @@ class DeadLetterQueue:
                     yield None
                 else:
                     base_offset = yield from self._append(target, batch, counts)
+                    written += batch.records_count
                     self._report(source, target, batch, base_offset)
-        except KafkaError as error:
-            self._lose(source, settings.dead_letter_topic, wanted - (counts.records - before), error.message)
         except Exception as error:
-            self._lose(source, settings.dead_letter_topic, wanted - (counts.records - before), repr(error))
+            reason = error.message if isinstance(error, KafkaError) else repr(error)
+            self._lose(source, settings.dead_letter_topic, without_first(letters, written), reason)
 
-    def _lose(self, source: DeadLetterSource, topic: str, count: int, reason: str) -> None:
+    def _lose(self, source: DeadLetterSource, topic: str, letters: Sequence[DeadLetter], reason: str) -> None:
+        count = sum(each.last - each.first + 1 for each in letters)
         self.counts[source.group_id].lost += count
         self._losses.line(
             source.group_id,
@@ -158,9 +160,9 @@ class DeadLetterQueue:
             dead_letter_topic=topic,
             reason=reason,
         )
-
         if self._events.is_on:
-            lost = {"records_count": count, "dead_letter_topic": topic, "why": reason}
+            ranges = some(f"{each.first}-{each.last}" for each in letters)
+            lost = {"ranges": ranges, "records_count": count, "dead_letter_topic": topic, "why": reason}
             self._events.emit(kinds.SHARE_DEAD_LETTERS_LOST, {**_where(source), **lost})
 
     def _report(self, source: DeadLetterSource, target: _Target, batch: LetterBatch, base_offset: int) -> None:

@@ -87,6 +87,17 @@ def in_groups(letters: Iterable[DeadLetter], records_max: int) -> Iterator[list[
         yield group
 
 
+def without_first(letters: Iterable[DeadLetter], records_count: int) -> list[DeadLetter]:
+    """Return the letters without so many records at the beginning."""
+    left: list[DeadLetter] = []
+    for letter in letters:
+        first = min(letter.first + records_count, letter.last + 1)
+        records_count -= first - letter.first
+        if first <= letter.last:
+            left.append(letter._replace(first=first))
+    return left
+
+
 def refusal(topic: str, *, exists: bool, is_enabled: bool, may_create: bool, prefix: str) -> str:
     """Return why a topic gets no dead letters now; empty if it gets them. In the order in which Kafka looks."""
     if not topic:

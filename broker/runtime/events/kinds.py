@@ -304,7 +304,7 @@ SHARE_DEAD_LETTERS_WRITTEN = EventKind(
 SHARE_DEAD_LETTERS_LOST = EventKind(
     "share.dead_letters_lost",
     "archived records could not be written to a dead-letter topic",
-    ("group", "topic", "partition", "records_count", "dead_letter_topic", "why"),
+    (*_RECORDS, "dead_letter_topic", "why"),
 )
 
 # --- logs and topics -------------------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ _KINDS = (
     kinds.SHARE_LOCK_ENDED.name,
     kinds.SHARE_ARCHIVED.name,
     kinds.SHARE_DEAD_LETTERS_WRITTEN.name,
+    kinds.SHARE_DEAD_LETTERS_LOST.name,
 )
 _STATUS = {
     DeliveryState.AVAILABLE: DeliveryStatus.AVAILABLE,

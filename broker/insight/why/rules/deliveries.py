@@ -116,6 +116,8 @@ def _step(step: DeliveryStep) -> str:
             return f"the session of member {_who(step)} ended at {at}"
         case "dead_letters_written":
             return f"its dead letter is {named(step.dead_letter or '')}"
+        case "dead_letters_lost":
+            return f"its dead letter was lost at {at}: {step.why}"
         case _:
             return f"it was archived at {at}, since {step.why}"
 

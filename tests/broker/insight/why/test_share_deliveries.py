@@ -119,6 +119,18 @@ async def test_a_rejected_record_has_its_dead_letter() -> None:
     await queue.world.close()
 
 
+async def test_a_record_whose_dead_letter_was_lost_has_the_reason() -> None:
+    queue = Queue()
+    queue.world.configure("errors.deadletterqueue.topic.name", "t")
+    member = queue.world.member()
+    await member.fetch()
+    await member.acknowledge((0, 2, [ACCEPT, REJECT, ACCEPT]))
+    reason = "errors.deadletterqueue.group.enable is not set for the topic"
+    assert (await queue.why(1))[-1] == f"Its dead letter was lost at TIME: {reason}."
+    assert "dead letter" not in " ".join(await queue.why(2))
+    await queue.world.close()
+
+
 async def test_a_session_that_ended_is_named_and_a_change_that_is_not_stored() -> None:
     queue = Queue()
     member = queue.world.member()

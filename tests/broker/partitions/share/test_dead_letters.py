@@ -14,6 +14,7 @@ from barnabas.broker.partitions.share.dead_letters import (
     joined,
     letter_batches,
     refusal,
+    without_first,
 )
 from barnabas.protocol.records.builder import seal_records
 from barnabas.protocol.records.record import iter_records
@@ -66,6 +67,14 @@ def test_letters_that_adjoin_and_are_alike_are_one() -> None:
 def test_letters_are_divided_into_groups(bounds: list[tuple[int, int]], groups: list[list[tuple[int, int]]]) -> None:
     letters = [DeadLetter(first, last, 1, REJECTED) for first, last in bounds]
     assert [[each[:2] for each in group] for group in in_groups(letters, 4)] == groups
+
+
+@pytest.mark.parametrize(
+    ("count", "left"), [(0, [(0, 3), (7, 8)]), (2, [(2, 3), (7, 8)]), (4, [(7, 8)]), (5, [(8, 8)]), (6, [])]
+)
+def test_the_first_records_are_taken_off_letters(count: int, left: list[tuple[int, int]]) -> None:
+    letters = [DeadLetter(0, 3, 1, REJECTED), DeadLetter(7, 8, 1, REJECTED)]
+    assert [each[:2] for each in without_first(letters, count)] == left
 
 
 def built(*copies: CopiedRecord | None, max_bytes: int = 1 << 20) -> list[LetterBatch]:

@@ -96,7 +96,7 @@ async def dead_letters_are_written_and_lost() -> Told:
     await member.acknowledge((3, 3, [REJECT]))
     await world.settle()
     (lost,) = told_of(told, "dead_letters_lost")
-    assert (lost["records_count"], lost["dead_letter_topic"]) == (1, "dlq.jobs")
+    assert (lost["ranges"], lost["records_count"], lost["dead_letter_topic"]) == (["3-3"], 1, "dlq.jobs")
     assert lost["why"].startswith("the topic does not exist")
     world.services.catalogue.create_topic("dlq.jobs", 1, {"errors.deadletterqueue.group.enable": "true"})
     world.append("dlq.jobs", b"another")
