@@ -6,15 +6,16 @@ from typing import Any, NamedTuple
 import pytest
 
 from barnabas.broker.metadata.catalogue.config_alterations import Alteration, AlterConfigOp
-from barnabas.broker.metadata.image.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from barnabas.broker.metadata.image.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from barnabas.broker.partitions.share.dead_letter_queue import DeadLetterCounts
+from barnabas.broker.partitions.share.dead_letters import DeadLetter, DeadLetterCause
 from barnabas.broker.partitions.share.persister import NOT_STARTED, SharePartitionKey
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.compression import GZIP
 from barnabas.protocol.records.record import iter_records
-from tests.support.worlds.broker import settle, until
+from tests.support.worlds.broker import BrokerWorld, settle, until
 from tests.support.worlds.share_world import ShareMember, ShareWorld
 
 ACCEPT, RELEASE, REJECT = 1, 2, 3
@@ -373,3 +374,19 @@ async def test_dead_letters_are_written_although_the_last_member_has_left(is_use
     assert letters_in(world) == [Letter(0, 2, WORN_OUT)]
     assert stored_states(world)[-1] == (0, 0, ARCHIVED)
     assert len(world.services.share_partitions.every_led()) == is_used_again
+
+
+async def test_dead_letters_are_written_whichever_node_leads_their_partition() -> None:
+    world = BrokerWorld({"barnabas.preview.groups.enable": "true"}, nodes=2, topics={"t": 2})
+    catalogue = world.services.catalogue
+    catalogue.create_topic(QUEUE, 2, {"errors.deadletterqueue.group.enable": "true"})
+    chosen = Alteration("errors.deadletterqueue.topic.name", AlterConfigOp.SET, QUEUE)
+    catalogue.alter_configs(GROUP_RESOURCE, "g", [chosen])
+    assert world.broker.shared_storage is not None
+    nodes = world.broker.shared_storage.of_node
+    assert {nodes[1].cluster.placement_of(QUEUE, partition).leader for partition in range(2)} == {1, 2}
+    queue = nodes[1].share_partitions.dead_letters
+    for partition in range(2):
+        key = SharePartitionKey("g", catalogue.topics["t"].topic_id, partition)
+        queue.write(key, [DeadLetter(0, 2, 1, DeadLetterCause.REJECTED)])
+    assert queue.counts == {"g": DeadLetterCounts(records=6, requests=2)}
