@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_SHARE_PREVIEW = 2
-"""The level of share.version that the preview of share groups has."""
-
 
 class OfferedApi(NamedTuple):
     """One row of ApiVersions."""
@@ -139,8 +136,8 @@ class Services:
 
     @property
     def share_version(self) -> int:
-        """The feature level of share groups; 0 without them; the preview has all of them."""
-        return self.catalogue.feature_level(SHARE_VERSION) or (_SHARE_PREVIEW if self._previews_groups else 0)
+        """The feature level of share groups: 0 without them, 2 with dead-letter queues."""
+        return self.catalogue.feature_level(SHARE_VERSION)
 
     @property
     def offers_share_groups(self) -> bool:
@@ -151,12 +148,7 @@ class Services:
     def offers_streams_groups(self) -> bool:
         """Whether there may be streams groups (KIP-1071)."""
         protocols = self.config.strings("group.coordinator.rebalance.protocols")
-        has_feature = self._previews_groups or bool(self.catalogue.feature_level(STREAMS_VERSION))
-        return "streams" in protocols and has_feature
-
-    @property
-    def _previews_groups(self) -> bool:
-        return self.config.boolean("barnabas.preview.groups.enable")
+        return "streams" in protocols and bool(self.catalogue.feature_level(STREAMS_VERSION))
 
     @property
     def groups(self) -> GroupCoordinator:

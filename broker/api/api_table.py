@@ -166,40 +166,17 @@ API_TABLE: tuple[ApiRow, ...] = (
     _row(ApiKey.CONSUMER_GROUP_DESCRIBE, "consumer_group_describe", group=_DESCRIBE, topic=_DESCRIBE),
     _row(ApiKey.LIST_CONFIG_RESOURCES, "list_config_resources", cluster=_DESCRIBE_CONFIGS),
     _row(ApiKey.DESCRIBE_TOPIC_PARTITIONS, "describe_topic_partitions", topic=_DESCRIBE),
+    _row(ApiKey.SHARE_GROUP_HEARTBEAT, "share_group_heartbeat", group=_READ, topic=_DESCRIBE),
+    _row(ApiKey.SHARE_GROUP_DESCRIBE, "share_group_describe", group=_DESCRIBE, topic=_DESCRIBE),
+    _row(ApiKey.SHARE_FETCH, "share_fetch", group=_READ, topic=_READ),
+    _row(ApiKey.SHARE_ACKNOWLEDGE, "share_acknowledge", group=_READ, topic=_READ),
     _row(ApiKey.ADD_RAFT_VOTER, "add_raft_voter", cluster=_ALTER),
     _row(ApiKey.REMOVE_RAFT_VOTER, "remove_raft_voter", cluster=_ALTER),
-    _row(ApiKey.UNREGISTER_CONTROLLER, "unregister_controller", cluster=_ALTER),
-)
-
-
-SHARE_STATE_TABLE: tuple[ApiRow, ...] = (
     _row(ApiKey.INITIALIZE_SHARE_GROUP_STATE, "initialize_share_group_state", cluster=_CLUSTER_ACTION),
     _row(ApiKey.READ_SHARE_GROUP_STATE, "read_share_group_state", cluster=_CLUSTER_ACTION),
     _row(ApiKey.WRITE_SHARE_GROUP_STATE, "write_share_group_state", cluster=_CLUSTER_ACTION),
     _row(ApiKey.DELETE_SHARE_GROUP_STATE, "delete_share_group_state", cluster=_CLUSTER_ACTION),
     _row(ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, "read_share_group_state_summary", cluster=_CLUSTER_ACTION),
-)
-"""The share coordinator (KIP-932)."""
-
-SHARE_GROUPS_TABLE: tuple[ApiRow, ...] = (
-    _row(ApiKey.SHARE_GROUP_HEARTBEAT, "share_group_heartbeat", group=_READ, topic=_DESCRIBE),
-    _row(ApiKey.SHARE_GROUP_DESCRIBE, "share_group_describe", group=_DESCRIBE, topic=_DESCRIBE),
-    _row(ApiKey.SHARE_FETCH, "share_fetch", group=_READ, topic=_READ),
-    _row(ApiKey.SHARE_ACKNOWLEDGE, "share_acknowledge", group=_READ, topic=_READ),
-    _row(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, "describe_share_group_offsets", group=_DESCRIBE, topic=_DESCRIBE),
-    _row(ApiKey.ALTER_SHARE_GROUP_OFFSETS, "alter_share_group_offsets", group=_READ, topic=_READ),
-    _row(ApiKey.DELETE_SHARE_GROUP_OFFSETS, "delete_share_group_offsets", group=_DELETE, topic=_READ),
-)
-"""The APIs of share groups (KIP-932)."""
-
-TELEMETRY_TABLE: tuple[ApiRow, ...] = (
-    _row(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, "get_telemetry_subscriptions"),
-    _row(ApiKey.PUSH_TELEMETRY, "push_telemetry"),
-)
-"""Offered only with `barnabas.client.telemetry.enable` (KIP-714); in Kafka, where a plug-in receives metrics."""
-
-
-STREAMS_TABLE: tuple[ApiRow, ...] = (
     _row(
         ApiKey.STREAMS_GROUP_HEARTBEAT,
         "streams_group_heartbeat",
@@ -208,12 +185,18 @@ STREAMS_TABLE: tuple[ApiRow, ...] = (
         cluster=_CREATE,
     ),
     _row(ApiKey.STREAMS_GROUP_DESCRIBE, "streams_group_describe", group=_DESCRIBE, topic=_DESCRIBE),
+    _row(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, "describe_share_group_offsets", group=_DESCRIBE, topic=_DESCRIBE),
+    _row(ApiKey.ALTER_SHARE_GROUP_OFFSETS, "alter_share_group_offsets", group=_READ, topic=_READ),
+    _row(ApiKey.DELETE_SHARE_GROUP_OFFSETS, "delete_share_group_offsets", group=_DELETE, topic=_READ),
+    _row(ApiKey.UNREGISTER_CONTROLLER, "unregister_controller", cluster=_ALTER),
 )
-"""The APIs of streams groups (KIP-1071)."""
 
 
-PREVIEW_TABLE: tuple[ApiRow, ...] = (*SHARE_GROUPS_TABLE, *SHARE_STATE_TABLE, *STREAMS_TABLE)
-"""Offered only with `barnabas.preview.groups.enable`: share groups and streams groups are not complete."""
+TELEMETRY_TABLE: tuple[ApiRow, ...] = (
+    _row(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, "get_telemetry_subscriptions"),
+    _row(ApiKey.PUSH_TELEMETRY, "push_telemetry"),
+)
+"""Offered only with `barnabas.client.telemetry.enable` (KIP-714); in Kafka, where a plug-in receives metrics."""
 
 
 def table_for(config: BrokerConfig) -> tuple[ApiRow, ...]:
@@ -221,8 +204,6 @@ def table_for(config: BrokerConfig) -> tuple[ApiRow, ...]:
     table = API_TABLE
     if config.boolean("barnabas.client.telemetry.enable"):
         table = tuple(sorted((*table, *TELEMETRY_TABLE)))
-    if config.boolean("barnabas.preview.groups.enable"):
-        table = tuple(sorted((*table, *PREVIEW_TABLE)))
     if not config.boolean("transaction.two.phase.commit.enable"):
         return table
     newest = {ApiKey.INIT_PRODUCER_ID: ApiKey.INIT_PRODUCER_ID.newest_version}  # KIP-939: Kafka has not released it

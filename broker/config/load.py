@@ -34,8 +34,6 @@ _FOR_SEVERAL_NODES = (
     "transaction.state.log.replication.factor",
 )
 _MIN_ISR = ("min.insync.replicas", "share.coordinator.state.topic.min.isr", "transaction.state.log.min.isr")
-_PREVIEW = "barnabas.preview.groups.enable"
-_OF_PREVIEW = ("group.share.", "group.streams.", "share.coordinator.")
 _OF_MOVING_LEADERS = ("auto.leader.rebalance.enable", "leader.imbalance.check.interval.seconds")
 _INTER_BROKER_PROTOCOL = "security.inter.broker.protocol"
 
@@ -103,7 +101,7 @@ def load_config(
         raise ConfigError(f"{variable}: {wrong}{because}", wrong.key) from wrong
     misread = (name for name, text in sorted(from_file.items()) if is_misread_utf8(text) and find_key(name) is not None)
     warnings += [f"{name}: {MISREAD}" for name in misread]
-    warnings += _idle_authorizer(config) + _idle_groups(config)
+    warnings += _idle_authorizer(config)
     warnings += _unmet_minimums(config, brokers) + _idle_selector(config, brokers) + _idle_balance(config, brokers)
     if moved:
         warnings.append(f"{' and '.join(moved)} not used: the command line replaces the listeners of the file")
@@ -214,22 +212,6 @@ def _idle_authorizer(config: BrokerConfig) -> list[str]:
     if not named or config.string("authorizer.class.name").strip():
         return []
     return [f"no effect here: {', '.join(sorted(named))}. There is no authorizer: set authorizer.class.name."]
-
-
-def _idle_groups(config: BrokerConfig) -> list[str]:
-    """Return a warning if settings of share groups or streams groups are given, but not the preview."""
-    if config.boolean(_PREVIEW):
-        return []
-    named = [
-        name
-        for name, text in config.static.items()
-        if name.startswith(_OF_PREVIEW) and (key := KEYS.get(name)) is not None and text.strip() != key.default
-    ]
-    if not named:
-        return []
-    return [
-        f"no effect here: {', '.join(sorted(named))}. Share groups and streams groups are a preview: set {_PREVIEW}."
-    ]
 
 
 def _idle_selector(config: BrokerConfig, brokers: int) -> list[str]:

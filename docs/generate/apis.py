@@ -29,35 +29,16 @@ Only with `barnabas.client.telemetry.enable=true` (KIP-714); Kafka offers them i
 """
 
 _TAIL = """
-Apache Kafka offers {count} more, in the versions below. Barnabas does not offer them by default; most of them are a
-preview, with `barnabas.preview.groups.enable=true` ([queues](queues.md)).
+Apache Kafka offers {count} more, which Barnabas does not:
 
 | waits for | APIs |
 |---|---|
 """
 
 WAITING: dict[str, tuple[ApiKey, ...]] = {
-    "share groups": (
-        ApiKey.SHARE_GROUP_HEARTBEAT,
-        ApiKey.SHARE_GROUP_DESCRIBE,
-        ApiKey.SHARE_FETCH,
-        ApiKey.SHARE_ACKNOWLEDGE,
-        ApiKey.INITIALIZE_SHARE_GROUP_STATE,
-        ApiKey.READ_SHARE_GROUP_STATE,
-        ApiKey.WRITE_SHARE_GROUP_STATE,
-        ApiKey.DELETE_SHARE_GROUP_STATE,
-        ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
-        ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
-        ApiKey.ALTER_SHARE_GROUP_OFFSETS,
-        ApiKey.DELETE_SHARE_GROUP_OFFSETS,
-    ),
-    "streams groups": (
-        ApiKey.STREAMS_GROUP_HEARTBEAT,
-        ApiKey.STREAMS_GROUP_DESCRIBE,
-        ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE,
-    ),
+    "topology descriptions of streams groups (KIP-1331)": (ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE,),
 }
-"""The APIs that Kafka offers on a broker's listener and this broker does not, by the missing feature."""
+"""The APIs that Kafka offers on a broker's listener and this broker does not, by the missing part."""
 
 
 def page() -> str:

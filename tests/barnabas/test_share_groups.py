@@ -17,7 +17,7 @@ WAIT_MS = 20_000
 @pytest.fixture
 def broker(new_broker: NewBroker, writer: Writer) -> Barnabas:
     """A broker with six records in orders-0, and the group "workers", which begins with the first."""
-    broker = new_broker(topics={"orders": 2}, config={"barnabas.preview.groups.enable": True})
+    broker = new_broker(topics={"orders": 2})
     writer.write(broker, *(b"%d" % number for number in range(6)))
     change = ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")
     with Client(broker.bootstrap_servers) as client:
@@ -75,5 +75,5 @@ def test_a_group_without_members_shows_what_is_stored(broker: Barnabas, member: 
 def test_a_group_that_is_not_there_is_refused(broker: Barnabas, new_broker: NewBroker) -> None:
     with pytest.raises(BarnabasError, match="nobody"):
         broker.share_group("nobody")
-    with pytest.raises(BarnabasError, match=r"barnabas\.preview\.groups\.enable"):
-        new_broker().share_group("workers")
+    with pytest.raises(BarnabasError, match=r"the feature share\.version is at 0"):
+        new_broker(features={"share.version": 0}).share_group("workers")

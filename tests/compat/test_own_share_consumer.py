@@ -18,7 +18,6 @@ from barnabas.protocol.acknowledge_type import AcknowledgeType
 from tests.support.clients.committed import begun
 from tests.support.processes.server import Server
 
-SETTINGS = {"barnabas.preview.groups.enable": "true"}
 GAP, ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
 WAIT_MS = 30_000
 

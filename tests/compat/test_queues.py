@@ -6,7 +6,6 @@ from tests.compat.franz_go import run_franz_go_test
 from tests.support.clients.java import run_program
 from tests.support.processes.server import ROOT, Server
 
-SETTINGS = {"barnabas.preview.groups.enable": "true"}
 FIRST_DELIVERIES = [f"job {number}, delivery 1: {'release' if number == 3 else 'accept'}" for number in range(10)]
 
 

@@ -15,7 +15,6 @@ from tests.support.processes.program import Program
 from tests.support.processes.server import ROOT, Server
 from tests.support.waiting import PATIENCE_S, until
 
-SETTINGS = {"barnabas.preview.groups.enable": "true"}
 COUNT = 1_500
 KILLED_AT = (100, 500, 900)
 """So many records are accepted when the broker is killed."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from barnabas.broker.api.api_table import API_TABLE, PREVIEW_TABLE, TELEMETRY_TABLE
+from barnabas.broker.api.api_table import API_TABLE, TELEMETRY_TABLE
 from docs.generate.decisions import place
 from docs.generate.differences import with_tables
 from docs.generate.pages import DIFFERENCES, DOCS
@@ -74,7 +74,7 @@ def test_every_api_is_asked_with_each_of_its_rights() -> None:
     for page in pages():
         for step in (step for story in page.stories for step in story.steps if step.kind == "ask"):
             asked.setdefault(step.api, set()).update(step.askers)
-    rows = {row.key.api_name: row.accesses for row in (*API_TABLE, *TELEMETRY_TABLE, *PREVIEW_TABLE) if row.accesses}
+    rows = {row.key.api_name: row.accesses for row in (*API_TABLE, *TELEMETRY_TABLE) if row.accesses}
     missing = {api: {NOBODY, *map(name_of, accesses)} - asked.get(api, set()) for api, accesses in rows.items()}
     assert {api: each for api, each in missing.items() if each} == {}
 

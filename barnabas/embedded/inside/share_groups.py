@@ -24,9 +24,7 @@ Fields = tuple[Any, ...]
 async def share_group(services: Services, group_id: str) -> Fields:
     """Return the state, the ids of the members, and the partitions. Raises KafkaError."""
     if not services.offers_share_groups:
-        raise KafkaError(
-            ErrorCode.UNSUPPORTED_VERSION, "share groups are a preview: set barnabas.preview.groups.enable=true"
-        )
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "there are no share groups: the feature share.version is at 0")
     node, group = await _found(services, group_id)
     used = {(each.topic, each.partition): each for each in used_share_partitions(services, group_id)}
     begun = {

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from barnabas.broker.cli.doctor.finding import CheckResult, Level, note, ok, problem, warning
 from barnabas.broker.cli.handover import open_transactions, partitions
-from barnabas.broker.cli.handover.releases import RELEASES, readers, why_not
+from barnabas.broker.cli.handover.releases import RELEASES, readers, too_high, why_not
 from barnabas.broker.cli.handover.stopped_directory import CATALOGUE_CHECK, Stopped, open_stopped
 from barnabas.broker.metadata.cluster.topology_file import FILE_NAME
 from barnabas.broker.metadata.image.features import SHARE_VERSION
-from barnabas.broker.metadata.image.image import BROKER_RESOURCE
+from barnabas.broker.metadata.image.image import BROKER_RESOURCE, METADATA_VERSION
 from barnabas.protocol.files.names import SHARE_GROUP_STATE_TOPIC
 
 _OWN_PREFIX = "barnabas."
@@ -72,8 +72,12 @@ def _levels(stopped: Stopped, release: str) -> CheckResult:
     able = readers(levels)
     if refusal is not None:
         newer = next((each for each in able if list(RELEASES).index(each) > list(RELEASES).index(release)), None)
-        advice = f"hand it over to Apache Kafka {newer}" if newer else "lower it with barnabas serve --feature"
-        return problem(CATALOGUE_CHECK, refusal, advice)
+        lowered = too_high(levels, release)
+        advice = [f"hand it over to Apache Kafka {newer}"] if newer else []
+        if METADATA_VERSION not in lowered:
+            flags = " ".join(f"--feature {name}={level}" for name, level in lowered.items())
+            advice.append(f"start barnabas serve once with {flags}")
+        return problem(CATALOGUE_CHECK, refusal, ", or ".join(advice) or "lower it with barnabas serve --feature")
     return ok(CATALOGUE_CHECK, f"its levels are known to Apache Kafka {', '.join(able)}")
 
 

@@ -31,13 +31,18 @@ def release_of(version: str) -> str | None:
     return release if release in RELEASES else None
 
 
+def too_high(levels: Mapping[str, int], release: str) -> dict[str, int]:
+    """Return the features whose level the release does not know, `metadata.version` first, and the highest it knows."""
+    known = RELEASES[release]
+    ordered = sorted(levels, key=lambda name: (name != METADATA_VERSION, name))
+    return {name: known.get(name, 0) for name in ordered if levels[name] > known.get(name, 0)}
+
+
 def why_not(levels: Mapping[str, int], release: str) -> str | None:
     """Return the first level that the release does not know, in words; None if it knows all of them."""
-    known = RELEASES[release]
-    for name, level in sorted(levels.items(), key=lambda each: (each[0] != METADATA_VERSION, each[0])):
-        if level > known.get(name, 0):
-            highest = f"knows it up to {known[name]}" if name in known else "does not know it"
-            return f"{name} is at level {level}, and Apache Kafka {release} {highest}"
+    for name, highest in too_high(levels, release).items():
+        knows = f"knows it up to {highest}" if highest else "does not know it"
+        return f"{name} is at level {levels[name]}, and Apache Kafka {release} {knows}"
     return None
 
 

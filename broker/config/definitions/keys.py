@@ -291,7 +291,6 @@ _TABLE = (
 OWN = (
     Key("barnabas.client.telemetry.enable", BOOLEAN, "false"),
     Key("barnabas.history.events.max", INT, "10000", Range(1, 1_000_000)),
-    Key("barnabas.preview.groups.enable", BOOLEAN, "false"),
     Key("barnabas.log.dir.reserved.bytes", LONG, str(64 << 20), Range(0)),
 )
 """Keys that Kafka does not have. Their names begin with `barnabas.`."""

@@ -72,8 +72,6 @@ _TEXTS = {
     "`kafka-client-metrics.sh` says which are wanted.",
     "barnabas.history.events.max": "How many events the history holds; `barnabas trace` shows them. There is a "
     "history only if the broker is controlled: with `--control`, or in a test.",
-    "barnabas.preview.groups.enable": "Whether share groups (KIP-932) and streams groups (KIP-1071) may be used, which "
-    "are not complete: [queues](queues.md).",
     "barnabas.log.dir.reserved.bytes": "The disk space of each data directory that producers leave free for all other "
     "writes; at most a twentieth of the disk. With less free space the directory is full, and producers wait.",
     # authentication
@@ -249,8 +247,7 @@ _TEXTS = {
     "offsets.topic.num.partitions": "How many partitions __consumer_offsets is created with.",
     "offsets.topic.segment.bytes": "The segment.bytes with which __consumer_offsets is created.",
     # share groups
-    "group.share.assignment.interval.ms": "The shortest time between two assignments of the same share group. This and "
-    "the other settings of share groups count with barnabas.preview.groups.enable.",
+    "group.share.assignment.interval.ms": "The shortest time between two assignments of the same share group.",
     "group.share.assignors": "The assignor of share groups (KIP-932). There is one.",
     "group.share.delivery.count.limit": "How often a record is delivered at most to a share group.",
     "group.share.heartbeat.interval.ms": "How often members of share groups must send a heartbeat.",
@@ -283,8 +280,7 @@ _TEXTS = {
     "share.coordinator.write.timeout.ms": "How long a change of a share partition's state may wait for its "
     "coordinator.",
     # streams groups
-    "group.streams.assignment.interval.ms": "The shortest time between two assignments of the same streams group. This "
-    "and the other settings of streams groups count with barnabas.preview.groups.enable.",
+    "group.streams.assignment.interval.ms": "The shortest time between two assignments of the same streams group.",
     "group.streams.assignors": "The task assignor of streams groups (KIP-1071). There is one.",
     "group.streams.heartbeat.interval.ms": "How often members of streams groups must send a heartbeat.",
     "group.streams.initial.rebalance.delay.ms": "How long an empty streams group waits for further members before its "

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from barnabas.broker.api.api_table import API_TABLE, PREVIEW_TABLE, TELEMETRY_TABLE
+from barnabas.broker.api.api_table import API_TABLE, TELEMETRY_TABLE
 from barnabas.broker.security.session.operations import Resource
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.registry import ApiKey
@@ -155,7 +155,7 @@ _UNAUTHORIZED = {
     Resource.DELEGATION_TOKEN: ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED,
     Resource.USER: ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED,
 }
-_ROWS = {row.key: row for row in (*API_TABLE, *TELEMETRY_TABLE, *PREVIEW_TABLE)}
+_ROWS = {row.key: row for row in (*API_TABLE, *TELEMETRY_TABLE)}
 
 AT_THE_TOP: Final = frozenset(
     {

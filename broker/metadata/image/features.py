@@ -29,6 +29,8 @@ OFFERED_FEATURES = {
     GROUP_VERSION: (0, 1),
     KRAFT_VERSION: (0, 1),
     METADATA_VERSION: (7, 33),
+    SHARE_VERSION: (0, 2),
+    STREAMS_VERSION: (0, 1),
     TRANSACTION_VERSION: (0, 2),
 }
 """The features that have an effect here, with the supported levels. Others are added together with the code that
@@ -37,9 +39,9 @@ supports them, whatever levels an opened directory has."""
 KRAFT_LEVEL = 1
 """The level of kraft.version, which has no FeatureLevelRecord: the voters are in the log from the first run on."""
 
-NEW_LEVELS = {METADATA_VERSION: 25, GROUP_VERSION: 1, TRANSACTION_VERSION: 2}
-"""The levels of a new directory. 25 (4.0-IV3) is the lowest level that includes everything stored here, so that every
-Kafka from 4.0 on can open the directory."""
+NEW_LEVELS = {METADATA_VERSION: 25, GROUP_VERSION: 1, SHARE_VERSION: 2, STREAMS_VERSION: 1, TRANSACTION_VERSION: 2}
+"""The levels of a new directory. 25 (4.0-IV3) is the lowest level that includes everything stored here. Groups have the
+levels of Kafka 4.4; with share.version and streams.version at 0 every Kafka from 4.0 on can open the directory."""
 
 _RECORDS_CHANGED_AT = (7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33)  # levels of metadata.version that changed records
 _ELR_NEEDS_METADATA_VERSION = 23

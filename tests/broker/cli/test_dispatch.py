@@ -63,7 +63,7 @@ def test_every_command_has_help(offline: Barnabas, name: str) -> None:
             "consume: --offset is earliest, latest or a number, and 'soon' is not a whole number",
         ),
         (["consume", "t", "--group", "g", "--partition", "1"], "consume: a group assigns partitions"),
-        (["configs", "describe"], "configs describe: one of the arguments --topic --broker --broker-defaults"),
+        (["configs", "describe"], "configs describe: one of the arguments --topic --broker --group --broker-defaults"),
         (["configs", "alter", "--topic", "t"], "configs alter: nothing to do"),
         (["topics", "--foo", "list"], "topics: unrecognized arguments: --foo (see barnabas topics --help)"),
         (["topics", "list", "--foo"], "topics list: unrecognized arguments: --foo (see barnabas topics list --help)"),

@@ -104,16 +104,8 @@ SELECTOR = "replica.selector.class"
         ),
         ("default.replication.factor=3", 3, []),
         (COORDINATORS, 3, []),
-        (
-            "group.share.max.size=10 group.streams.max.size=9 share.coordinator.write.timeout.ms=5000",
-            1,
-            [
-                "no effect here: group.share.max.size, group.streams.max.size. "
-                "Share groups and streams groups are a preview: set barnabas.preview.groups.enable."
-            ],
-        ),
-        ("group.share.max.size=10 barnabas.preview.groups.enable=true", 1, []),
-        ("share.coordinator.state.topic.min.isr=2 barnabas.preview.groups.enable=true", 3, []),
+        ("group.share.max.size=10 group.streams.max.size=9", 1, []),
+        ("share.coordinator.state.topic.min.isr=2", 3, []),
         *((setting, 1, []) for setting in AS_IN_KAFKA),
     ],
 )

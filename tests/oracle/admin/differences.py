@@ -48,7 +48,6 @@ KNOWN: dict[str, str] = {
         "barnabas.client.telemetry.enable",
         "barnabas.history.events.max",
         "barnabas.log.dir.reserved.bytes",
-        "barnabas.preview.groups.enable",
     ): "settings that only Barnabas has",
     r"createPartitions \| .* \| values\.absent": WORDS,
     r"describeConfigs \| of ConfigResource\(type=TOPIC, name='absent'\) \| .*": WORDS,

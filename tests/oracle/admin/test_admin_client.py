@@ -21,7 +21,6 @@ COORDINATORS = {  # one partition each, so that a broker of Kafka has them at on
     "transaction.state.log.num.partitions": 1,
     "share.coordinator.state.topic.num.partitions": 1,
 }
-PREVIEW = {"barnabas.preview.groups.enable": "true"}
 UNCALLED = "uncalled"
 
 Told = dict[str, str]
@@ -55,7 +54,7 @@ def heard(tmp_path_factory: pytest.TempPathFactory) -> tuple[Told, Told]:
     home = tmp_path_factory.mktemp("admin")
     servers = [
         KafkaProcess(home / "kafka" / "data", COORDINATORS),
-        BrokerProcess(home / "barnabas" / "data", COORDINATORS | ONE_NODE | PREVIEW),
+        BrokerProcess(home / "barnabas" / "data", COORDINATORS | ONE_NODE),
     ]
     with ThreadPoolExecutor() as pool:
         kafka, barnabas = pool.map(sweep, servers)

@@ -28,7 +28,6 @@ class QueuePlan:
     def settings(self) -> dict[str, str]:
         """The broker's."""
         return {
-            "barnabas.preview.groups.enable": "true",
             "share.coordinator.state.topic.num.partitions": "2",
             "share.coordinator.snapshot.update.records.per.snapshot": "20",
             "group.share.min.record.lock.duration.ms": "1000",

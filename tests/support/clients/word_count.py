@@ -22,7 +22,6 @@ _LINES_AT_A_TIME = 2
 
 SETTINGS = {"group.min.session.timeout.ms": 1000}  # a killed program's membership ends after two seconds
 STREAMS_SETTINGS = {  # the same for streams groups, whose sessions the broker decides
-    "barnabas.preview.groups.enable": "true",
     "group.streams.min.heartbeat.interval.ms": 500,
     "group.streams.heartbeat.interval.ms": 500,
     "group.streams.min.session.timeout.ms": 2000,

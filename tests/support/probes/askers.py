@@ -6,7 +6,7 @@ the user `WriteTopic`, on every topic. The user `Produce` has all rights that th
 
 from functools import cache
 
-from barnabas.broker.api.api_table import API_TABLE, PREVIEW_TABLE, TELEMETRY_TABLE
+from barnabas.broker.api.api_table import API_TABLE, TELEMETRY_TABLE
 from barnabas.broker.security.session.operations import Access
 from tests.support.security.secured import ADMIN
 
@@ -16,7 +16,7 @@ EACH = "each right"
 
 @cache
 def _of_apis() -> dict[str, tuple[Access, ...]]:
-    return {row.key.api_name: row.accesses for row in (*API_TABLE, *TELEMETRY_TABLE, *PREVIEW_TABLE)}
+    return {row.key.api_name: row.accesses for row in (*API_TABLE, *TELEMETRY_TABLE)}
 
 
 @cache

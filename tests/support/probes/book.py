@@ -1,11 +1,11 @@
 """The pages of the probe book whose APIs are offered. What is recorded and not offered yet waits for its time."""
 
-from barnabas.broker.api.api_table import API_TABLE, PREVIEW_TABLE, TELEMETRY_TABLE
+from barnabas.broker.api.api_table import API_TABLE, TELEMETRY_TABLE
 from tests.support.probes.page import pages
 
 OFFERED = {
     (row.key.api_name, version)
-    for row in (*API_TABLE, *TELEMETRY_TABLE, *PREVIEW_TABLE)
+    for row in (*API_TABLE, *TELEMETRY_TABLE)
     for version in range(row.min_version, row.max_version + 1)
 }
 _APIS = {api for api, _ in OFFERED}

@@ -2,10 +2,9 @@
 
 import importlib
 from asyncio import Future
-from collections.abc import Sequence
 from typing import Any
 
-from barnabas.broker.api.api_table import API_TABLE, PREVIEW_TABLE
+from barnabas.broker.api.api_table import API_TABLE
 from barnabas.broker.metadata.catalogue import Catalogue
 from barnabas.broker.metadata.image.features import SHARE_VERSION
 from barnabas.broker.metadata.image.framing import Versioned
@@ -50,8 +49,7 @@ def change(
 
 async def answer_of(services: Services, request: Request, version: int | None = None) -> Any:
     """The answer to a request for an API that is not in the table of the broker, through its bytes."""
-    rows: Sequence[Any] = (*API_TABLE, *PREVIEW_TABLE)
-    row = next(row for row in rows if row.key == type(request).__schema__.key)
+    row = next(row for row in API_TABLE if row.key == type(request).__schema__.key)
     version = row.max_version if version is None else version
     decoded, _ = request_codec(row.key, version).decode(request_codec(row.key, version).encode(request))
     handler = importlib.import_module(f"barnabas.broker.api.handlers.{row.handler}")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from barnabas.broker.api.api_table import API_TABLE, SHARE_GROUPS_TABLE
-from barnabas.broker.api.dispatch import Dispatcher
 from barnabas.broker.metadata.catalogue.config_alterations import Alteration, AlterConfigOp
 from barnabas.broker.metadata.image.features import SHARE_VERSION
 from barnabas.broker.metadata.image.image import GROUP_RESOURCE
@@ -49,7 +47,6 @@ class ShareWorld(BrokerWorld):
         `after`: the world whose files and states these are; it was killed.
         """
         super().__init__(settings, after.files if after else None, topics=None if after else {"t": partitions})
-        self.dispatcher = Dispatcher(self.services, (*API_TABLE, *SHARE_GROUPS_TABLE))
         self.persister: MemoryPersister = after.persister if after else MemoryPersister()
         if in_memory:
             self.services.deferred_persister.built = self.persister

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.api.api_table import SHARE_GROUPS_TABLE
+from barnabas.broker.api.api_table import API_TABLE
 from barnabas.broker.api.guards.guard_table import guarded
 from barnabas.broker.api.handlers import alter_share_group_offsets, delete_share_group_offsets
 from barnabas.broker.config.authorizer import STANDARD_AUTHORIZER
@@ -25,7 +25,7 @@ from barnabas.protocol.messages.describe_share_group_offsets import (
 from barnabas.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from barnabas.protocol.primitives import ZERO_UUID
 from tests.support.worlds.broker import BrokerWorld, settle
-from tests.support.worlds.share_states import answer_of, share_world
+from tests.support.worlds.share_states import answer_of, enable_share_groups, share_world
 
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -143,6 +143,7 @@ async def test_a_refused_group_lists_nothing(request_of: Any, group_id: str, cod
 @pytest.mark.parametrize("request_of", [alter("g", ("t", {0: 1})), delete("g", "t")])
 async def test_without_share_groups_both_are_unsupported(request_of: Any) -> None:
     world = BrokerWorld(topics={"t": 2})
+    enable_share_groups(world.services.catalogue, 0)
     answer = await answer_of(world.services, request_of)
     assert (answer.error_code, answer.responses) == (ErrorCode.UNSUPPORTED_VERSION, [])
 
@@ -160,7 +161,7 @@ class _Alice:
 
 async def guarded_answer(world: BrokerWorld, request: Any) -> Any:
     """The answer behind the API's guard, for alice."""
-    (row,) = (row for row in SHARE_GROUPS_TABLE if row.key == type(request).__schema__.key)
+    (row,) = (row for row in API_TABLE if row.key == type(request).__schema__.key)
     handler = alter_share_group_offsets if isinstance(request, altering.AlterShareGroupOffsetsRequest) else None
     handle = guarded(row, (handler or delete_share_group_offsets).handle)
     answer = handle(request, RequestContext(world.services, row.key, 0, connection=_Alice()))

@@ -16,6 +16,7 @@ from tests.support.worlds.catalogue_api import CatalogueApi, versions
 UP, SAFE, UNSAFE = 1, 2, 3
 TRANSACTIONS, METADATA, GROUPS = "transaction.version", "metadata.version", "group.version"
 KRAFT, ELIGIBLE = "kraft.version", "eligible.leader.replicas.version"
+OF_GROUPS = {GROUPS: 1, "share.version": 2, "streams.version": 1}
 Wish = tuple[str, int, int]
 
 
@@ -42,12 +43,12 @@ def test_a_level_is_raised_in_every_version_and_outlives_a_restart(api: Catalogu
     named = [(each.feature, each.error_code) for each in answer.results]
     assert (answer.error_code, named) == (ErrorCode.NONE, [(TRANSACTIONS, 0)] if version < 2 else [])
     api.restart()
-    assert told(api) == {GROUPS: 1, METADATA: 25, TRANSACTIONS: 1}
+    assert told(api) == {**OF_GROUPS, METADATA: 25, TRANSACTIONS: 1}
 
 
 def test_a_level_of_0_is_not_reported(api: CatalogueApi) -> None:
     assert update(api, (TRANSACTIONS, 0, UNSAFE)).error_code == ErrorCode.NONE
-    assert told(api) == {GROUPS: 1, METADATA: 25}
+    assert told(api) == {**OF_GROUPS, METADATA: 25}
     assert api.services.catalogue.feature_level(TRANSACTIONS) == 0
 
 
@@ -129,7 +130,7 @@ def test_eligible_leader_replicas_need_metadata_that_has_them(api: CatalogueApi)
     low = {"eligible.leader.replicas.version": 1, METADATA: 30}
     assert update(api, (METADATA, 24, SAFE)).error_code == ErrorCode.NONE
     assert update(api, *((name, level, UP) for name, level in low.items())).error_code == ErrorCode.NONE
-    assert told(api) == {**low, GROUPS: 1, TRANSACTIONS: 2}
+    assert told(api) == {**low, **OF_GROUPS, TRANSACTIONS: 2}
 
 
 def test_eligible_leader_replicas_write_down_the_replicas_that_must_be_in_sync(api: CatalogueApi) -> None:
@@ -145,4 +146,4 @@ def test_a_failing_disk_is_reported_and_nothing_is_changed(api: CatalogueApi) ->
     api.world.files.fail("pwrite")
     answer = update(api, (TRANSACTIONS, 1, SAFE))
     assert answer.error_code == ErrorCode.KAFKA_STORAGE_ERROR
-    assert told(api) == {GROUPS: 1, METADATA: 25, TRANSACTIONS: 2}
+    assert told(api) == {**OF_GROUPS, METADATA: 25, TRANSACTIONS: 2}

@@ -20,7 +20,7 @@ WAIT_MS = 20_000
 
 @pytest.fixture(scope="module")
 def queue_broker() -> Iterator[Broker]:
-    with Broker(config={"barnabas.preview.groups.enable": True}, in_process=True) as running:
+    with Broker(in_process=True) as running:
         yield running
 
 

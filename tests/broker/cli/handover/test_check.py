@@ -80,7 +80,7 @@ def test_a_directory_that_was_stopped_cleanly_is_ready(left: Left) -> None:
     assert report.is_ready
     assert [each.level for each in report.findings] == [Level.OK, Level.NOTE], "levels, and that flags are not in it"
     assert (report.facts["topics"], report.facts["partitions"]) == (1, 2)
-    assert report.facts["opens_in"] == ["4.0", "4.1", "4.2", "4.3", "4.4"]
+    assert report.facts["opens_in"] == ["4.4"]
 
 
 def test_one_that_was_killed_is_ready_and_told_so(left: Left) -> None:
@@ -109,6 +109,15 @@ def test_levels_that_a_release_does_not_know_are_a_problem_for_it_alone(left: Le
     (says,) = said(report, "catalogue")
     assert says == "metadata.version is at level 33, and Apache Kafka 4.3 knows it up to 30"
     assert report.findings[0].advice == "hand it over to Apache Kafka 4.4"
+
+
+def test_levels_of_groups_can_be_lowered_for_an_older_release(left: Left) -> None:
+    left.stopped()
+    assert [left.checked(release).findings[0].advice for release in ("4.3", "4.0")] == [
+        "hand it over to Apache Kafka 4.4, or start barnabas serve once with --feature share.version=1",
+        "hand it over to Apache Kafka 4.4, "
+        "or start barnabas serve once with --feature share.version=0 --feature streams.version=0",
+    ]
 
 
 def test_a_directory_without_meta_properties_is_none(tmp_path: Path) -> None:

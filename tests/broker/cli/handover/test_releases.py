@@ -3,12 +3,25 @@
 import pytest
 
 from barnabas.broker.cli.handover.releases import NEWEST, RELEASES, readers, release_of, why_not
-from barnabas.broker.metadata.image.features import NEW_LEVELS
+from barnabas.broker.metadata.image.features import NEW_LEVELS, SHARE_VERSION, STREAMS_VERSION
 from barnabas.broker.metadata.image.image import SUPPORTED_FEATURES
 
 
-def test_every_kafka_from_4_0_on_reads_a_directory_that_began_here() -> None:
-    assert readers(NEW_LEVELS) == list(RELEASES)
+@pytest.mark.parametrize(
+    ("share_version", "streams_version", "releases"),
+    [(2, 1, [NEWEST]), (1, 1, ["4.1", "4.2", "4.3", NEWEST]), (0, 0, list(RELEASES))],
+)
+def test_a_new_directory_is_read_by_the_releases_that_know_its_groups(
+    share_version: int, streams_version: int, releases: list[str]
+) -> None:
+    assert readers({**NEW_LEVELS, SHARE_VERSION: share_version, STREAMS_VERSION: streams_version}) == releases
+
+
+def test_a_new_directory_has_the_groups_of_the_newest_release() -> None:
+    assert {name: NEW_LEVELS[name] for name in (SHARE_VERSION, STREAMS_VERSION)} == {
+        SHARE_VERSION: 2,
+        STREAMS_VERSION: 1,
+    }
 
 
 def test_the_newest_release_reads_all_that_is_read_here() -> None:

@@ -15,7 +15,7 @@ WAIT = ("--timeout-ms", "20000", "--max-messages")
 
 @pytest.fixture(scope="module")
 def queue_broker() -> Iterator[Broker]:
-    with Broker(config={"barnabas.preview.groups.enable": True}, in_process=True) as running:
+    with Broker(in_process=True) as running:
         yield running
 
 

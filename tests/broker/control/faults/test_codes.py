@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import pytest
 
-from barnabas.broker.api.api_table import API_TABLE, PREVIEW_TABLE, TELEMETRY_TABLE, ApiRow
+from barnabas.broker.api.api_table import API_TABLE, TELEMETRY_TABLE, ApiRow
 from barnabas.broker.api.error_responses import error_response
 from barnabas.broker.control.faults.codes import codes_of
 from barnabas.protocol.codec.schema import FieldType, Struct, default_instance
@@ -13,7 +13,7 @@ from barnabas.protocol.registry import ApiKey, response_codec, spec
 from tests.support.probes.page import pages
 from tests.support.probes.tree import Node
 
-ROWS = (*API_TABLE, *TELEMETRY_TABLE, *PREVIEW_TABLE)
+ROWS = (*API_TABLE, *TELEMETRY_TABLE)
 
 
 def filled(struct: type[Struct]) -> Struct:

@@ -16,7 +16,7 @@ WAIT_MS = 20_000
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Barnabas]:
-    with Barnabas(config={"barnabas.preview.groups.enable": True}, in_process=True) as running:
+    with Barnabas(in_process=True) as running:
         yield running
 
 

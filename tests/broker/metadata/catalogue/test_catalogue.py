@@ -77,7 +77,13 @@ def test_everything_answered_is_there_after(world: CatalogueWorld, end: str) -> 
 
 
 def test_a_new_directory_begins_at_the_lowest_level_that_carries_it_and_new_transactions(world: CatalogueWorld) -> None:
-    assert world.catalogue.feature_levels == {"group.version": 1, "metadata.version": 25, "transaction.version": 2}
+    assert world.catalogue.feature_levels == {
+        "group.version": 1,
+        "metadata.version": 25,
+        "share.version": 2,
+        "streams.version": 1,
+        "transaction.version": 2,
+    }
     assert world.catalogue.broker_epoch == 3
 
 
@@ -206,7 +212,7 @@ def test_a_feature_level_above_ours_is_not_opened(world: CatalogueWorld) -> None
     future = Versioned(FeatureLevelRecord(name="metadata.version", feature_level=34))
     with pytest.raises(Exception, match="this version knows 7 to 33"):
         world.catalogue.journal.commit([future])
-    with pytest.raises(CatalogueError, match=r"offset 7: feature metadata.version is at level 34"):
+    with pytest.raises(CatalogueError, match=r"offset 9: feature metadata.version is at level 34"):
         world.kill()
 
 

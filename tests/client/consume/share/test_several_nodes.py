@@ -16,7 +16,7 @@ PARTITIONS = 3
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Barnabas]:
-    config: dict[str, object] = {"barnabas.preview.groups.enable": True, "default.replication.factor": 3}
+    config: dict[str, object] = {"default.replication.factor": 3}
     for internal in ("offsets.topic", "share.coordinator.state.topic"):
         config |= {f"{internal}.num.partitions": 1, f"{internal}.replication.factor": 3}
     with Barnabas(config=config, brokers=3, in_process=True) as running:
