@@ -377,7 +377,7 @@ async def test_dead_letters_are_written_although_the_last_member_has_left(is_use
 
 
 async def test_dead_letters_are_written_whichever_node_leads_their_partition() -> None:
-    world = BrokerWorld({"barnabas.preview.groups.enable": "true"}, nodes=2, topics={"t": 2})
+    world = BrokerWorld(nodes=2, topics={"t": 2})
     catalogue = world.services.catalogue
     catalogue.create_topic(QUEUE, 2, {"errors.deadletterqueue.group.enable": "true"})
     chosen = Alteration("errors.deadletterqueue.topic.name", AlterConfigOp.SET, QUEUE)
