@@ -12,7 +12,7 @@ from tests.simulation.planted import (
     transactions,
     whys,
 )
-from tests.simulation.planted.groups import consuming
+from tests.simulation.planted.groups import consuming, shares, streams
 from tests.simulation.planted.planting import Bug
 
 _PARTS = (
@@ -20,6 +20,8 @@ _PARTS = (
     transactions,
     topics,
     consuming,
+    shares,
+    streams,
     disk,
     logs,
     sink,
