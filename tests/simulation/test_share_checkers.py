@@ -7,6 +7,7 @@ import pytest
 
 from tests.simulation.checkers.shares import (
     accepted_again,
+    acknowledged_by_others,
     lost_letters,
     lost_shares,
     overlong_locks,
@@ -159,6 +160,12 @@ def accepted_late_when_it_was_finished() -> History:
     return history(first, again)
 
 
+def accepted_while_another_holds() -> History:
+    first, again = delivery("a", 1, 100), delivery("b", 2, 2 * SECOND)
+    said(first, ACCEPT, 2 * SECOND + 100)
+    return history(first, again)
+
+
 def refused_while_it_is_held() -> History:
     first = delivery("a", 1, 100)
     said(first, ACCEPT, 200, Outcome.FAILED)
@@ -224,6 +231,7 @@ def accepted_with_a_letter() -> History:
             [taken_after_its_session, taken_after_its_lock, released_first],
         ),
         (overlong_locks, [accepted_late], [accepted_late_and_renewed, accepted_late_when_it_was_finished]),
+        (acknowledged_by_others, [accepted_while_another_holds], [accepted_late_when_it_was_finished, accepted_late]),
         (refused_holders, [refused_while_it_is_held], [refused_late, accepted_late]),
         (
             lost_letters,

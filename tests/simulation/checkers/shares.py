@@ -105,6 +105,26 @@ def overlong_locks(history: History) -> Iterator[str]:
                 break
 
 
+def acknowledged_by_others(history: History) -> Iterator[str]:
+    """While a member holds a record for certain, no acknowledgement of another delivery of it succeeds."""
+    for (_, offset), deliveries in _by_place(history.shares).items():
+        for late in deliveries if len(deliveries) > 1 else ():
+            for each in _about(late, offset):
+                for holding in deliveries:
+                    if _succeeds_during(each, holding, offset):
+                        yield f"offset {offset}: {each.line()}, while it is held after {holding.line()}"
+
+
+def _succeeds_during(acknowledged: Acknowledgement, holding: Delivery, offset: int) -> bool:
+    return (
+        acknowledged.outcome is Outcome.OK
+        and acknowledged.delivery is not holding
+        and acknowledged.ended_us is not None
+        and holding.ended_us < acknowledged.began_us
+        and acknowledged.ended_us < _held_until_us(holding, offset)
+    )
+
+
 def refused_holders(history: History) -> Iterator[str]:
     """What a member holds for certain, it can acknowledge: a request for one partition fails only if it says something
     of what the member may hold no longer.
@@ -230,5 +250,5 @@ def _lock_surely_ends_us(late: Acknowledgement) -> int:
 
 RULES = (
     *(accepted_again, lost_shares, wrong_counts, two_holders, overlong_locks, refused_holders, wrong_deliveries),
-    *(lost_letters, wrong_letters),
+    *(acknowledged_by_others, lost_letters, wrong_letters),
 )

@@ -25,6 +25,9 @@ BUGS = (
     _bug("a renewal that renews nothing", "A renewal is answered, and the lock ends as before.").at(
         "SharePartition.acknowledge", "cell.deadline = now + settings.record_lock_duration_ms / 1000"
     ),
+    _bug("acknowledgements of another holder", "A member may acknowledge what another one holds.").at(
+        "acknowledgements:_check_cell", "cell.member != member", "False"
+    ),
     _bug("held records acquired again", "A fetch takes what another member holds.").at(
         "Acquisition._take",
         "cell.is_available and cell.last >= first and cell.first <= last",
