@@ -222,7 +222,8 @@ _TEXTS = {
     "generation. 0 here, where Kafka has 3000: one consumer should not wait.",
     "group.max.size": "How many members a group of the classic protocol may have.",
     "group.coordinator.rebalance.protocols": "The kinds of groups that the broker offers: without `consumer` it "
-    "refuses the requests of consumer groups (KIP-848). `streams` and `share` have no effect.",
+    "refuses the requests of consumer groups (KIP-848), without `streams` those of streams groups (KIP-1071). `share` "
+    "has no effect.",
     "group.consumer.assignment.interval.ms": "The shortest time between two assignments of the same consumer group.",
     "group.consumer.assignors": "The server-side assignors that consumers may request; the first is the default.",
     "group.consumer.heartbeat.interval.ms": "How often members of consumer groups must send a heartbeat.",
