@@ -241,8 +241,7 @@ def test_settings_without_effect_are_counted(left: Left) -> None:
 )
 def test_share_groups_need_their_feature_in_kafka(left: Left, release: str, level: int, says: list[str]) -> None:
     left.catalogue.create_internal_topic(SHARE_GROUP_STATE_TOPIC)
-    if level:
-        left.catalogue.journal.commit([Versioned(FeatureLevelRecord(name="share.version", feature_level=level))])
+    left.catalogue.journal.commit([Versioned(FeatureLevelRecord(name="share.version", feature_level=level))])
     assert said(left.stopped().checked(release), "queues") == says
 
 
