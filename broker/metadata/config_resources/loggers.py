@@ -39,6 +39,7 @@ PARTS = (
     "http",
     "net",
     "security",
+    "share",
     "storage",
     "workers",
 )

@@ -9,7 +9,7 @@ from barnabas.protocol.messages import describe_share_group_offsets as offsets
 from barnabas.protocol.messages.share_group_describe import ShareGroupDescribeRequest
 from barnabas.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from tests.support.worlds.broker import BrokerWorld, settle
-from tests.support.worlds.share_states import answer_of, share_world
+from tests.support.worlds.share_states import answer_of, enable_share_groups, share_world
 
 
 def joining(epoch: int = 0) -> ShareGroupHeartbeatRequest:
@@ -74,6 +74,7 @@ async def test_what_a_group_has_not_begun_is_unknown_without_an_error(name: str,
 
 async def test_without_share_groups_both_are_unsupported() -> None:
     world = BrokerWorld(topics={"t": 2})
+    enable_share_groups(world.services.catalogue, 0)
     (group,) = (await answer_of(world.services, describing("g"))).groups
     assert group.error_code == ErrorCode.UNSUPPORTED_VERSION
     assert (await _offsets(world, None)).error_code == ErrorCode.UNSUPPORTED_VERSION

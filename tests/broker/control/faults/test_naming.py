@@ -49,6 +49,20 @@ NAMED = {
     "ConsumerGroupHeartbeat": "group",
     "ConsumerGroupDescribe": "group",
     "DescribeTopicPartitions": "topic",
+    "ShareGroupHeartbeat": "group",
+    "ShareGroupDescribe": "group",
+    "ShareFetch": "group topic partition",
+    "ShareAcknowledge": "group topic partition",
+    "InitializeShareGroupState": "group topic partition",
+    "ReadShareGroupState": "group topic partition",
+    "WriteShareGroupState": "group topic partition",
+    "DeleteShareGroupState": "group topic partition",
+    "ReadShareGroupStateSummary": "group topic partition",
+    "StreamsGroupHeartbeat": "group",
+    "StreamsGroupDescribe": "group",
+    "DescribeShareGroupOffsets": "group topic partition",
+    "AlterShareGroupOffsets": "group topic partition",
+    "DeleteShareGroupOffsets": "group topic",
 }
 
 
