@@ -13,7 +13,7 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from barnabas.broker.partitions.share.persister import (
     NOT_STARTED,
@@ -36,13 +36,19 @@ from barnabas.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsResponseTopic,
 )
 from barnabas.storage.errors import StorageError
-from barnabas.storage.steps import mapped
+from barnabas.storage.steps import Pauses, Steps, mapped
 
 _NO_TOPIC_ID = bytes(16)
 _NO_EPOCH = -1
 _FIRST_EPOCH = 0
 _NO_LAG = -1
-_PARTITIONS = WorkClass()
+_SLICES = WorkClass()
+_ONCE = WorkClass(may_begin_again=False)
+_PARTITIONS_AT_ONCE = 20
+
+T = TypeVar("T")
+_Found: TypeAlias = ShareStateSummary | KafkaError | None
+"""The state of a share partition, or why it cannot be read; None without a state."""
 
 
 class _Place(NamedTuple):
@@ -53,11 +59,27 @@ class _Place(NamedTuple):
     partition: int
 
 
+class _Described(NamedTuple):
+    """The partitions of one group by topic, the topics that the client may not see, and the states of the others."""
+
+    places: Mapping[str, list[_Place]]
+    hidden: frozenset[str]
+    shown: list[_Place]
+    summaries: list[Reply[ShareStateSummary] | None]
+
+
 def handle(
     request: DescribeShareGroupOffsetsRequest, context: RequestContext
 ) -> DescribeShareGroupOffsetsResponse | Future[DescribeShareGroupOffsetsResponse]:
-    groups = [reply_to(partial(_described, each, context), _same, partial(_failed, each)) for each in request.groups]
-    return reply_to_all(groups, lambda done: DescribeShareGroupOffsetsResponse(groups=done), _unexpected)
+    def describe(requested: DescribeShareGroupOffsetsRequestGroup) -> Reply[DescribeShareGroupOffsetsResponseGroup]:
+        return reply_to(partial(_described, requested, context), _same, partial(_failed, requested))
+
+    return reply_to(
+        lambda: context.services.request_scheduler.in_slices(lambda: mapped(describe, request.groups, 1), _SLICES),
+        lambda replies: reply_to_all(
+            replies, lambda groups: DescribeShareGroupOffsetsResponse(groups=groups), _unexpected
+        ),
+    )
 
 
 def _described(
@@ -68,9 +90,28 @@ def _described(
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
     if rights is not None and not rights.allows(Operation.DESCRIBE, Resource.GROUP, group_id):
         raise refusal(Resource.GROUP)
+
+    def answer(described: _Described) -> Reply[DescribeShareGroupOffsetsResponseGroup]:
+        return reply_to(
+            lambda: reply_to_all(described.summaries, _all_found, _refused),
+            lambda summaries: in_slices(_answer(requested, described, summaries, context)),
+        )
+
+    def in_slices(steps: Steps[T]) -> Reply[T]:
+        return services.request_scheduler.in_slices(lambda: steps, _ONCE)
+
+    return reply_to(lambda: in_slices(_summarized(requested, context)), answer)
+
+
+def _summarized(requested: DescribeShareGroupOffsetsRequestGroup, context: RequestContext) -> Steps[_Described]:
+    """Ask the share coordinators for the state of each partition that the group has begun."""
+    services, group_id = context.services, requested.group_id
     begun = services.groups.share.initialized(group_id)
-    places = _places(requested, context)
-    hidden = [] if rights is None else [name for name in places if not context.may_describe(name)]
+    places = yield from _places(requested, context)
+    hidden = frozenset[str]()
+    if context.rights is not None:
+        may_describe = yield from mapped(context.may_describe, places)
+        hidden = frozenset(name for name, is_shown in zip(places, may_describe, strict=True) if not is_shown)
     shown = [place for name, of_topic in places.items() if name not in hidden for place in of_topic]
 
     def summarize(place: _Place) -> Reply[ShareStateSummary] | None:
@@ -79,61 +120,64 @@ def _described(
             return None
         return services.persister.summarize(SharePartitionKey(group_id, place.topic_id, place.partition), _NO_EPOCH)
 
-    return reply_to(
-        lambda: services.request_scheduler.in_slices(lambda: mapped(summarize, shown), _PARTITIONS),
-        lambda replies: reply_to_all(replies, partial(_answer, requested, places, hidden, shown, context), _same),
-    )
+    return _Described(places, hidden, shown, (yield from mapped(summarize, shown)))
 
 
-def _places(requested: DescribeShareGroupOffsetsRequestGroup, context: RequestContext) -> dict[str, list[_Place]]:
+def _places(
+    requested: DescribeShareGroupOffsetsRequestGroup, context: RequestContext
+) -> Steps[dict[str, list[_Place]]]:
     catalogue = context.services.catalogue
-    if requested.topics is None:
-        begun = context.services.groups.share.initialized(requested.group_id)
-        return {
-            topic.name: [_Place(topic.name, topic_id, number) for number in sorted(topic.partitions)]
-            for topic_id, topic in begun.items()
-            if topic_id in catalogue.topics_by_id
-        }
     found: dict[str, list[_Place]] = {}
+    pauses = Pauses()
+    if requested.topics is None:
+        for begun_id, begun in list(context.services.groups.share.initialized(requested.group_id).items()):
+            if begun_id in catalogue.topics_by_id:
+                found[begun.name] = [_Place(begun.name, begun_id, number) for number in sorted(begun.partitions)]
+            if pauses.is_due(len(begun.partitions)):
+                yield
+        return found
     for named in requested.topics:
         topic = catalogue.topics.get(named.topic_name)
         topic_id = None if topic is None else topic.topic_id
         of_topic = found.setdefault(named.topic_name, [])
         of_topic += [_Place(named.topic_name, topic_id, number) for number in dict.fromkeys(named.partitions)]
+        if pauses.is_due(1 + len(named.partitions)):
+            yield
     return found
 
 
 def _answer(
     requested: DescribeShareGroupOffsetsRequestGroup,
-    places: Mapping[str, list[_Place]],
-    hidden: list[str],
-    shown: list[_Place],
+    described: _Described,
+    summaries: list[_Found],
     context: RequestContext,
-    summaries: list[ShareStateSummary | KafkaError | None],
-) -> DescribeShareGroupOffsetsResponseGroup:
-    by_place = dict(zip(shown, summaries, strict=True))
+) -> Steps[DescribeShareGroupOffsetsResponseGroup]:
+    by_place = dict(zip(described.shown, summaries, strict=True))
     not_shown = refusal(Resource.TOPIC)
     topics = []
-    for name, of_topic in places.items():
-        if name in hidden and requested.topics is None:
+    for name, of_topic in described.places.items():
+        is_hidden = name in described.hidden
+        if is_hidden and requested.topics is None:
             continue
         topic_id = of_topic[0].topic_id if of_topic else None
-        partitions = [
-            _partition(place, not_shown if name in hidden else by_place[place], context) for place in of_topic
-        ]
+        partitions = []
+        for place in of_topic:
+            partitions.append(_partition(place, not_shown if is_hidden else by_place[place], context))
+            if not len(partitions) % _PARTITIONS_AT_ONCE:
+                yield
         topics.append(
             DescribeShareGroupOffsetsResponseTopic(
                 topic_name=name,
-                topic_id=_NO_TOPIC_ID if topic_id is None or name in hidden else topic_id,
+                topic_id=_NO_TOPIC_ID if topic_id is None or is_hidden else topic_id,
                 partitions=partitions,
             )
         )
+        if not len(topics) % _PARTITIONS_AT_ONCE:
+            yield
     return DescribeShareGroupOffsetsResponseGroup(group_id=requested.group_id, topics=topics, error_code=ErrorCode.NONE)
 
 
-def _partition(
-    place: _Place, found: ShareStateSummary | KafkaError | None, context: RequestContext
-) -> DescribeShareGroupOffsetsResponsePartition:
+def _partition(place: _Place, found: _Found, context: RequestContext) -> DescribeShareGroupOffsetsResponsePartition:
     if isinstance(found, KafkaError):
         return DescribeShareGroupOffsetsResponsePartition(
             partition_index=place.partition,
@@ -169,8 +213,16 @@ def _failed(
     )
 
 
-def _same(value: object) -> object:
+def _same(value: T) -> T:
     return value
+
+
+def _all_found(found: list[_Found]) -> list[_Found]:
+    return found
+
+
+def _refused(error: KafkaError) -> _Found:
+    return error
 
 
 def _unexpected(error: KafkaError) -> DescribeShareGroupOffsetsResponseGroup:
