@@ -37,6 +37,8 @@ from barnabas.storage.steps import Pauses, Steps
 _BATCHED_SINCE = 4
 _ADDING = WorkClass(may_begin_again=False)
 _TELLING = WorkClass()
+_ONE_ADDITION = 20
+"""As how many small operations one transaction counts: it may begin to load a partition of the coordinator's topic."""
 
 Codes = Mapping[TopicPartition, ErrorCode]
 Answered = Codes | ErrorCode
@@ -98,7 +100,7 @@ def _answer_all(
             replies.append({where: refused.get(where, ErrorCode.OPERATION_NOT_ATTEMPTED) for where in partitions})
         else:
             replies.append(as_current_request(partial(_answer, txn, partitions, context)))
-        if between.is_due(1 + len(partitions)):
+        if between.is_due(_ONE_ADDITION + len(partitions)):
             yield
     return replies
 

@@ -21,7 +21,7 @@ R = TypeVar("R")
 A = TypeVar("A")
 """The response."""
 
-_AT_ONCE = 20
+_AT_ONCE = 4  # each may begin to load a partition of the coordinator's topic
 _SERVING = WorkClass(may_begin_again=False)
 
 
