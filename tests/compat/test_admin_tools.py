@@ -15,7 +15,13 @@ from tests.compat.tools import API_VERSIONS, CLUSTER, CONFIGS, FEATURES, QUORUM,
 from tests.support.processes.server import Server
 
 OF_LOGGERS = ("--entity-type", "broker-loggers", "--entity-name", "1")
-_KNOWN_TO_THE_TOOLS = {ApiKey.API_VERSIONS: 4, ApiKey.TXN_OFFSET_COMMIT: 5, ApiKey.DELETE_GROUPS: 2}  # of Kafka 4.3
+_KNOWN_TO_THE_TOOLS = {  # of Kafka 4.3
+    ApiKey.API_VERSIONS: 4,
+    ApiKey.TXN_OFFSET_COMMIT: 5,
+    ApiKey.DELETE_GROUPS: 2,
+    ApiKey.STREAMS_GROUP_HEARTBEAT: 0,
+    ApiKey.STREAMS_GROUP_DESCRIBE: 0,
+}
 _NEWER_THAN_THE_TOOLS = {ApiKey.UNREGISTER_CONTROLLER}
 
 
