@@ -6,6 +6,7 @@ Knows requests and answers as bytes; the player knows how they are sent and rece
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from barnabas.broker.partitions.share.acquisition import AcquireMode
 from barnabas.protocol.codec.schema import Struct
 from barnabas.protocol.connection.framing import SIZE_BYTES, split_frames
 from barnabas.protocol.errors import DecodeError, ErrorCode
@@ -78,7 +79,7 @@ def _check_answer(request: bytes, answer: bytes) -> None:
     if end != len(answer):
         raise Finding(f"{len(answer) - end} bytes behind the answer")
     for code in _error_codes(message):
-        if code in _NEVER and len(request) <= _STORABLE_BYTES and not _names_an_owner_of_no_type(request):
+        if code in _NEVER and len(request) <= _STORABLE_BYTES and not _fails_in_kafka(request):
             raise Finding(f"answered with {ErrorCode(code).name}: {message}")
 
 
@@ -99,6 +100,33 @@ def _wants_no_answer(request: bytes) -> bool:
     """Whether this is a Produce with acks=0."""
     message = _decoded(request, ApiKey.PRODUCE)
     return message is not None and message.acks == 0
+
+
+def _fails_in_kafka(request: bytes) -> bool:
+    """Whether Kafka, too, answers this with UNKNOWN_SERVER_ERROR (the probe book has an example of each kind)."""
+    if _names_an_owner_of_no_type(request):
+        return True
+    fetch, heartbeat = _decoded(request, ApiKey.SHARE_FETCH), _decoded(request, ApiKey.STREAMS_GROUP_HEARTBEAT)
+    if fetch is not None:
+        return fetch.share_acquire_mode not in tuple(AcquireMode)
+    if heartbeat is None or heartbeat.topology is None:
+        return False
+    return heartbeat.topology.epoch < 0 or any(map(_has_missing_topics, heartbeat.topology.subtopologies))
+
+
+def _has_missing_topics(subtopology: Any) -> bool:
+    """Whether a copartition group names a topic by a number that no topic has."""
+    counts = {
+        "source_topics": len(subtopology.source_topics),
+        "source_topic_regex": len(subtopology.source_topic_regex),
+        "repartition_source_topics": len(subtopology.repartition_source_topics),
+    }
+    return any(
+        not 0 <= number < count
+        for group in subtopology.copartition_groups
+        for name, count in counts.items()
+        for number in getattr(group, name)
+    )
 
 
 def _names_an_owner_of_no_type(request: bytes) -> bool:

@@ -52,6 +52,31 @@ _CHOICES: dict[str, Sequence[Any]] = {
 }
 """The few values of a field that selects one of several kinds."""
 _SMALL = (0, 0, 0, 1, 1, 2, 3, -1, -2)
+_OF_QUEUES: dict[str, Sequence[Any]] = {
+    "share_session_epoch": (0, 1, 2, -1, -2),
+    "share_acquire_mode": (0, 1, 2, -1),
+    "acknowledge_types": (1, 2, 3, 0, 4, 5, -1),
+    "delivery_state": (0, 2, 4, 3, 1, -1),
+    **dict.fromkeys(("first_offset", "last_offset", "start_offset"), (*_SMALL, 5, 100, (1 << 63) - 1)),
+    **dict.fromkeys(("batch_size", "max_records"), (500, 1, 0, -1, 0x7FFFFFFF)),
+    **dict.fromkeys(("delivery_count", "delivery_complete_count", "state_epoch"), _SMALL),
+}
+"""Of share groups, and of the states of share partitions."""
+_OF_STREAMS: dict[str, Sequence[Any]] = {
+    **dict.fromkeys(("epoch", "endpoint_information_epoch"), (0, 1, -1, 0x7FFFFFFF)),
+    "process_id": ("process", "other", ""),
+    "subtopology_id": ("0", "1", ""),
+    "source_topic_regex": ("t.*", "(", ""),
+    **dict.fromkeys(
+        (
+            "CopartitionGroup.source_topics",
+            "CopartitionGroup.source_topic_regex",
+            "CopartitionGroup.repartition_source_topics",
+        ),
+        (0, 1, -1, 0x7FFF),
+    ),
+}
+"""Of streams groups."""
 _OF_ANYTHING: dict[str, Sequence[Any]] = {
     "feature": ("transaction.version", "group.version", "metadata.version", "kraft.version", "odd", ""),
     **dict.fromkeys(("max_version_level", "upgrade_type"), (2, 1, 0, 3, -1)),
@@ -170,7 +195,10 @@ def words(facts: Facts, at: Focus) -> dict[str, Sequence[Any]]:
         "client_instance_id": (facts.pusher.instance_id, *UUIDS),
         "subscription_id": (facts.pusher.subscription_id, 0, -1),
         "voter_directory_id": (facts.directory_id, *UUIDS),
+        **dict.fromkeys(("source_topics", "repartition_sink_topics"), (at.topic, *facts.topic_ids, *ODD_NAMES)),
         **_OF_ANYTHING,
+        **_OF_QUEUES,
+        **_OF_STREAMS,
         **_OF_THE_NODE,
         **_CHOICES,
     }
