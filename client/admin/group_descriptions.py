@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from barnabas.client.addresses import Address
 from barnabas.client.consume.assignors import PROTOCOL_TYPE, assigned_partitions, subscribed_topics
@@ -97,44 +97,31 @@ def read_classic_group(found: describe_groups.DescribedGroup, coordinator: Addre
 
 def read_consumer_group(found: consumer_group_describe.DescribedGroup, coordinator: Address) -> GroupInfo:
     """Return the group from a ConsumerGroupDescribe response."""
-    return GroupInfo(
-        found.group_id,
-        found.group_state,
-        PROTOCOL_TYPE,
-        found.assignor_name,
-        coordinator,
-        sorted((_read_consumer_member(each) for each in found.members), key=lambda member: member.member_id),
-        CONSUMER,
-        found.group_epoch,
-        found.assignment_epoch,
-    )
+    return _read_modern_group(found, PROTOCOL_TYPE, CONSUMER, map(_read_consumer_member, found.members), coordinator)
 
 
 def read_share_group(found: share_group_describe.DescribedGroup, coordinator: Address) -> GroupInfo:
     """Return the group from a ShareGroupDescribe response."""
-    return GroupInfo(
-        found.group_id,
-        found.group_state,
-        SHARE,
-        found.assignor_name,
-        coordinator,
-        sorted((_read_share_member(each) for each in found.members), key=lambda member: member.member_id),
-        SHARE,
-        found.group_epoch,
-        found.assignment_epoch,
-    )
+    return _read_modern_group(found, SHARE, SHARE, map(_read_share_member, found.members), coordinator)
 
 
 def read_streams_group(found: streams_group_describe.DescribedGroup, coordinator: Address) -> GroupInfo:
     """Return the group from a StreamsGroupDescribe response."""
+    return _read_modern_group(found, STREAMS, STREAMS, map(_read_streams_member, found.members), coordinator)
+
+
+def _read_modern_group(
+    found: Any, protocol_type: str, group_type: str, members: Iterable[MemberDescription], coordinator: Address
+) -> GroupInfo:
+    """Return the group from a response of one of the describing APIs, which have these fields in common."""
     return GroupInfo(
         found.group_id,
         found.group_state,
-        STREAMS,
+        protocol_type,
         found.assignor_name or "",
         coordinator,
-        sorted((_read_streams_member(each) for each in found.members), key=lambda member: member.member_id),
-        STREAMS,
+        sorted(members, key=lambda member: member.member_id),
+        group_type,
         found.group_epoch,
         found.assignment_epoch,
     )
