@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from scripts.testing.changed import select
 from scripts.testing.groups import COMPILED, GROUPS, PURE, ROOT, Group
-from scripts.testing.machine_speed import SpeedSamples
 from scripts.testing.results import print_table
 from scripts.testing.running import HANGS_AFTER_S, LONG_HANGS_AFTER_S, Depth, run_all
 from scripts.testing.stress import stress
@@ -31,9 +30,8 @@ def main(arguments: list[str]) -> int:
     started = time.monotonic()
     hangs_after_s = LONG_HANGS_AFTER_S if options.long else HANGS_AFTER_S
     depth = Depth(is_long=options.long, arguments=for_pytest, hangs_after_s=hangs_after_s)
-    with SpeedSamples() as speed:
-        rows = run_all(groups, depth, speed=speed)
-    print_table(rows, time.monotonic() - started, speed.slowness)
+    rows = run_all(groups, depth)
+    print_table(rows, time.monotonic() - started)
     return 0 if all(row.is_good for row in rows) else 1
 
 

@@ -29,7 +29,7 @@ class Group:
     """One line of the closing table: pytest over `paths` in the environment `venv`, or `command`."""
 
     name: str
-    budget_s: float  # of processor time of the reference machine (machine_speed.py)
+    budget_s: float  # of processor time, on an idle machine of 2026; results.py marks what takes far more
     paths: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()  # what must be on the PATH

@@ -6,6 +6,7 @@ import os
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from xml.etree import ElementTree
 
 from scripts.testing.groups import ROOT, Group
@@ -13,6 +14,8 @@ from scripts.testing.groups import ROOT, Group
 CI = os.environ.get("CI") == "true"
 UNTESTED = ROOT / ".cache" / "coverage" / "untested.txt"
 NO_TESTS = 5  # pytest's exit status where nothing was selected
+HEAVY = 2  # times what the median of the groups takes of its budget
+FEWEST_TO_COMPARE = 5  # groups: the median of fewer says little
 
 
 @dataclass(frozen=True)
@@ -34,19 +37,32 @@ class Row:
         return self.outcome == "ran" or (self.outcome.startswith("not run") and not CI)
 
 
-def judge(row: Row, report: Path, status: int, *, slowness: float = 1.0, has_budget: bool = True) -> Row:
-    """Return the row with pytest's counts, failed where a test or the command has failed, or its budget is exceeded.
-
-    The budget is that of the reference machine: `slowness` multiplies it (machine_speed.py).
-    """
+def judge(row: Row, report: Path, status: int) -> Row:
+    """Return the row with pytest's counts, failed where a test or the command has failed."""
     row = _counted(row, report, status)
     if row.failed:
         return replace(row, outcome="FAILED")
     if status != 0:
         return replace(row, outcome=f"FAILED: exit status {status}", failed=1)
-    if has_budget and row.processor_s > 2 * row.group.budget_s * slowness:
-        return replace(row, outcome="FAILED: over twice its budget of processor time", failed=1)
     return row
+
+
+def mark_heavy(rows: list[Row]) -> list[Row]:
+    """Return the rows, with a note at each group that took far more of its budget than the median of the groups.
+
+    Processor time of the same work differs by three times between machines, and where other programs use the same
+    caches; the groups of one run share that. So this compares them with each other, and fails none.
+    """
+    used = {row.group: row.processor_s / row.group.budget_s for row in rows if row.outcome.startswith("ran")}
+    if len(used) < FEWEST_TO_COMPARE:
+        return rows
+    usual = median(used.values())
+    return [
+        replace(row, outcome=f"{row.outcome}, heavy: {used[row.group]:.1f} of its budget, others {usual:.1f}")
+        if used.get(row.group, 0) > HEAVY * max(1.0, usual)
+        else row
+        for row in rows
+    ]
 
 
 def _counted(row: Row, report: Path, status: int) -> Row:
@@ -77,11 +93,11 @@ def with_coverage(row: Row) -> Row:
     return replace(row, outcome=f"FAILED: {why}", failed=1, coverage=total)
 
 
-def print_table(rows: list[Row], seconds: float, slowness: float = 1.0) -> None:
+def print_table(rows: list[Row], seconds: float) -> None:
     """Print a line for each group, the time of all, and last how many tests passed and failed."""
     titles = f"{'seconds':>8} {'processor':>10} {'budget':>7} {'passed':>7} {'failed':>7} {'skipped':>8}  outcome"
     print(f"\n{'group':<15} {'form':<8} {titles}")
-    for row in rows:
+    for row in mark_heavy(rows):
         coverage = f", coverage {row.coverage}" if row.coverage else ""
         print(
             f"{row.group.name:<15} {row.group.form:<8} {row.seconds:>8.1f} {row.processor_s:>10.1f}"
@@ -93,8 +109,6 @@ def print_table(rows: list[Row], seconds: float, slowness: float = 1.0) -> None:
     passed, failed = sum(row.passed for row in rows), sum(row.failed for row in rows) + not_run
     processor_s = sum(row.processor_s for row in rows)
     print(f"\n{_minutes(seconds)} by the clock, {_minutes(processor_s)} of processor time")
-    if slowness > 1:
-        print(f"The machine was {slowness:.1f} times slower than the one that the budgets are for")
     print(f"\n{passed} passed, {failed} failed", flush=True)
 
 

@@ -23,7 +23,6 @@ from typing import IO
 
 from scripts.testing import results
 from scripts.testing.groups import CHANGED, COMPILED, ROOT, Group
-from scripts.testing.machine_speed import SpeedSamples
 from scripts.testing.results import UNTESTED, Row
 from scripts.testing.setting_up import CannotRun, set_up
 
@@ -38,15 +37,12 @@ class Depth:
 
     is_long: bool = False
     arguments: tuple[str, ...] = ()
-    has_budget: bool = True
     hangs_after_s: float = HANGS_AFTER_S
 
 
-def run_all(
-    groups: Sequence[Group], depth: Depth, places: int = PLACES, speed: SpeedSamples | None = None
-) -> list[Row]:
-    """Run `groups`; return a row for each, in their order. Budgets are for the machine's `speed` meanwhile."""
-    board = _Board(groups, places, speed)
+def run_all(groups: Sequence[Group], depth: Depth, places: int = PLACES) -> list[Row]:
+    """Run `groups`; return a row for each, in their order."""
+    board = _Board(groups, places)
     with ThreadPoolExecutor(len(groups) + 1) as threads:
         threads.submit(board.set_up_all)
         rows = [threads.submit(board.run_in_turn, group, depth) for group in groups]
@@ -59,8 +55,7 @@ def run_all(
 class _Board:
     """Which groups wait, in their order, which are ready to run, and how many places are free."""
 
-    def __init__(self, groups: Sequence[Group], places: float, speed: SpeedSamples | None) -> None:
-        self._speed = speed
+    def __init__(self, groups: Sequence[Group], places: float) -> None:
         self._waiting = list(groups)
         self._set_up: dict[Group, Future[None]] = {group: Future() for group in groups}
         self._places = self._free = places
@@ -120,10 +115,10 @@ class _Board:
     def _run(self, group: Group, depth: Depth) -> Row:
         if self._is_alone:
             self._print(f"\n=== {group.name}, {group.form}")
-            return run(group, depth, None, self._speed)
+            return run(group, depth, None)
         self._print(f"--- {group.name}, {group.form}, begins")
         with tempfile.TemporaryFile("w+", errors="replace") as output:
-            row = run(group, depth, output, self._speed)
+            row = run(group, depth, output)
             output.seek(0)
             self._print(f"\n=== {group.name}, {group.form}\n{output.read()}")
         return row
@@ -133,7 +128,7 @@ class _Board:
             print(text, flush=True)
 
 
-def run(group: Group, depth: Depth, output: IO[str] | None, speed: SpeedSamples | None = None) -> Row:
+def run(group: Group, depth: Depth, output: IO[str] | None) -> Row:
     """Run a group that is set up; its output goes to `output`, or to that of this process."""
     is_whole = not depth.arguments and not depth.is_long
     is_measured = group.is_measured and is_whole
@@ -145,8 +140,7 @@ def run(group: Group, depth: Depth, output: IO[str] | None, speed: SpeedSamples 
         row = Row(group, "ran", time.monotonic() - started, processor_s)
         if status == results.NO_TESTS and (depth.is_long or group.name == CHANGED):
             return row  # a run leaves nothing of this group out, or all that was selected
-        slowness = speed.slowness if speed else 1.0
-        row = results.judge(row, report, status, slowness=slowness, has_budget=depth.has_budget)
+        row = results.judge(row, report, status)
     return results.with_coverage(row) if is_measured and row.is_good else row
 
 

@@ -24,7 +24,7 @@ SLOWER = 3  # how much longer a group may take beside the load
 
 def stress(groups: Sequence[Group], arguments: tuple[str, ...], rounds: int) -> int:
     """Run each of `groups` `rounds` times beside the load, print a table, and return an exit status."""
-    depth = Depth(arguments=arguments, has_budget=False, hangs_after_s=SLOWER * HANGS_AFTER_S)
+    depth = Depth(arguments=arguments, hangs_after_s=SLOWER * HANGS_AFTER_S)
     runs: list[list[Row]] = []
     with _load():
         for number in range(1, rounds + 1):

@@ -1,4 +1,4 @@
-"""scripts/test: its table hides nothing (what failed, hung, took too long or could not run has failed), and two groups
+"""scripts/test: its table hides nothing (what failed, hung or could not run has failed), and two groups
 run beside each other where there is place for them.
 """
 
@@ -16,7 +16,6 @@ from scripts._pythons import PythonNotFound, find_python
 from scripts.testing import __main__ as program
 from scripts.testing import results, running, setting_up
 from scripts.testing.groups import GROUPS, NEWEST, OLDEST, ROOT, Group
-from scripts.testing.machine_speed import REFERENCE_MS, SpeedSamples, slowness
 from scripts.testing.results import Row
 from scripts.testing.running import Depth, run_all
 from scripts.testing.setting_up import CannotRun
@@ -83,31 +82,27 @@ def test_a_long_run_takes_just_what_a_run_leaves_out(group: Group, by_default: s
     assert (group.selection(is_long=False), group.selection(is_long=True)) == (by_default, with_long)
 
 
-def test_a_group_over_twice_its_budget_of_processor_time_has_failed() -> None:
-    row = _run(_group("sum(range(10**6))", budget_s=0.001))
-    assert (row.failed, row.is_good) == (1, False)
+def _marked(*used: float) -> list[bool]:
+    """Return for each of these parts of a budget whether its row of the table is marked as heavy."""
+    rows = [Row(_group(name=f"g{number}", budget_s=10), "ran", 1, 10 * part) for number, part in enumerate(used)]
+    return [", heavy: " in row.outcome for row in results.mark_heavy(rows)]
 
 
-@pytest.mark.parametrize(
-    ("processor_s", "slowness", "is_good"), [(1.9, 1.0, True), (2.1, 1.0, False), (4.9, 2.5, True), (5.1, 2.5, False)]
-)
-def test_the_budget_is_of_processor_time_and_larger_on_a_slow_machine(
-    processor_s: float, slowness: float, is_good: bool, tmp_path: Path
-) -> None:
-    row = Row(_group(budget_s=1), "ran", 1000, processor_s)
-    assert results.judge(row, tmp_path / "none", 0, slowness=slowness).is_good is is_good
+def test_a_group_that_takes_far_more_of_its_budget_than_the_others_is_marked() -> None:
+    assert _marked(1, 1, 1, 1, 2.1) == [False, False, False, False, True]
+    assert _marked(0.5, 0.5, 0.5, 0.5, 1.9) == [False] * 5
+    assert _marked(1, 1, 2.1) == [False] * 3
 
 
-def test_a_machine_is_as_slow_as_its_median_sample_and_never_faster_than_the_reference() -> None:
-    assert slowness([REFERENCE_MS, 2 * REFERENCE_MS, 9 * REFERENCE_MS]) == 2
-    assert slowness([REFERENCE_MS / 2]) == 1
+def test_a_slow_machine_marks_no_group() -> None:
+    assert _marked(3, 3, 3, 3, 5.9) == [False] * 5
 
 
-def test_the_speed_of_the_machine_is_measured_while_groups_run() -> None:
-    with SpeedSamples() as speed:
-        (row,) = running.run_all([_group("pass")], Depth(), speed=speed)
-    assert row.is_good
-    assert speed.slowness >= 1
+def test_a_heavy_group_is_good(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [Row(_group(name=f"g{number}", budget_s=1), "ran", 1, 9 if number == 4 else 1) for number in range(5)]
+    results.print_table(rows, 1)
+    assert "ran, heavy: 9.0 of its budget, others 1.0" in capsys.readouterr().out
+    assert all(row.is_good for row in rows)
 
 
 def test_a_group_that_hangs_is_ended() -> None:

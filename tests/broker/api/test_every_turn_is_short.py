@@ -20,7 +20,7 @@ from tests.support import requests
 from tests.support.depth import long
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.largest_requests import WIDE, Ask, Maker, asks
-from tests.support.turn_limit import TURN_MS, turn_limit_ms
+from tests.support.turn_limit import REFERENCE_MS, TURN_MS, limit_ms, turn_limit_ms
 from tests.support.worlds.broker import BrokerWorld, until
 
 TRIES = 8
@@ -146,3 +146,8 @@ async def test_no_request_holds_the_loop(size: int) -> None:
         gc.enable()
         gc.unfreeze()
     assert slow == {}
+
+
+def test_the_limit_of_a_turn_is_larger_on_a_slow_machine_and_no_smaller_on_a_fast_one() -> None:
+    assert limit_ms([REFERENCE_MS, 2 * REFERENCE_MS, 9 * REFERENCE_MS]) == 2 * TURN_MS
+    assert limit_ms([REFERENCE_MS / 2]) == TURN_MS
