@@ -295,8 +295,8 @@ _TEXTS = {
     "group.streams.min.heartbeat.interval.ms": "The shortest heartbeat interval that a streams group may have.",
     "group.streams.min.session.timeout.ms": "The shortest session timeout that a streams group may have.",
     "group.streams.num.standby.replicas": "How many standby replicas each stateful task has.",
-    "group.streams.rack.aware.assignment.tags": "The client tags that the members of streams groups must have: one "
-    "without them is told so. As in Kafka, tasks are assigned without regard to them.",
+    "group.streams.rack.aware.assignment.tags": "The client tags that the members of streams groups must have. The "
+    "answer to a member without them has a status for it. As in Kafka, tasks are assigned without regard to them.",
     "group.streams.session.timeout.ms": "A member of a streams group is removed if it sends no heartbeat for this "
     "time.",
     # topics only

@@ -1,6 +1,6 @@
 """The share partitions and share sessions of one node (KIP-932): loaded when they are fetched first.
 
-Knows groups by their settings only: as in Apache Kafka, membership is not checked, and whoever opens a session may
+Knows groups by their settings only. As in Apache Kafka, membership is not checked: a client that opens a session may
 fetch. A share partition is loaded for a leader epoch; once the partition has another, or its topic is deleted, it is
 dropped, and members get the error of the partition. When a session ends, what its member holds in the session's
 partitions is released; once no member of a group is connected, the group's share partitions are dropped as soon as all

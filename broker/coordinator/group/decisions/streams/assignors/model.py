@@ -23,7 +23,7 @@ class AssignedStreamsMember(NamedTuple):
     process_id: str
     before: TaskSets
     offset_sums: OffsetSums = MappingProxyType({})
-    """How far its process has read the changelogs of tasks, whoever has the tasks now."""
+    """How far its process has read the changelogs of tasks, also of tasks that other members have now."""
 
 
 class TaskGroup(NamedTuple):
