@@ -112,7 +112,7 @@ class Cast:
         if self._plan.machine.nodes == 1:
             return
         process = Process(self._world, "operator")
-        yield process.run(self._clients.operator(process).run(is_over))
+        yield process.run(self._clients.operator(process, self._shares.moved).run(is_over))
 
     def catch_up(self) -> list[asyncio.Task[None]]:
         """The readers that followed all the time, and a share group, read on to the end, from where they are."""

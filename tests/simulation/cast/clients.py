@@ -114,9 +114,9 @@ class Clients:
         shared = self.world, self.machine, self.wire(process), self.history
         return TopicReader(*shared, process.name, [], is_committed=is_committed)
 
-    def operator(self, process: Process) -> Operator:
+    def operator(self, process: Process, favourites: frozenset[str]) -> Operator:
         dice = self.world.dice(process.name)
-        return Operator(self.world, self.wire(process), self.history, self.plan.machine.nodes, dice)
+        return Operator(self.world, self.wire(process), self.history, self.plan.machine.nodes, dice, favourites)
 
     def admin(self, process: Process) -> Admin:
         dice = self.world.dice(f"admin of {process.name}")

@@ -17,6 +17,7 @@ from tests.simulation.world.world import World
 from tests.support.requests import alter_config
 
 GROUP, LETTERS = "queue", "dlq.queue"
+_STATES = "__share_group_state"
 _GROUP_CONFIG, _SET = 32, 0  # the kind of resource, and what is done with the setting
 
 
@@ -26,6 +27,7 @@ class ShareCast:
     def __init__(self, world: World, clients: Clients, history: History, plan: Plan, topic: str) -> None:
         self._world, self._clients, self._history = world, clients, history
         self._sharers, self._plan, self._topic = plan.sharers, plan.queue, topic
+        self._nodes = plan.machine.nodes
         self._members: list[tuple[Process, QueueMember]] = []
         if self._sharers:
             history.shares.promise = SharePromise(
@@ -36,12 +38,21 @@ class ShareCast:
     def _has_letters(self) -> bool:
         return self._sharers > 0 and self._plan.has_dead_letters
 
+    @property
+    def moved(self) -> frozenset[str]:
+        """The topics whose leaders matter to the group."""
+        return frozenset({self._topic, _STATES} if self._sharers else ())
+
     def topics(self) -> list[CreatableTopic]:
         """The topic of the dead letters."""
         if not self._has_letters:
             return []
         configs = [CreatableTopicConfig(name="errors.deadletterqueue.group.enable", value="true")]
-        return [CreatableTopic(name=LETTERS, num_partitions=1, replication_factor=1, assignments=[], configs=configs)]
+        return [
+            CreatableTopic(
+                name=LETTERS, num_partitions=1, replication_factor=self._nodes, assignments=[], configs=configs
+            )
+        ]
 
     async def configure(self, process: Process) -> None:
         """The group reads from the beginning, in its isolation level; its dead letters are copies."""

@@ -1,7 +1,8 @@
 """Rules about a share group: each record is delivered until it is accepted, rejected, or past its limit.
 
 What a member holds is certain for a part of the time only: from the answer to its ShareFetch until its lock may have
-ended, until it acknowledges, or until the last request that was answered on the connection of its session.
+ended, until it acknowledges, until the last request that was answered on the connection of its session, or until
+another node may lead the partition.
 """
 
 from bisect import bisect_left
@@ -52,8 +53,8 @@ def lost_shares(history: History) -> Iterator[str]:
 
 
 def wrong_counts(history: History) -> Iterator[str]:
-    """A delivery count rises by one with each delivery, and does not pass the limit. A death of the broker may take
-    back what no release has stored.
+    """A delivery count rises by one with each delivery, and does not pass the limit. A death of the broker
+    and another leader may take back what no release has stored.
     """
     shares = history.shares
     lost_us = sorted(shares.lost_fetches_us)
@@ -71,10 +72,11 @@ def wrong_counts(history: History) -> Iterator[str]:
 
 
 def _is_stored_before(before: Delivery, offset: int, later: Delivery) -> bool:
-    """Whether the broker must know of a delivery at the next one: it lives still, or its release was stored."""
+    """Whether the leader must know of a delivery at the next one: it has led all the time, or a release was stored."""
     if before.ended_us >= later.began_us:
         return False
-    return before.boot == later.boot or any(
+    is_same_leader = before.session.led_until_us(before.at, before.began_us) > later.ended_us
+    return (before.boot == later.boot and is_same_leader) or any(
         each.type_of(offset) == RELEASE
         and each.outcome is Outcome.OK
         and each.ended_us is not None
@@ -228,14 +230,15 @@ def _may_be_finished(shares: ShareHistory, deliveries: list[Delivery], offset: i
 def _held_until_us(delivery: Delivery, offset: int, *, but: Acknowledgement | None = None) -> int:
     """Until when a member holds a record for certain; `but`: without this acknowledgement."""
     ends_us = delivery.began_us + delivery.lock_ms * 1000
+    lost_us = min(delivery.session.alive_us, delivery.session.led_until_us(delivery.at, delivery.began_us))
     for each in _about(delivery, offset):
         if each is but:
             break
         if each.type_of(offset) != RENEW or each.outcome is not Outcome.OK:
-            return min(ends_us, each.began_us, delivery.session.alive_us)
+            return min(ends_us, each.began_us, lost_us)
         if each.ended_us is not None and each.ended_us < ends_us:
             ends_us = each.began_us + delivery.lock_ms * 1000
-    return min(ends_us, delivery.session.alive_us)
+    return min(ends_us, lost_us)
 
 
 def _lock_surely_ends_us(late: Acknowledgement) -> int:

@@ -54,7 +54,7 @@ class Reader:
         """One Fetch of each node that leads any of them; whether there was anything new. Nothing if not answered."""
         self.latest = []
         is_news = False
-        for partitions in await self._wire.parts(self._positions):
+        for partitions in (await self._wire.by_node(self._positions)).values():
             is_news |= await self._fetch([at for at in partitions if at in self._positions], wait_ms)
         return is_news
 

@@ -62,14 +62,17 @@ class RoutedWire(Wire):
     def is_connected(self) -> bool:
         return all(wire.is_connected for wire in self._wires.values())
 
-    async def parts(self, partitions: Iterable[TopicPartition]) -> list[list[TopicPartition]]:
-        found: dict[int, list[TopicPartition]] = {}
+    async def by_node(self, partitions: Iterable[TopicPartition]) -> dict[Wire, list[TopicPartition]]:
+        found: dict[Wire, list[TopicPartition]] = {}
         try:
             for at in partitions:
-                found.setdefault(await self._port_of(_partition(*at)), []).append(at)
+                found.setdefault(self._wires[await self._port_of(_partition(*at))], []).append(at)
         except Disconnected:
-            return []
-        return list(found.values())
+            return {}
+        return found
+
+    def forget(self, at: TopicPartition) -> None:
+        self._known.pop(_partition(*at), None)
 
     def close(self) -> None:
         for wire in self._wires.values():

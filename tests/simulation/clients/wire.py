@@ -4,6 +4,8 @@ Knows frames and codecs; what to do about an error is the clients' business. As 
 not answered in time takes the connection with it, and all other requests on it.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -133,9 +135,13 @@ class Wire:
         """Whether a request would be sent at once."""
         return self._end is not None and not self._end.is_lost and self._connecting is None
 
-    async def parts(self, partitions: Iterable[TopicPartition]) -> list[list[TopicPartition]]:
-        """The partitions that one Fetch may ask for, together."""
-        return [list(partitions)]
+    async def by_node(self, partitions: Iterable[TopicPartition]) -> dict[Wire, list[TopicPartition]]:
+        """The partitions that one Fetch may ask for, together, by the connection to their leader."""
+        wanted = list(partitions)
+        return {self: wanted} if wanted else {}
+
+    def forget(self, at: TopicPartition) -> None:
+        """Ask again who leads a partition. There is one node."""
 
     def _note_unanswered(self, end: End, asked: _Asked, arrived_us: int, wait_ms: int) -> None:
         """It is the next to be answered, and nothing is on its way: the broker has not done so."""

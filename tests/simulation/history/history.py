@@ -20,7 +20,7 @@ from typing import Protocol, TypeAlias
 from tests.simulation.history.answers import Unanswered
 from tests.simulation.history.groups import Commit, Owned
 from tests.simulation.history.logs import Promise, Scan
-from tests.simulation.history.nodes import LeaderView
+from tests.simulation.history.nodes import Leaders
 from tests.simulation.history.shares import ShareHistory
 from tests.simulation.history.sink import SinkHistory
 from tests.simulation.history.terms import Terms
@@ -226,7 +226,7 @@ class History:
         """Of groups that commit outside of transactions."""
         self.loop_offsets: dict[TopicPartition, int] = {}
         """Where the group that consumes, processes and produces is at the end; empty if there is none."""
-        self.leader_views: list[LeaderView] = []
+        self.leaders = Leaders()
         """Of all partitions, where there are several nodes."""
         self.unanswered: list[Unanswered] = []
         self.sink = SinkHistory()

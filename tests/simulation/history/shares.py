@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tests.simulation.history.history import Outcome, TopicPartition
+    from tests.simulation.history.nodes import Leaders
 
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
 """The types of acknowledgements, with Kafka's numbers."""
 FINAL = frozenset({GAP, ACCEPT, REJECT})
 """After these a record never comes again."""
 _LETTERS = "gaxrw"
+NEVER_US = 1 << 62
 
 
 @dataclass(slots=True, eq=False)
@@ -22,6 +24,12 @@ class SessionLife:
     member: str
     alive_us: int
     """When the last request began that was answered: until then the broker had the connection."""
+    leaders: Leaders | None = None
+    """What is known of who led; None where there is one node."""
+
+    def led_until_us(self, at: TopicPartition, from_us: int) -> int:
+        """Until when no other node led for certain than at `from_us`."""
+        return NEVER_US if self.leaders is None else self.leaders.led_until_us(at, from_us)
 
 
 @dataclass(slots=True, eq=False)

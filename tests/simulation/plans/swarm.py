@@ -31,6 +31,7 @@ _QUICK_SESSIONS = {
     "group.consumer.heartbeat.interval.ms": "500",
     "group.consumer.assignment.interval.ms": "100",
 }
+_NODES, _QUEUE_NODES = 0.2, 0.35  # how probable it is that there are three, without a share group and with one
 _TWO_PHASE = {"transaction.two.phase.commit.enable": "true"}
 SYNCED = {"log.flush.interval.messages": "1"}
 
@@ -62,7 +63,7 @@ def plan_for(seed: int) -> Plan:
     sink = None if sharers else sink_for(seed, clock_jumps="clock jumps" in has)
     settings = _settings(dice, has | rare | logs.features, sink)
     settings |= queue.settings() if sharers else {}
-    nodes, of_nodes = (1, {}) if sharers else _nodes(seed)
+    nodes, of_nodes = _nodes(seed, probability=_QUEUE_NODES if sharers else _NODES)
     settings |= of_nodes
     settings["transaction.abort.timed.out.transaction.cleanup.interval.ms"] = str(producing.check_ms)
     worse = worse_network(seed)
@@ -161,10 +162,10 @@ def _weather(dice: random.Random, has: set[str]) -> Weather:
     )
 
 
-def _nodes(seed: int) -> tuple[int, dict[str, str]]:
+def _nodes(seed: int, *, probability: float) -> tuple[int, dict[str, str]]:
     """How many nodes there are, and what they are set to."""
     dice = random.Random(f"{seed}/nodes")
-    if dice.random() >= 0.2:
+    if dice.random() >= probability:
         return 1, {}
     return 3, {
         "min.insync.replicas": str(dice.choice([1, 1, 2])),

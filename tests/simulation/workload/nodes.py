@@ -26,9 +26,19 @@ _AGAIN_S = 0.1
 class Operator:
     """Of nodes 1 to `nodes`. What it did and what leaders it saw goes into the history."""
 
-    def __init__(self, world: World, wire: Wire, history: History, nodes: int, dice: random.Random) -> None:
+    def __init__(
+        self,
+        world: World,
+        wire: Wire,
+        history: History,
+        nodes: int,
+        dice: random.Random,
+        favourites: frozenset[str] = frozenset(),
+    ) -> None:
+        """favourites: topics whose partitions move in every second case."""
         self._world, self._wire, self._history, self._dice = world, wire, history, dice
         self._nodes = list(range(1, nodes + 1))
+        self._favourites = favourites
         self._partitions: list[tuple[str, int]] = []
 
     async def run(self, is_over: Callable[[], bool]) -> None:
@@ -69,7 +79,9 @@ class Operator:
         return is_done
 
     async def _move(self) -> None:
-        topic, number = self._dice.choice(self._partitions)
+        favourites = [at for at in self._partitions if at[0] in self._favourites]
+        are_favoured = bool(favourites) and self._dice.random() < 0.5
+        topic, number = self._dice.choice(favourites if are_favoured else self._partitions)
         replicas = self._dice.sample(self._nodes, self._dice.randint(1, len(self._nodes)))
         partition = alter_partition_reassignments.ReassignablePartition(partition_index=number, replicas=replicas)
         wanted = alter_partition_reassignments.ReassignableTopic(name=topic, partitions=[partition])
@@ -93,14 +105,7 @@ class Operator:
         ports = {broker.node_id: broker.port for broker in answer.brokers}
         topics = sorted(answer.topics, key=lambda topic: str(topic.name))
         self._partitions = [(topic.name, each.partition_index) for topic in topics for each in topic.partitions]
-        self._history.leader_views += [
-            LeaderView(
-                (topic.name, each.partition_index),
-                ports.get(each.leader_id, 0),
-                each.leader_epoch,
-                began_us,
-                self._world.now_us,
-            )
-            for topic in topics
-            for each in topic.partitions
-        ]
+        for topic in topics:
+            for each in topic.partitions:
+                at, port = (topic.name, each.partition_index), ports.get(each.leader_id, 0)
+                self._history.leaders.seen(LeaderView(at, port, each.leader_epoch, began_us, self._world.now_us))

@@ -9,7 +9,8 @@ import random
 from collections.abc import Callable
 from zlib import crc32
 
-from tests.simulation.clients.members.share import Chooses, QueueMember
+from tests.simulation.clients.members.share import QueueMember
+from tests.simulation.clients.members.share_session import Chooses
 from tests.simulation.history.shares import ACCEPT, REJECT, RELEASE, Delivery
 
 _STRAY = 0.06  # how probable it is, each time, that a member leaves or dies
@@ -47,7 +48,7 @@ async def sharing(member: QueueMember, lock_ms: int, dice: random.Random, is_ove
 async def _work(member: QueueMember, lock_ms: int, dice: random.Random) -> None:
     """Acknowledge all or a part of what is held: soon, after a renewal, or when the locks are over."""
     speed = dice.choice(["soon", "soon", "soon", "renews", "late"])
-    if not member.held:
+    if not member.has_any:
         return
     if speed == "renews":
         await asyncio.sleep(dice.uniform(0.3, 0.9) * lock_ms / 1000)
@@ -75,7 +76,7 @@ async def draining(member: QueueMember, lock_ms: int, now_s: Callable[[], float]
     while now_s() < until_s and (not member.assigned or now_s() < idle_from_s + lock_ms / 1000 + _AFTER_LOCKS_S):
         await member.stay()
         await member.poll(100)
-        if member.held:
+        if member.has_any:
             await member.acknowledge(_accepts_all)
             idle_from_s = now_s()
         else:
