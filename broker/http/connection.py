@@ -194,8 +194,10 @@ class HttpConnection(asyncio.Protocol):
                 page = Page(FORBIDDEN, b"the Host must be an IP address, localhost or a name without dots\n")
             elif self._request is not None:
                 page = await self._of_application(self._request)
+            elif self._is_post:
+                page = pages.act(query, self._host)
             else:
-                page = pages.act(query, self._host) if self._is_post else await pages.page(path)
+                page = await pages.page(path, is_browser=self._is_browser)
             if not isinstance(page, Page):
                 await self._stream(page)
                 self._answering = None
@@ -211,6 +213,11 @@ class HttpConnection(asyncio.Protocol):
             self._answered()
         else:
             self._expect("the client did not read the response in time")
+
+    @property
+    def _is_browser(self) -> bool:
+        """Whether the peer accepts HTML by name, as browsers do and tools do not."""
+        return any(name == b"accept" and b"text/html" in value for name, value in self._headers)
 
     def _is_for_another_site(self, path: str) -> bool:
         """Return whether a browser on this machine may have been led here by a site with a name for this address.

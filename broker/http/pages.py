@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from barnabas.broker.runtime.clock import Clock
 
-OK, BAD_REQUEST, FORBIDDEN, NOT_FOUND, METHOD_NOT_ALLOWED, CONFLICT, SERVICE_UNAVAILABLE = (
+OK, SEE_OTHER, BAD_REQUEST, FORBIDDEN, NOT_FOUND, METHOD_NOT_ALLOWED, CONFLICT, SERVICE_UNAVAILABLE = (
     200,
+    303,
     400,
     403,
     404,
@@ -89,8 +90,8 @@ class Pages:
         self._scraping: asyncio.Task[bytes] | None = None
         self._scraped_at = 0.0
 
-    async def page(self, path: str) -> Page:
-        """Return the page at a path without its query."""
+    async def page(self, path: str, *, is_browser: bool = False) -> Page:
+        """Return the page at a path without its query. is_browser: the peer prefers HTML, so / leads to the console."""
         if path == "/live":
             return Page(OK, b"live\n")
         if path == "/ready":
@@ -102,6 +103,8 @@ class Pages:
             return Page(OK, await self._metrics(), METRICS_TEXT)
         if path == "/listeners":
             return Page(OK, self._listeners(), JSON)
+        if path == "/" and is_browser:
+            return Page(SEE_OTHER, b"", headers=(("location", "/console"), ("vary", "accept")))
         if path == "/":
             return Page(OK, b"/live\n/ready\n/metrics\n/listeners\n/console\n")
         return Page(NOT_FOUND, b"there are /live, /ready, /metrics, /listeners and /console\n")

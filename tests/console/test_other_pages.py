@@ -9,6 +9,7 @@ from tests.support.console.scene import MARKUP, Scene
 from tests.support.console.served import Served
 
 PATHS = (
+    "",
     "/transactions",
     "/topics",
     "/topics/orders",

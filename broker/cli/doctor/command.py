@@ -18,7 +18,7 @@ from barnabas.broker.cli.serving.serve_options import (
     Table,
     control_admission,
     fault_plan,
-    http_address,
+    http_addresses,
     load,
     owns_listener,
     parse,
@@ -97,12 +97,12 @@ def _examine_start(options: Options) -> list[CheckResult]:
         return [problem("configuration", f"{error.filename} cannot be read: {error.strerror}"), *findings]
     config = loaded.config
     clock = SystemClientClock()
-    http = http_address(options)
+    http = http_addresses(options)[-1:]
     newest_s = None if "--ephemeral" in options else directory.newest_change_s(config.metadata_dir)
     return [
         *configuration.examine(loaded, read_environment(os.environ)),
         *ports.examine(config, clock, _timeout_ms(options)),
-        *([] if http is None else [ports.examine_http(*http)]),
+        *(ports.examine_http(*address) for address in http),
         *([] if "--ephemeral" in options else directory.examine(config)),
         machine.examine_clock(clock.now_ms() / 1000, newest_s),
         *_examine_security(options, config, clock.now_ms(), content),

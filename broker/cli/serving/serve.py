@@ -27,7 +27,7 @@ from barnabas.broker.cli.serving.serve_options import (
     brokers_count,
     control_admission,
     fault_plan,
-    http_address,
+    http_addresses,
     listener_advice,
     load,
     owns_listener,
@@ -75,13 +75,13 @@ def _serve(options: Options) -> int:
     from barnabas.broker.runtime import log_lines
 
     log_lines.configure(options.get("--log-level", ["info"])[-1], log_format=options.get("--log-format", ["text"])[-1])
-    wished, address, count = wishes(options, os.environ), http_address(options), brokers_count(options)
+    wished, addresses, count = wishes(options, os.environ), http_addresses(options), brokers_count(options)
     control, has_secured_http = control_admission(options, os.environ), secures_http(options)
     config, security = _config(options)
     faults = fault_plan(options, config)
     bound: list[list[BoundAddress]] = []
     try:
-        http = [] if address is None else _bind_http(*address)
+        http = _bind_http(addresses)
         bound = bind_nodes(config, count)
     except OSError as error:
         print(f"barnabas: {_cannot_listen(error, options)}", file=sys.stderr)
@@ -103,6 +103,7 @@ def _serve(options: Options) -> int:
             faults,
             security,
             has_secured_http=has_secured_http,
+            has_console="--console" in options,
             ends_with_stdin=ends_with_stdin,
         )
         return loop.run_until_complete(running)
@@ -147,15 +148,19 @@ def _save_client_settings(security: Security, bound: Sequence[Sequence[BoundAddr
     write_client_settings(security, bootstrap_of(itertools.chain.from_iterable(bound)))
 
 
-def _bind_http(host: str, port: int) -> list[socket.socket]:
-    """Bind the HTTP address. OSError has the address in `filename`."""
+def _bind_http(addresses: Sequence[tuple[str, int]]) -> list[socket.socket]:
+    """Bind the first of these HTTP addresses that is free. OSError has the address in `filename`."""
     from barnabas.broker.network.bound_sockets import bind
 
-    try:
-        return bind(host, port)
-    except OSError as error:
-        error.filename = f"--http {host}:{port}"
-        raise
+    for host, port in addresses:
+        try:
+            return bind(host, port)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE and (host, port) != addresses[-1]:
+                continue
+            error.filename = f"--http {host}:{port}"
+            raise
+    return []
 
 
 def _cannot_listen(error: OSError, options: Options) -> str:
@@ -189,6 +194,7 @@ async def _run(
     security: Security | None,
     *,
     has_secured_http: bool,
+    has_console: bool,
     ends_with_stdin: bool,
 ) -> int:
     from barnabas.broker.config.listeners.listeners import address_text
@@ -225,8 +231,11 @@ async def _run(
     )
     broker.watch.when_failed = stopping.set
     addresses = ",".join(each.address for each in itertools.chain.from_iterable(bound))
+    http_at = address_text(*http[0].getsockname()[:2]) if http else None
     ready_line = f"barnabas ready {addresses} data={','.join(config.data_dirs)}"
-    print(f"{ready_line} http={address_text(*http[0].getsockname()[:2])}" if http else ready_line, flush=True)
+    print(f"{ready_line} http={http_at}" if http_at else ready_line, flush=True)
+    if http_at and has_console and sys.stderr.isatty():
+        print(f"barnabas console: {'https' if has_secured_http else 'http'}://{http_at}/console", file=sys.stderr)
     if security is not None:
         print(f"barnabas secured: settings for clients, and the users, are in {security.path}", flush=True)
     if config.is_container:

@@ -22,17 +22,20 @@ if TYPE_CHECKING:
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = "9092"
 DEFAULT_DATA_DIR = "./data"
+CONSOLE_PORT = 9404
 BROKERS_MAX = 16
 _FILE_BYTES_MAX = 1 << 20
 _LEVELS = ("debug", "info", "warning", "error")
 _FORMATS = ("text", "json")
 _TOKEN_VARIABLE = "BARNABAS_CONTROL_TOKEN"  # nosec B105 - the name of a variable
 
+_WITH_OPTIONAL_VALUE = ("--console",)
+
 Options = dict[str, list[str]]
 """The words given for each option, in order."""
 
 Table = Mapping[str, tuple[str | None, str]]
-"""For each option the placeholder of its value, None without a value, and its description."""
+"""For each option the placeholder of its value, None without a value, and its description. `[=VALUE]` may be absent."""
 
 OPTIONS: Table = {
     "--host": ("HOST", f"the address to listen on (default {DEFAULT_HOST}; empty or 0.0.0.0: every interface)"),
@@ -53,6 +56,10 @@ OPTIONS: Table = {
     "--stop-with-stdin": (
         None,
         "stop cleanly when stdin ends, so that the broker ends with the program that started it",
+    ),
+    "--console": (
+        "[=PORT]",
+        f"open the console in a browser: --http on this machine, at port {CONSOLE_PORT} or a free one, and --control",
     ),
     "--http": ("HOST:PORT", "serve /ready, /live and /metrics over HTTP there; port 0 picks a free one"),
     "--http-secure": (None, "HTTPS there, with a listener's certificate and users; the default with --secure"),
@@ -90,6 +97,8 @@ def parse(arguments: Sequence[str], table: Table = OPTIONS, command: str = "serv
             if equals:
                 raise UsageError(f"{command}: {name} takes no value")
             value = "yes"
+        elif name in _WITH_OPTIONAL_VALUE:
+            value = value if equals else ""
         elif not equals:
             given = next(words, None)
             if given is None:
@@ -184,17 +193,30 @@ def _flags(options: Options) -> dict[str, str]:
     flags = {}
     if "--host" in options or "--port" in options:
         host, port = options.get("--host", [DEFAULT_HOST])[-1], options.get("--port", [DEFAULT_PORT])[-1]
-        if not (port.isascii() and port.isdecimal() and int(port) < 1 << 16):
-            raise UsageError(f"--port {port} is not a port")
+        _port("--port", port)
         flags["listeners"] = f"PLAINTEXT://[{host}]:{port}" if ":" in host else f"PLAINTEXT://{host}:{port}"
     if "--data-dir" in options:
         flags["log.dirs"] = options["--data-dir"][-1]
     return flags
 
 
-def http_address(options: Options) -> tuple[str, int] | None:
-    """Return the address for HTTP, None without --http. UsageError for an invalid address."""
-    return parse_http_address(options["--http"][-1]) if "--http" in options else None
+def _port(option: str, word: str) -> int:
+    """Return the port. UsageError for a word that is none."""
+    if not (word.isascii() and word.isdecimal() and int(word) < 1 << 16):
+        raise UsageError(f"{option} {word} is not a port")
+    return int(word)
+
+
+def http_addresses(options: Options) -> list[tuple[str, int]]:
+    """Return the addresses for HTTP, of which the first that is free is used. UsageError for an invalid one."""
+    port = options.get("--console", [""])[-1]
+    if "--http" in options:
+        if port:
+            raise UsageError("serve: --console takes no port beside --http, which has one")
+        return [parse_http_address(options["--http"][-1])]
+    if port:
+        return [(DEFAULT_HOST, _port("--console", port))]
+    return [(DEFAULT_HOST, CONSOLE_PORT), (DEFAULT_HOST, 0)] if "--console" in options else []
 
 
 def owns_listener(options: Options, config: BrokerConfig) -> bool:
@@ -217,7 +239,7 @@ def listener_advice(options: Options, variables: Mapping[str, str]) -> str:
 
 def secures_http(options: Options) -> bool:
     """Return whether HTTP is only for users, over TLS. UsageError."""
-    if "--http-secure" in options and "--http" not in options:
+    if "--http-secure" in options and not http_addresses(options):
         raise UsageError("serve: --http-secure needs --http: barnabas serve --http 127.0.0.1:9404 --http-secure …")
     return "--http-secure" in options or "--secure" in options
 
@@ -225,11 +247,11 @@ def secures_http(options: Options) -> bool:
 def control_admission(options: Options, variables: Mapping[str, str]) -> Admission | None:
     """Return who may move the clock and arm faults, None without --control. UsageError."""
     token = options.get("--control-token", [variables.get(_TOKEN_VARIABLE) or None])[-1]
-    if "--control" not in options:
+    if "--control" not in options and "--console" not in options:
         if "--control-token" in options:
             raise UsageError("serve: --control-token needs --control: barnabas serve --control --http HOST:PORT …")
         return None
-    if "--http" not in options:
+    if not http_addresses(options):
         raise UsageError("serve: --control needs --http: barnabas serve --control --http 127.0.0.1:9404")
     if token is not None and not (token.isascii() and token.isprintable() and token.strip() == token != ""):
         raise UsageError("serve: a --control-token has visible ASCII characters, and no space around them")
@@ -314,6 +336,9 @@ def _features(words: list[str]) -> dict[str, int]:
 
 def table_text(table: Table = OPTIONS) -> str:
     """Return the options, a line each, for --help."""
-    rows = [(f"{name} {value}" if value else name, text) for name, (value, text) in table.items()]
+    rows = [
+        (f"{name}{value}" if name in _WITH_OPTIONAL_VALUE else f"{name} {value}" if value else name, text)
+        for name, (value, text) in table.items()
+    ]
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"  {name:{width}}  {text}" for name, text in rows)

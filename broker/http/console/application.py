@@ -35,6 +35,7 @@ from barnabas.broker.http.control.admission import UNAUTHORIZED, Admission, Refu
 from barnabas.protocol.errors import KafkaError
 from barnabas.storage.errors import StorageError
 
+FRONT = "/console"
 SIGN_IN = "/console/sign-in"
 _SEE_OTHER = 303
 _HEADERS = {
@@ -52,7 +53,7 @@ _FOR_A_DAY = "max-age=86400, immutable"
 def application(observed: ConsoleContext, admission: Admission) -> ASGIApp:
     """Create the application below /console."""
     console = _Console(observed)
-    routes = [Route("/console", console.front), Route("/console/static/{name}", console.static)]
+    routes = [Route("/console/static/{name}", console.static)]
     routes += [Route(page.path, console.shown(page)) for page in PAGES]
     routes += [Route(action.path, console.done(action), methods=["POST"]) for action in ACTIONS]
     app = Starlette(routes=routes, exception_handlers={HTTPException: console.http_error})
@@ -65,10 +66,6 @@ class _Console:
     def __init__(self, observed: ConsoleContext) -> None:
         self._observed = observed
         self._loaded: set[str] = set()
-
-    async def front(self, request: Request) -> Response:
-        """Redirect to the page that is used most."""
-        return RedirectResponse("/console/transactions", _SEE_OTHER)
 
     async def static(self, request: Request) -> Response:
         """Return a static file. Its address contains its hash, so it may be cached."""
@@ -123,7 +120,7 @@ class _Console:
         clock = self._observed.time_control.built
         is_moved = clock is not None and (clock.state.state != "running" or clock.state.ahead_ms > 0)
         return {
-            "here": path.removeprefix("/console/").partition("/")[0],
+            "here": path.removeprefix(FRONT).removeprefix("/").partition("/")[0],
             "may_change": self._observed.may_change,
             "cluster_id": node.cluster_id,
             "nodes": len(self._observed.members),
@@ -199,7 +196,7 @@ class _Entered:
         cookie = self._door.signed_in(form.get("token", ""), request.headers.get("host", ""))
         next_page = form.get("next", "")
         if not next_page.startswith("/console/") or next_page.startswith(SIGN_IN):
-            next_page = "/console/transactions"
+            next_page = FRONT
         if cookie is None:
             return _sign_in_page(next_page, "the token is wrong")
         return RedirectResponse(next_page, _SEE_OTHER, headers={"set-cookie": cookie})

@@ -13,7 +13,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from barnabas.broker.http.console import formatting
 
 _HERE = Path(__file__).parent
-STATIC = {"console.css": "text/css; charset=utf-8", "console.js": "text/javascript; charset=utf-8"}
+STATIC = {
+    "console.css": "text/css; charset=utf-8",
+    "console.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
 """The static files, and their content types."""
 NAVIGATION = (
     ("transactions", "Transactions"),

@@ -16,9 +16,9 @@ from tests.support.processes.served import TIMEOUT_S, Running
 from tests.support.source_tree import ROOT
 
 
-def _get(address: str, path: str) -> tuple[int, bytes]:
+def _get(address: str, path: str, **headers: str) -> tuple[int, bytes]:
     connection = http.client.HTTPConnection(address, timeout=TIMEOUT_S)
-    connection.request("GET", path)
+    connection.request("GET", path, headers=headers)
     answer = connection.getresponse()
     body = answer.read()
     connection.close()
@@ -70,3 +70,22 @@ def test_the_lines_of_kafkas_images_are_printed_in_the_container_and_nowhere_els
         "Kafka Server started",
     ]
     assert done.stdout.splitlines()[1:] == (expected if is_container else [])
+
+
+def test_a_terminal_shows_the_address_of_the_console(tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    words = ["serve", "--port", "0", "--data-dir", str(tmp_path / "d"), "--console", "--log-level", "error"]
+    command = [sys.executable, "-m", "barnabas", *words, "--stop-with-stdin"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=theirs, text=True) as serving:
+        assert serving.stdout is not None
+        assert serving.stdin is not None
+        address = serving.stdout.readline().strip().rpartition(" http=")[2]
+        assert os.read(ours, 1000).decode().strip() == f"barnabas console: http://{address}/console"
+        assert _get(address, "/")[1].startswith(b"/live\n"), "for curl"
+        assert _get(address, "/", accept="text/html,*/*;q=0.8") == (303, b"")
+        assert b"Three things to try" in _get(address, "/console", accept="text/html")[1]
+        assert _get(address, "/control/clock")[0] == 200
+        serving.stdin.close()
+        assert serving.wait(TIMEOUT_S) == 0
+    os.close(ours)
+    os.close(theirs)

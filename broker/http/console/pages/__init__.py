@@ -6,6 +6,7 @@ from barnabas.broker.http.console.pages import (
     faults,
     groups,
     messages,
+    overview,
     partition,
     producing,
     topics,
@@ -14,6 +15,7 @@ from barnabas.broker.http.console.pages import (
 )
 
 PAGES = (
+    *overview.PAGES,
     *transactions.PAGES,
     *topics.PAGES,
     *partition.PAGES,

@@ -33,13 +33,16 @@ async def _list(observed: ConsoleContext, params: RequestParams) -> Facts:
         for topic in every
         if needle in topic.name and (which == "all" or not topic.is_internal)
     )
-    rows = await observed.in_turns(lambda: _sums(services, wanted[:TOPICS_MAX]))
+    rows = await observed.in_turns(lambda: sums(services, wanted[:TOPICS_MAX]))
     left_out = max(0, len(wanted) - TOPICS_MAX)
     return {"rows": rows, "left_out": left_out, "needle": needle, "which": which}
 
 
-def _sums(services: Services, topics: list[tuple[bool, str, int]]) -> Steps[list[Facts]]:
-    """Return, in steps, each topic with its records and bytes, as far as known without opening logs."""
+def sums(services: Services, topics: list[tuple[bool, str, int]]) -> Steps[list[Facts]]:
+    """Return, in steps, each topic with its offsets and bytes, as far as known without opening logs.
+
+    `topics`: for each whether it is internal, its name, and the number of its partitions.
+    """
     rows, looked_at = [], 0
     for is_internal, name, count in topics:
         found: list[LogSummary] = []

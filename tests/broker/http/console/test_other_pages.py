@@ -17,7 +17,7 @@ from tests.support.worlds.broker import BrokerWorld
 
 MARKUP = "<i>x</i>"
 PAGES = (
-    *("/transactions", "/topics", "/groups", "/why", "/clients", "/security", "/health", "/settings", "/faults"),
+    *("", "/transactions", "/topics", "/groups", "/why", "/clients", "/security", "/health", "/settings", "/faults"),
     "/clock",
 )
 
@@ -87,6 +87,18 @@ async def test_topics_are_shown_with_what_is_their_own(console: Console, world: 
     assert "orders-0 0 2 2 " in text
     assert "retention.ms 5000" in text
     assert "there is no topic nowhere" in await console.text("/topics/nowhere", 404)
+
+
+async def test_the_first_page_counts_what_the_broker_holds(console: Console, world: Inspected) -> None:
+    assert "topics 0 partitions 0 offsets 0 " in await console.text("")
+    world.services.catalogue.create_topic("orders", 2)
+    world.append("orders", b"a", b"b", b"c")
+    await world.begin("open", ("orders", 0))
+    await world.commit("readers", "orders", 1)
+    text = await console.text("")
+    assert "topics 1 partitions 2 offsets 4 " in text
+    assert "groups 1 open transactions 1 " in text
+    assert "--from-beginning --exit-at-end orders" in text
 
 
 async def test_settings_show_what_differs(console: Console) -> None:

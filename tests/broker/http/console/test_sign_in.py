@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from barnabas.broker.http.console.rendering import STATIC
 from barnabas.broker.http.control.admission import Admission
 from tests.support.console.world import Console
 from tests.support.worlds.broker import BrokerWorld
@@ -65,7 +66,7 @@ async def test_the_token_is_reported_once_and_a_cookie_that_is_not_it_is_kept(wo
 async def test_a_signed_in_user_stays_in_the_console(world: BrokerWorld, elsewhere: str) -> None:
     console = Console(world, Admission("secret"))
     answer = await console.post("/sign-in", 303, token="secret", next=elsewhere)
-    assert answer.headers["location"] == "/console/transactions"
+    assert answer.headers["location"] == "/console"
 
 
 async def test_a_missing_resource_is_a_page_with_a_sentence(world: BrokerWorld) -> None:
@@ -75,6 +76,6 @@ async def test_a_missing_resource_is_a_page_with_a_sentence(world: BrokerWorld) 
     assert "does not support that method" in await console.text("/transaction/abort", 405)
     long: Any = {f"a{number}": "1" for number in range(60)}
     assert "is malformed" in await console.text("/transactions", 400, **long)
-    assert (await console.client.get("/console")).headers["location"] == "/console/transactions"
-    style = await console.client.get("/console/static/console.css")
-    assert (style.status_code, style.headers["content-type"]) == (200, "text/css; charset=utf-8")
+    for name, content_type in STATIC.items():
+        file = await console.client.get(f"/console/static/{name}")
+        assert (file.status_code, file.headers["content-type"]) == (200, content_type)
