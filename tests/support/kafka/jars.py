@@ -20,6 +20,7 @@ KAFKA_VERSION = "4.4.0"
 TOOLS_VERSION = "4.3.1"
 OLDER_VERSIONS = ("3.9.2", "4.0.0", "4.2.0", "4.3.1")  # what our client and sink are tried against in long runs
 REGISTRY_VERSION, REGISTRY_SERDES_VERSION = "3.3.3", "3.1.7"  # of Apicurio Registry: each the newest that is published
+SPRING_VERSION = "4.1.2"
 CLIENT_VERSIONS = (KAFKA_VERSION, "3.9.1", "2.8.2")
 CACHE = Path(__file__).resolve().parents[3] / ".cache" / "kafka"
 
@@ -91,6 +92,11 @@ def junit_libs() -> Path:
     return _libs(f"junit-{KAFKA_VERSION}", [*parts, (_KAFKA, "kafka-clients", KAFKA_VERSION)])
 
 
+def spring_libs() -> Path:
+    """The directory of jars of Spring for Apache Kafka, the Java client that it chooses, and a logger."""
+    return _libs(f"spring-{SPRING_VERSION}", [("org.springframework.kafka", "spring-kafka", SPRING_VERSION), *_LOGGER])
+
+
 def spark_connector_libs() -> Path:
     """The four jars that Spark's stock Kafka connector adds to those of pyspark 4.2.0.
 
@@ -117,6 +123,7 @@ def fetch_all() -> None:
     streams_libs(KAFKA_VERSION)
     connect_libs()
     junit_libs()
+    spring_libs()
     spark_connector_libs()
     for version in CLIENT_VERSIONS:
         client_libs(version)
