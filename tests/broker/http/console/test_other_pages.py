@@ -96,8 +96,8 @@ async def test_the_first_page_counts_what_the_broker_holds(console: Console, wor
     await world.begin("open", ("orders", 0))
     await world.commit("readers", "orders", 1)
     text = await console.text("")
-    assert "topics 1 partitions 2 offsets 4 " in text
-    assert "groups 1 open transactions 1 " in text
+    assert "topic 1 partitions 2 offsets 4 " in text
+    assert "group 1 open transaction 1 " in text
     assert "--from-beginning --exit-at-end orders" in text
 
 
