@@ -31,6 +31,7 @@ from bench import (
     moved_clock,
     report,
     restarts,
+    shares,
     starting,
     traced,
     transactions,
@@ -42,7 +43,7 @@ from bench.rounds import FULL, QUICK, Bench, Plan
 from bench.workloads import QUICK as QUICK_NAMES
 from bench.workloads import SECURED, WORKLOADS
 
-ALONE = {"clean", "clock", "console", "guarded", "restart", "start", "trace", "txn"}
+ALONE = {"clean", "clock", "console", "guarded", "restart", "share", "start", "trace", "txn"}
 MakePeer = Callable[[Path], Peer]
 
 
@@ -114,7 +115,14 @@ def _parser() -> argparse.ArgumentParser:
         help="only this one; may be repeated. txn: all of transactions, start: brokers for tests,"
         " restart: starts over many partitions, clean: compaction, clock: a clock moved by days,"
         " trace: requests with the trace on and off, guarded: with an authorizer and with quotas,"
-        " console: the page of a partition of ten million records; each alone",
+        " console: the page of a partition of ten million records, share: share groups; each alone",
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="ROW",
+        choices=list(shares.LOADS),
+        help=f"of --workload share only this row; may be repeated. By default {', '.join(shares.USUAL)}",
     )
     parser.add_argument(
         "--over",
@@ -154,6 +162,9 @@ def _alone(name: str, options: argparse.Namespace, plan: Plan) -> int:
         case "trace":
             rounds = traced.QUICK_ROUNDS if is_quick else traced.ROUNDS
             return traced.main(rounds=rounds, path=options.json, say=say)
+        case "share":
+            share_plan = shares.QUICK if is_quick else shares.FULL
+            return shares.main(share_plan, only=options.only or shares.USUAL, **compared)
         case "clean":
             return cleaning.main(cleaning.QUICK if is_quick else cleaning.FULL, **compared)
         case "restart":
