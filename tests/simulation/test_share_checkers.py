@@ -12,12 +12,14 @@ from tests.simulation.checkers.shares import (
     lost_shares,
     overlong_locks,
     refused_holders,
+    resets_of_members,
     two_holders,
     wrong_counts,
     wrong_deliveries,
     wrong_letters,
 )
 from tests.simulation.history.history import History, Outcome, Poll
+from tests.simulation.history.nodes import LeaderView
 from tests.simulation.history.shares import (
     ACCEPT,
     REJECT,
@@ -25,6 +27,8 @@ from tests.simulation.history.shares import (
     RENEW,
     Acknowledgement,
     Delivery,
+    Membership,
+    Reset,
     SessionLife,
     SharePromise,
 )
@@ -215,20 +219,106 @@ def accepted_with_a_letter() -> History:
     return dead_letters(b"v", count=1, kind=ACCEPT)
 
 
+def reset(found: History, offset: int, at_us: int, outcome: Outcome = Outcome.OK) -> History:
+    """With an offset that was set then."""
+    error = "NON_EMPTY_GROUP" if outcome is Outcome.FAILED else ""
+    found.shares.resets.append(Reset(AT, offset, at_us, outcome, at_us + 10, error=error))
+    for each in found.shares.deliveries:
+        each.session.kept_until_us = found.shares.kept_until_us
+    return found
+
+
+def accepted_before_a_reset() -> History:
+    return reset(accepted_first(), 0, 250)
+
+
+def accepted_before_a_refused_reset() -> History:
+    return reset(accepted_first(), 0, 250, Outcome.FAILED)
+
+
+def accepted_before_a_reset_behind_it() -> History:
+    return reset(accepted_first(), 1, 250)
+
+
+def accepted_and_never_again_after_a_reset() -> History:
+    first = delivery("a", 1, 100)
+    said(first, ACCEPT, 200)
+    return reset(history(first), 0, 300)
+
+
+def skipped_by_a_reset() -> History:
+    return reset(history(), 1, 300)
+
+
+def counted_anew_after_a_reset() -> History:
+    return reset(not_counted(), 0, 500)
+
+
+def taken_after_a_reset() -> History:
+    return reset(taken_while_it_is_held(), 0, 200)
+
+
+def taken_before_a_reset() -> History:
+    return reset(taken_while_it_is_held(), 0, 600)
+
+
+def moved(*epochs: int, held: Callable[[], History]) -> History:
+    """With a view of the leader each 150 us."""
+    found = held()
+    found.shares.leaders = found.leaders
+    for number, epoch in enumerate(epochs):
+        found.leaders.seen(LeaderView(AT, 9092 + epoch, epoch, 150 * number, 150 * number + 10))
+    for each in found.shares.deliveries:
+        each.session.kept_until_us = found.shares.kept_until_us
+    return found
+
+
+def taken_at_another_leader() -> History:
+    return moved(0, 1, 1, 1, held=taken_while_it_is_held)
+
+
+def taken_at_the_same_leader() -> History:
+    return moved(0, 0, 0, 0, 0, held=taken_while_it_is_held)
+
+
+def reset_under_a_member() -> History:
+    found = reset(history(), 0, 300)
+    found.shares.memberships.append(Membership("a", 100, 2 * SECOND))
+    return found
+
+
+def reset_after_a_member() -> History:
+    found = reset(history(), 0, 300)
+    found.shares.memberships.append(Membership("a", 100, 305))
+    return found
+
+
 @pytest.mark.parametrize(
     ("rule", "broken", "kept"),
     [
-        (accepted_again, [accepted_first], [released_first, accepted_at_the_same_time]),
-        (lost_shares, [given_up_early], [given_up_at_the_limit, given_up_perhaps, released_first]),
+        (
+            accepted_again,
+            [accepted_first, accepted_before_a_refused_reset, accepted_before_a_reset_behind_it],
+            [released_first, accepted_at_the_same_time, accepted_before_a_reset],
+        ),
+        (
+            lost_shares,
+            [given_up_early, accepted_and_never_again_after_a_reset],
+            [given_up_at_the_limit, given_up_perhaps, released_first, skipped_by_a_reset],
+        ),
+        (resets_of_members, [reset_under_a_member], [reset_after_a_member]),
         (
             wrong_counts,
             [past_the_limit, counted_twice, not_counted, a_release_forgotten_by_a_death],
-            [counted_twice_as_an_answer_was_lost, forgotten_by_a_death, released_first],
+            [counted_twice_as_an_answer_was_lost, forgotten_by_a_death, released_first, counted_anew_after_a_reset],
         ),
         (
             two_holders,
-            [taken_while_it_is_held, taken_after_a_renewal],
-            [taken_after_its_session, taken_after_its_lock, released_first],
+            [taken_while_it_is_held, taken_after_a_renewal, taken_before_a_reset, taken_at_the_same_leader],
+            [
+                *(taken_after_its_session, taken_after_its_lock, released_first),
+                *(taken_after_a_reset, taken_at_another_leader),
+            ],
         ),
         (overlong_locks, [accepted_late], [accepted_late_and_renewed, accepted_late_when_it_was_finished]),
         (acknowledged_by_others, [accepted_while_another_holds], [accepted_late_when_it_was_finished, accepted_late]),

@@ -8,10 +8,11 @@ from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig
 from tests.simulation.cast.clients import Clients
 from tests.simulation.clients.members.share import QueueMember
+from tests.simulation.clients.share_admin import ShareAdmin
 from tests.simulation.history.history import History
 from tests.simulation.history.shares import SharePromise
 from tests.simulation.plans.plan import Plan
-from tests.simulation.workload.shares import draining, sharing
+from tests.simulation.workload.shares import OpeningHours, draining, resetting, sharing
 from tests.simulation.world.process import Process
 from tests.simulation.world.world import World
 from tests.support.requests import alter_config
@@ -27,7 +28,8 @@ class ShareCast:
     def __init__(self, world: World, clients: Clients, history: History, plan: Plan, topic: str) -> None:
         self._world, self._clients, self._history = world, clients, history
         self._sharers, self._plan, self._topic = plan.sharers, plan.queue, topic
-        self._nodes = plan.machine.nodes
+        self._nodes, self._partitions = plan.machine.nodes, plan.partitions
+        self._hours = OpeningHours()
         self._members: list[tuple[Process, QueueMember]] = []
         if self._sharers:
             history.shares.promise = SharePromise(
@@ -84,7 +86,13 @@ class ShareCast:
                 self._world.dice(f"member {process.name}"),
             )
             self._members.append((process, member))
-            yield process.run(sharing(member, self._plan.lock_ms, self._world.dice(process.name), is_over))
+            dice = self._world.dice(process.name)
+            yield process.run(sharing(member, self._hours, self._plan.lock_ms, dice, is_over))
+        for number in range(self._plan.resetters if self._sharers else 0):
+            process = Process(self._world, f"resetter {number}")
+            admin = ShareAdmin(self._world, self._clients.wire(process), self._history, GROUP, self._topic)
+            dice = self._world.dice(process.name)
+            yield process.run(resetting(admin, self._history, self._partitions, self._hours, dice, is_over))
 
     def drain(self) -> list[asyncio.Task[None]]:
         """What is left is accepted."""

@@ -21,35 +21,54 @@ Place = tuple[TopicPartition, int]
 
 
 def accepted_again(history: History) -> Iterator[str]:
-    """A record does not come again whose acceptance or rejection was acknowledged, whatever happens to the broker."""
-    for (_, offset), deliveries in _by_place(history.shares).items():
+    """A record does not come again whose acceptance or rejection was acknowledged, whatever happens to the broker;
+    but for a reset of the group's offsets.
+    """
+    for (at, offset), deliveries in _by_place(history.shares).items():
         ends = [
             (each.ended_us, each)
             for delivery in deliveries
             for each in _about(delivery, offset)
             if each.outcome is Outcome.OK and each.ended_us is not None and each.type_of(offset) in FINAL
         ]
-        if not ends:
-            continue
-        ended_us, first = min(ends, key=lambda each: each[0])
-        for delivery in deliveries:
-            if delivery.began_us > ended_us:
-                yield f"offset {offset}: {delivery.line()}, after {first.line()}"
+        for ended_us, end in sorted(ends, key=lambda each: each[0]):
+            again = [each for each in deliveries if each.began_us > ended_us]
+            for delivery in again:
+                if not _may_be_reset(history.shares, at, offset, end.began_us, delivery.ended_us):
+                    yield f"offset {offset}: {delivery.line()}, after {end.line()}"
 
 
 def lost_shares(history: History) -> Iterator[str]:
-    """When all is over, each record was accepted or rejected by a member, or may have been delivered to the limit."""
+    """At the end each record was accepted or rejected by a member, or may have been delivered to the limit: after
+    the last reset that it came again by.
+    """
+    shares = history.shares
+    places = _by_place(shares)
+    for at, offset, value in _never_finished(history):
+        assert shares.promise is not None, "only a share group finishes records"
+        count = max((each.count for each in places.get((at, offset), [])), default=0)
+        if count + len(shares.lost_fetches_us) < shares.promise.delivery_count_limit:
+            yield f"{value.decode()} at {offset} of {at[0]}-{at[1]} was delivered {count} times, and is gone"
+
+
+def _never_finished(history: History) -> Iterator[tuple[TopicPartition, int, bytes]]:
+    """The records that no member may have accepted or rejected: since the last reset, if that is known. Records that
+    were skipped by a reset are not meant.
+    """
     shares = history.shares
     if shares.promise is None:
         return
     places = _by_place(shares)
     for at, records in seen(history.final, is_committed=shares.promise.is_committed).items():
         for offset, value in records if at[0] == shares.promise.topic else ():
-            deliveries = places.get((at, offset), [])
+            resets = [each for each in shares.resets if each.at == at and not each.error]
+            if any(each.offset > offset for each in resets):
+                continue
+            is_known = all(each.outcome is Outcome.OK for each in resets)
+            since_us = max((each.began_us for each in resets if is_known), default=-1)
+            deliveries = [each for each in places.get((at, offset), []) if each.ended_us > since_us]
             if not any(_may_be_final(each, offset) for of in deliveries for each in _about(of, offset)):
-                count = max((each.count for each in deliveries), default=0)
-                if count + len(shares.lost_fetches_us) < shares.promise.delivery_count_limit:
-                    yield f"{value.decode()} at {offset} of {at[0]}-{at[1]} was delivered {count} times, and is gone"
+                yield at, offset, value
 
 
 def wrong_counts(history: History) -> Iterator[str]:
@@ -67,7 +86,8 @@ def wrong_counts(history: History) -> Iterator[str]:
             if delivery.count > min(shares.promise.delivery_count_limit, 1 + others + lost):
                 yield f"offset {offset}: {delivery.line()}, after {others} deliveries"
             for before in deliveries[:number]:
-                if before.count >= delivery.count and _is_stored_before(before, offset, delivery):
+                is_reset = _may_be_reset(shares, before.at, offset, before.began_us, delivery.ended_us)
+                if before.count >= delivery.count and not is_reset and _is_stored_before(before, offset, delivery):
                     yield f"offset {offset}: {delivery.line()}, after {before.line()}"
 
 
@@ -75,8 +95,8 @@ def _is_stored_before(before: Delivery, offset: int, later: Delivery) -> bool:
     """Whether the leader must know of a delivery at the next one: it has led all the time, or a release was stored."""
     if before.ended_us >= later.began_us:
         return False
-    is_same_leader = before.session.led_until_us(before.at, before.began_us) > later.ended_us
-    return (before.boot == later.boot and is_same_leader) or any(
+    is_kept = before.session.kept_until_us(before.at, before.began_us) > later.ended_us
+    return (before.boot == later.boot and is_kept) or any(
         each.type_of(offset) == RELEASE
         and each.outcome is Outcome.OK
         and each.ended_us is not None
@@ -146,11 +166,16 @@ def _is_held(acknowledged: Acknowledgement, offset: int) -> bool:
 
 
 def lost_letters(history: History) -> Iterator[str]:
-    """A record that was rejected, or released after the last delivery, has a dead letter, unless the disk fails."""
+    """A record that was rejected, or released after the last delivery, has a dead letter, unless the disk fails; and so
+    has each record that no member accepted.
+    """
     promise = history.shares.promise
     if promise is None or not promise.has_dead_letters or history.disk_fails:
         return
     written = set(history.shares.dead_letters)
+    for at, offset, value in _never_finished(history):
+        if value not in written:
+            yield f"{value.decode()} at {offset} of {at[0]}-{at[1]} has no dead letter, and no member accepted it"
     for each in history.shares.acknowledgements:
         delivery = each.delivery
         given_up = {REJECT, RELEASE} if delivery.count == promise.delivery_count_limit else {REJECT}
@@ -194,6 +219,22 @@ def wrong_deliveries(history: History) -> Iterator[str]:
             yield f"{delivery.line()}: not what the log has, as {different[1].decode()} at {different[0]}"
 
 
+def resets_of_members(history: History) -> Iterator[str]:
+    """No offset is set while a member is in the group for certain, from before to after."""
+    for reset in history.shares.resets:
+        for each in history.shares.memberships if reset.outcome is Outcome.OK else ():
+            if each.from_us < reset.began_us and reset.ended_us < each.until_us:
+                yield f"{reset.line()}, while {each.member} is in the group"
+                break
+
+
+def _may_be_reset(shares: ShareHistory, at: TopicPartition, offset: int, since_us: int, until_us: int) -> bool:
+    """Whether the record may have come again, since an offset at it or before it was set."""
+    return any(
+        each.at == at and each.offset <= offset and each.may_have_been(since_us, until_us) for each in shares.resets
+    )
+
+
 def _by_place(shares: ShareHistory) -> dict[Place, list[Delivery]]:
     places: dict[Place, list[Delivery]] = defaultdict(list)
     for delivery in shares.deliveries:
@@ -230,7 +271,7 @@ def _may_be_finished(shares: ShareHistory, deliveries: list[Delivery], offset: i
 def _held_until_us(delivery: Delivery, offset: int, *, but: Acknowledgement | None = None) -> int:
     """Until when a member holds a record for certain; `but`: without this acknowledgement."""
     ends_us = delivery.began_us + delivery.lock_ms * 1000
-    lost_us = min(delivery.session.alive_us, delivery.session.led_until_us(delivery.at, delivery.began_us))
+    lost_us = min(delivery.session.alive_us, delivery.session.kept_until_us(delivery.at, delivery.began_us))
     for each in _about(delivery, offset):
         if each is but:
             break
@@ -253,5 +294,5 @@ def _lock_surely_ends_us(late: Acknowledgement) -> int:
 
 RULES = (
     *(accepted_again, lost_shares, wrong_counts, two_holders, overlong_locks, refused_holders, wrong_deliveries),
-    *(acknowledged_by_others, lost_letters, wrong_letters),
+    *(acknowledged_by_others, lost_letters, wrong_letters, resets_of_members),
 )

@@ -135,7 +135,7 @@ class Producer:
         transaction.outcome = Outcome.OK
         if self._protocol == 2:
             self._become(answer.producer_id, answer.producer_epoch)
-        elif tries.lost and self._delivery_us:
+        elif tries.lost and (self._delivery_us or tries.arrives_us > self._world.now_us):
             raise Fenced("an EndTxn may arrive yet")  # and end the next transaction, in the older protocol (KIP-890)
 
     async def recover(self, error: Unusable) -> None:
@@ -295,6 +295,7 @@ class Producer:
             except Disconnected:
                 if tries is not None:
                     tries.lost, tries.lost_us = tries.lost + 1, self._world.now_us
+                    tries.arrives_us = max(tries.arrives_us, self._wire.arrives_us)
             else:
                 code = ErrorCode(code_of(answer))
                 if code not in TRY_AGAIN:
@@ -309,6 +310,8 @@ class _Tries:
 
     lost = moved = 0
     lost_us = 0
+    arrives_us = 0
+    """When the last of them arrives, at another node than the one that answers, perhaps."""
 
 
 def _raise(code: int) -> None:

@@ -258,7 +258,7 @@ class History:
             _by("at_us", self.owned, self.settled),
             _by("began_us", self.commits, self.group_reads),
             _by("ended_us", self.unanswered, self.shares.deliveries),
-            _by("began_us", self.shares.acknowledgements),
+            _by("began_us", self.shares.acknowledgements, self.shares.resets),
             _by("began_us", self.sink.attempts, self.sink.calls),
             self.security.entries(),
             _by("began_us", self.final, self.final_offsets),

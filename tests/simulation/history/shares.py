@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from tests.simulation.history.history import Outcome, TopicPartition
@@ -17,6 +18,10 @@ _LETTERS = "gaxrw"
 NEVER_US = 1 << 62
 
 
+def _for_ever(at: TopicPartition, from_us: int) -> int:
+    return NEVER_US
+
+
 @dataclass(slots=True, eq=False)
 class SessionLife:
     """One share session of a member, on one connection."""
@@ -24,12 +29,8 @@ class SessionLife:
     member: str
     alive_us: int
     """When the last request began that was answered: until then the broker had the connection."""
-    leaders: Leaders | None = None
-    """What is known of who led; None where there is one node."""
-
-    def led_until_us(self, at: TopicPartition, from_us: int) -> int:
-        """Until when no other node led for certain than at `from_us`."""
-        return NEVER_US if self.leaders is None else self.leaders.led_until_us(at, from_us)
+    kept_until_us: Callable[[TopicPartition, int], int] = _for_ever
+    """As ShareHistory has it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -84,6 +85,36 @@ class Acknowledgement:
         return f"{self.delivery.session.member} acknowledges {where}: {self.outcome.value}{error}"
 
 
+@dataclass(slots=True, eq=False)
+class Reset:
+    """An offset that was set while the group should have no member (APIs 91 and 92)."""
+
+    at: TopicPartition
+    offset: int
+    """The first record that is delivered then."""
+    began_us: int
+    outcome: Outcome
+    ended_us: int = NEVER_US
+    heard_us: int = NEVER_US
+    """When the leader had heard of it for certain: it stores nothing more in the state of before."""
+    error: str = ""
+
+    def may_have_been(self, since_us: int, until_us: int) -> bool:
+        """Whether it may have been made between the two."""
+        return not self.error and self.began_us < until_us and since_us < self.heard_us
+
+    def line(self) -> str:
+        return f"{self.at[0]}-{self.at[1]} is reset to {self.offset}: {self.outcome.value} {self.error}".rstrip()
+
+
+class Membership(NamedTuple):
+    """A time in which a member was in the group for certain."""
+
+    member: str
+    from_us: int
+    until_us: int
+
+
 @dataclass(frozen=True, slots=True)
 class SharePromise:
     """The settings of the share group, by which the rules judge."""
@@ -107,3 +138,21 @@ class ShareHistory:
         """The values of the records that the dead letters are copies of."""
         self.lost_fetches_us: list[int] = []
         """When requests began that may have acquired records, but whose answers did not come."""
+        self.resets: list[Reset] = []
+        self.memberships: list[Membership] = []
+        self.leaders: Leaders | None = None
+        """What is known of who led; None where there is one node."""
+
+    def note_stored(self, acknowledgement: Acknowledgement) -> None:
+        """The leader has stored something, as no record of a first acknowledgement was finished before."""
+        of, at = acknowledgement.delivery, acknowledgement.delivery.at
+        if of.acknowledged[0] is acknowledgement and acknowledgement.began_us < of.began_us + of.lock_ms * 1000:
+            for each in self.resets:
+                if each.at == at and each.ended_us < of.began_us:
+                    each.heard_us = min(each.heard_us, acknowledgement.ended_us or NEVER_US)
+
+    def kept_until_us(self, at: TopicPartition, from_us: int) -> int:
+        """Until when no other node led for certain than at `from_us`, nor was the partition reset."""
+        led_until_us = NEVER_US if self.leaders is None else self.leaders.led_until_us(at, from_us)
+        resets_us = [each.began_us for each in self.resets if each.at == at and each.may_have_been(from_us, NEVER_US)]
+        return min([led_until_us, *resets_us])

@@ -24,6 +24,8 @@ class QueuePlan:
     """Whether the group reads committed records only."""
     has_dead_letters: bool = False
     """Whether it has a dead-letter queue (KIP-1191)."""
+    resetters: int = 0
+    """How many set the group's offsets."""
 
     def settings(self) -> dict[str, str]:
         """The broker's."""
@@ -62,6 +64,7 @@ def queue_for(seed: int) -> QueuePlan:
         record_locks_max=dice.choice([100, 2_000]),
         is_committed=dice.random() < 0.5,
         has_dead_letters=dice.random() < 0.6,
+        resetters=int(dice.random() < 0.4),
     )
 
 

@@ -45,6 +45,8 @@ class Run:
         shows_when_full = plan.full_disks > 0 and (plan.deaths > 0 or SYNCED.items() <= plan.machine.broker.items())
         self._history.disk_fails = plan.disk_errors > 0 or plan.failing_calls > 0 or shows_when_full
         self._history.nodes = plan.machine.nodes
+        if plan.machine.nodes > 1:
+            self._history.shares.leaders = self._history.leaders
         self._history.lacks_replicas = plan.machine.nodes > 1
         self._history.clock_jumps = plan.clock_jumps
         self._history.rests_long = plan.machine.hasty_slices > 0

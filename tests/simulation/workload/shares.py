@@ -9,12 +9,15 @@ import random
 from collections.abc import Callable
 from zlib import crc32
 
-from tests.simulation.clients.members.share import QueueMember
+from tests.simulation.clients.members.share import SESSION_MS, QueueMember
 from tests.simulation.clients.members.share_session import Chooses
+from tests.simulation.clients.share_admin import ShareAdmin
+from tests.simulation.history.history import History
 from tests.simulation.history.shares import ACCEPT, REJECT, RELEASE, Delivery
 
 _STRAY = 0.06  # how probable it is, each time, that a member leaves or dies
 _POISON_EACH = 9  # one record of so many
+_CLOSES, _DELETES = 0.5, 0.2
 _CHECK_S = 0.2
 _AFTER_LOCKS_S = 1.0
 _PATIENCE_S = 60.0
@@ -28,10 +31,22 @@ _KINDS: tuple[list[int | None], ...] = (
 """The types of acknowledgements from which each record gets one; None leaves it for the next time."""
 
 
-async def sharing(member: QueueMember, lock_ms: int, dice: random.Random, is_over: Callable[[], bool]) -> None:
+class OpeningHours:
+    """Whether the members of the group may work."""
+
+    is_closed = False
+
+
+async def sharing(
+    member: QueueMember, hours: OpeningHours, lock_ms: int, dice: random.Random, is_over: Callable[[], bool]
+) -> None:
     """Poll, work and acknowledge, in one of several ways at a time."""
     way = dice.choice(["implicit", "explicit", "explicit"])
     while not is_over():
+        if hours.is_closed:
+            await member.leave(_choices(dice))
+            await asyncio.sleep(_CHECK_S)
+            continue
         await member.stay()
         wait_ms = dice.choice([0, 100, 500])
         if way == "implicit":
@@ -65,6 +80,32 @@ async def _stray(member: QueueMember, dice: random.Random) -> None:
     else:
         member.die()
     await asyncio.sleep(dice.choice([0.0, 0.5, 3.0]))
+
+
+async def resetting(
+    admin: ShareAdmin,
+    history: History,
+    partitions: int,
+    hours: OpeningHours,
+    dice: random.Random,
+    is_over: Callable[[], bool],
+) -> None:
+    """Set offsets: sometimes in vain, as the group has members; sometimes when all were sent home."""
+    while True:
+        await asyncio.sleep(dice.choice([0.3, 1.0, 2.0]))
+        hours.is_closed = not is_over() and dice.random() < _CLOSES
+        if hours.is_closed:
+            await asyncio.sleep(dice.choice([1.0, SESSION_MS / 1000 + 0.5]))
+        if is_over():
+            hours.is_closed = False
+            return
+        deliveries = history.shares.deliveries
+        if not deliveries or dice.random() < _DELETES:
+            await admin.delete(partitions)
+        else:
+            delivery = dice.choice(deliveries)
+            await admin.alter(delivery.at, dice.choice([0, delivery.first, delivery.last + 1]))
+        hours.is_closed = False
 
 
 async def draining(member: QueueMember, lock_ms: int, now_s: Callable[[], float]) -> None:

@@ -40,7 +40,7 @@ def torn_moments(history: History) -> Iterator[str]:
     What is held back in one partition by another transaction is not torn: only where a last stable offset is the first
     offset of a transaction itself, it must not be past that one's last offset elsewhere. (A partition whose disk fails
     is not waited for: docs/decisions/0072. Nor is one that nobody leads, or with too few replicas in sync, as long as
-    its high watermark is not past the marker.)
+    its high watermark is not past the marker: all markers below it may be those of others.)
     """
     if history.disk_fails:
         return
@@ -50,6 +50,7 @@ def torn_moments(history: History) -> Iterator[str]:
         for at, first in ends_of(transaction, min).items()
     }
     records = {(send.at, send.offset) for send in history.sends if send.outcome is Outcome.OK}
+    records |= {(poll.at, offset) for poll in history.final for offset, _ in poll.records}
     shown: dict[str, dict[TopicPartition, int]] = {}
     for polls in _fetches(history):
         ends = shown.setdefault(polls[0].client, {})
@@ -60,12 +61,24 @@ def torn_moments(history: History) -> Iterator[str]:
                 continue
             lasts = ends_of(transaction, max)
             behind = range(lasts[poll.at] + 1, poll.high_watermark)
-            if history.lacks_replicas and all((poll.at, offset) in records for offset in behind):
-                continue  # its marker is not there yet
+            markers = sum((poll.at, offset) not in records for offset in behind)
+            if history.lacks_replicas and markers <= _others(history, transaction, poll):
+                continue  # its marker may not be there yet
             for at, last in lasts.items():
                 if at != poll.at and last < ends.get(at, 0):
                     where = f"{at[0]}-{at[1]}, and not in {poll.at[0]}-{poll.at[1]}"
                     yield f"{poll.client} was shown {transaction.line()} in {where}, at {poll.ended_us / 1000:.3f}"
+
+
+def _others(history: History, transaction: Transaction, poll: Poll) -> int:
+    """How many other transactions may have a marker in what a poll could read."""
+    others = [
+        each
+        for each in history.transactions
+        if each is not transaction and (each.end_answered_us is None or each.end_answered_us > transaction.began_us)
+    ]
+    lasts = (ends_of(each, max).get(poll.at) for each in others)
+    return sum(last is not None and last < poll.high_watermark for last in lasts)
 
 
 def _fetches(history: History) -> Iterator[list[Poll]]:

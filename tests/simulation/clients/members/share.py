@@ -15,10 +15,11 @@ from tests.simulation.clients.looking import look
 from tests.simulation.clients.members.share_session import BACKOFF_S, Chooses, Habit, NodeSession
 from tests.simulation.clients.wire import Disconnected, Wire
 from tests.simulation.history.history import History
-from tests.simulation.history.shares import RENEW, Delivery
+from tests.simulation.history.shares import RENEW, Delivery, Membership
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.world import World
 
+SESSION_MS = 2_000
 _JOINING, _LEAVING = 0, -1  # member epochs
 _LOSES_ALL = frozenset({E.UNKNOWN_MEMBER_ID, E.FENCED_MEMBER_EPOCH})
 
@@ -59,7 +60,7 @@ class QueueMember:
         if not self._topic_id:
             view = await look(self._world, self._wire, self._history, self._client, self._topic)
             self._topic_id = bytes.fromhex(view.topic_id)
-        is_all = not self._is_heard
+        is_all, began_us = not self._is_heard, self._world.now_us
         try:
             answer = await self._ask(self._heartbeat(self._epoch, [self._topic] if is_all else None), 1)
         except Disconnected:
@@ -69,6 +70,8 @@ class QueueMember:
         code = E(answer.error_code)
         if code is E.NONE:
             self._epoch, self._is_heard = answer.member_epoch, True
+            until_us = began_us + SESSION_MS * 1000
+            self._history.shares.memberships.append(Membership(self.member_id, self._world.now_us, until_us))
             if answer.assignment is not None:
                 parts = answer.assignment.topic_partitions
                 self.assigned = frozenset(number for each in parts for number in each.partitions)
@@ -89,9 +92,17 @@ class QueueMember:
             if session.is_begun:
                 await session.acknowledge(chooses, is_last=True)
         if self._epoch != _JOINING:
+            self._end_membership()
             with suppress(Disconnected):  # then it is dead to the group once its session is over
                 await self._ask(self._heartbeat(_LEAVING, None), 1)
         self.die()
+
+    def _end_membership(self) -> None:
+        """From now on it may be out of the group."""
+        memberships, now_us = self._history.shares.memberships, self._world.now_us
+        for index, each in enumerate(memberships):
+            if each.member == self.member_id and each.until_us > now_us:
+                memberships[index] = each._replace(until_us=now_us)
 
     def die(self) -> None:
         """Be gone without a word; the next life is another member."""

@@ -86,9 +86,7 @@ class NodeSession:
             if not self._wire.is_connected:
                 await self._wire.connect()
             self._connection = self._wire.connections
-            self._life = SessionLife(
-                self._member_id, self._world.now_us, self._history.leaders if self._history.nodes > 1 else None
-            )
+            self._life = SessionLife(self._member_id, self._world.now_us, self._history.shares.kept_until_us)
 
     def _end(self) -> None:
         """What it holds is not its own any more."""
@@ -239,6 +237,8 @@ class NodeSession:
             each.error = "" if code is E.NONE else code.name
             each.outcome = Outcome.OK if code is E.NONE else Outcome.FAILED if code in _REFUSES else Outcome.UNKNOWN
             self.held = [left for held in self.held for left in _left(held, each)]
+            if each.outcome is Outcome.OK and RENEW not in each.types:
+                self._history.shares.note_stored(each)
 
     async def _ask(self, request: Any, version: int, *, wait_ms: int = 0) -> Any:
         began_us = self._world.now_us
