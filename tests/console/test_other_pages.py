@@ -13,6 +13,7 @@ PATHS = (
     "/transactions",
     "/topics",
     "/topics/orders",
+    "/topics/orders/messages",
     "/groups",
     "/why",
     "/clients",

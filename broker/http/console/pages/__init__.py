@@ -6,6 +6,7 @@ from barnabas.broker.http.console.pages import (
     faults,
     groups,
     messages,
+    newest,
     overview,
     partition,
     producing,
@@ -18,6 +19,7 @@ PAGES = (
     *overview.PAGES,
     *transactions.PAGES,
     *topics.PAGES,
+    *newest.PAGES,  # before the partitions, whose path has any word in the place of `messages`
     *partition.PAGES,
     *messages.PAGES,
     *groups.PAGES,

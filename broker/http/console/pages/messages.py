@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from barnabas.storage.log.log import PartitionLog
 
 _EARLIEST, _END = "earliest", "end"
-_ISOLATIONS = ("read_uncommitted", "read_committed")
-_FORMATS = ("auto", "text", "json", "hex")
+ISOLATIONS = ("read_uncommitted", "read_committed")
+FORMATS = ("auto", "text", "json", "hex")
 _PREVIEW_BYTES = 4_000
 HEADERS_MAX = 100
 _HEADER_BYTES_MAX = 4_000
@@ -34,7 +34,7 @@ _HEADER_BYTES_MAX = 4_000
 
 async def _list(observed: ConsoleContext, params: RequestParams) -> Facts:
     topic, number = named(observed.services, params)
-    isolation, form = params.one_of("isolation", *_ISOLATIONS), params.one_of("as", *_FORMATS)
+    isolation, form = params.one_of("isolation", *ISOLATIONS), params.one_of("as", *FORMATS)
     where, needle = params.word("from", _END), params.word("q")
     committed = isolation == "read_committed"
     log = observed.services.partitions.get_if_written(topic, number)
@@ -62,7 +62,7 @@ async def _list(observed: ConsoleContext, params: RequestParams) -> Facts:
     return facts | {
         "first": first,
         "found": found,
-        "rows": [_row(seen, form) for seen in found.records],
+        "rows": [row_of(seen, form) for seen in found.records],
         "later": found.next_offset is not None and url(f"{path}/messages", from_=found.next_offset, **query),
         "earlier": first > log.log_start_offset
         and url(f"{path}/messages", from_=max(log.log_start_offset, first - SHOWN_MAX), **query),
@@ -89,7 +89,8 @@ def _first(log: PartitionLog, where: str, committed: bool) -> Work[int]:
     return bound if found.offset < 0 else found.offset
 
 
-def _row(seen: Seen, form: str) -> Facts:
+def row_of(seen: Seen, form: str) -> Facts:
+    """Return a record as a row of a table of messages."""
     record = seen.record
     return {
         "offset": record.offset,

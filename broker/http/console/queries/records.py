@@ -27,7 +27,7 @@ _RECORDS_LOOKED_AT_MAX = 20_000
 _BYTES_LOOKED_AT_MAX = 16 << 20
 _BYTES_AT_A_TIME = 256 << 10
 _RECORDS_IN_A_STEP = 100
-_MARKER = "marker"
+MARKER = "marker"
 
 
 class Seen(NamedTuple):
@@ -70,7 +70,7 @@ def search(
         before = offset
         for position, header in iter_batches(data):
             kind = yield from _kind(log, header)
-            if committed and kind in ("aborted", _MARKER):
+            if committed and kind in ("aborted", MARKER):
                 offset = header.next_offset
                 continue
             try:
@@ -106,7 +106,7 @@ def _records(batch: bytes) -> Iterator[BatchRecord | None]:
 
 def _kind(log: PartitionLog, header: BatchHeader) -> Steps[str]:
     if header.is_control:
-        return _MARKER
+        return MARKER
     if not header.is_transactional:
         return "plain"
     aborted = yield from log.aborted_ranges(header.base_offset, header.next_offset)

@@ -173,3 +173,33 @@ async def test_headers_are_shown_in_each_way_and_no_more_than_a_page_of_them(con
     assert ">h95<" in html
     assert ">h96<" not in html
     assert "104 more headers not shown" in html.replace("\u202f", "")
+
+
+def places(html: str) -> list[tuple[int, int]]:
+    return [(int(partition), int(offset)) for partition, offset in re.findall(r'/t/(\d+)/records/(\d+)"', html)]
+
+
+async def test_the_messages_of_a_topic_are_shown_newest_first(console: Console, world: Inspected) -> None:
+    for number in range(120):
+        record = NewRecord(b"k", b"value %d" % number, (), 1_700_000_000_000 + number * 1_000)
+        world.services.partitions.append("t", number % 2, build_batch([record]))
+    path = "/topics/t/messages"
+    assert places(await console.get(path)) == [(number % 2, number // 2) for number in range(119, 69, -1)]
+    assert places(await console.get(path, q="value 117")) == [(1, 58)]
+    assert "None of the newest messages contains it." in await console.text(path, q="value 1 ")
+    assert "there is no topic nowhere" in await console.text("/topics/nowhere/messages", 404)
+    part = await console.client.get(f"/console{path}", headers={"x-part": "live"})
+    assert "value 119" in part.text
+    assert "<form" not in part.text
+
+
+async def test_the_messages_of_a_topic_are_shown_without_markers_unless_requested(
+    console: Console, world: Inspected
+) -> None:
+    aborted = await world.begin("lost", ("t", 0))
+    await world.end("lost", aborted, is_commit=False)
+    await world.begin("open", ("t", 1))
+    path = "/topics/t/messages"
+    assert sorted(places(await console.get(path))) == [(0, 0), (1, 0)]
+    assert sorted(places(await console.get(path, markers="shown"))) == [(0, 0), (0, 1), (1, 0)]
+    assert "no messages that read_committed sees yet" in await console.text(path, isolation="read_committed")

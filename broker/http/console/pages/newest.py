@@ -1,0 +1,80 @@
+"""The newest messages of a topic, of all its partitions together, newest first; an open page follows the topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.broker.http.console.console_context import ConsoleContext
+from barnabas.broker.http.console.page import ConsolePage, Facts
+from barnabas.broker.http.console.pages.messages import FORMATS, ISOLATIONS, row_of
+from barnabas.broker.http.console.params import NOT_FOUND, Refused, RequestParams
+from barnabas.broker.http.console.queries.records import MARKER, SHOWN_MAX, Seen, search
+from barnabas.broker.http.console.rendering import url
+from barnabas.storage.steps import Steps
+
+if TYPE_CHECKING:
+    from barnabas.storage.log.log import PartitionLog
+
+PARTITIONS_MAX = 32
+
+
+class _Newest(NamedTuple):
+    """The newest records of some logs, newest first. damaged: the partitions that could not be read to the end."""
+
+    records: list[tuple[int, Seen]]
+    """Each with the number of its partition."""
+    damaged: list[int]
+
+
+async def _newest(observed: ConsoleContext, params: RequestParams) -> Facts:
+    topic = observed.services.catalogue.topics.get(params.path["topic"])
+    if topic is None:
+        raise Refused(f"there is no topic {params.path['topic']}", NOT_FOUND)
+    isolation, form = params.one_of("isolation", *ISOLATIONS), params.one_of("as", *FORMATS)
+    markers, needle = params.one_of("markers", "hidden", "shown"), params.word("q")
+    count = len(topic.partitions)
+    logs = [observed.services.partitions.get_if_written(topic.name, n) for n in range(min(count, PARTITIONS_MAX))]
+    found = await observed.in_turns(
+        lambda: _read(filter(None, logs), needle, committed=isolation == "read_committed", markers=markers == "shown")
+    )
+    return {
+        "topic": topic.name,
+        "is_internal": topic.is_internal,
+        "partitions": count,
+        "partitions_max": PARTITIONS_MAX,
+        "isolation": isolation,
+        "form": form,
+        "markers": markers,
+        "needle": needle,
+        "damaged": found.damaged,
+        "shown_max": SHOWN_MAX,
+        "rows": [
+            row_of(seen, form)
+            | {"partition": number, "address": url(f"/topics/{topic.name}/{number}/records/{seen.record.offset}")}
+            for number, seen in found.records
+        ],
+    }
+
+
+def _read(logs: Iterable[PartitionLog], needle: str, *, committed: bool, markers: bool) -> Steps[_Newest]:
+    """Return, in steps, the newest of the last records of each log that contain the needle."""
+    records: list[tuple[int, Seen]] = []
+    damaged = []
+    for log in logs:
+        bound = log.last_stable_offset if committed else log.high_watermark
+        page = yield from search(log, bound - SHOWN_MAX, needle, committed=committed)
+        records += [(log.partition, seen) for seen in page.records if markers or seen.kind != MARKER]
+        if page.damage is not None:
+            damaged.append(log.partition)
+        records = _newest_first(records)
+    return _Newest(records, damaged)
+
+
+def _newest_first(records: list[tuple[int, Seen]]) -> list[tuple[int, Seen]]:
+    """Return as many as a page shows, by time, and in a partition by offset."""
+    ordered = sorted(records, key=lambda each: (each[1].record.timestamp, each[1].record.offset), reverse=True)
+    return ordered[:SHOWN_MAX]
+
+
+PAGES = (ConsolePage("/console/topics/{topic}/messages", "newest.html", _newest),)
