@@ -32,6 +32,7 @@ class GroupCast:
         self.inputs: list[TopicPartition] = [(WORK, number) for number in range(plan.inputs)] if self.is_there else []
         self.outputs: list[TopicPartition] = [(DONE, 0)] if self.is_there else []
         history.inputs = len(self.inputs)
+        history.standbys = plan.queue.standbys if plan.group_protocol == STREAMS else 0
 
     def start(self, is_calm: Callable[[], bool], is_over: Callable[[], bool]) -> Iterator[asyncio.Task[Any]]:
         if not self.is_there:

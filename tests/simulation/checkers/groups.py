@@ -61,6 +61,21 @@ def unsettled_groups(history: History) -> Iterator[str]:
             yield f"not each of {history.inputs} partitions is assigned once: {members_text}"
         elif max(sizes) - min(sizes) > 1:
             yield f"the shares are not even: {members_text}"
+        elif any(count != min(history.standbys, len(members) - 1) for count in _standbys_counts(history, members)):
+            yield f"not each partition has its standby tasks: {members_text}"
+
+
+def _standbys_counts(history: History, members: list[Owned]) -> list[int]:
+    """How many standby tasks each partition has."""
+    counts = Counter(partition for member in members for partition in member.standbys)
+    return [counts[partition] for partition in range(history.inputs)]
+
+
+def useless_standbys(history: History) -> Iterator[str]:
+    """No member has a standby task beside the active one: both would be lost with it."""
+    for owned in [*history.owned, *history.settled]:
+        if not set(owned.partitions).isdisjoint(owned.standbys):
+            yield owned.line()
 
 
 def offsets_go_back(history: History) -> Iterator[str]:

@@ -4,7 +4,14 @@ from tests.simulation.checkers import shares, sink
 from tests.simulation.checkers.broker.answers import hanging_requests
 from tests.simulation.checkers.broker.files import open_files, unsound_files
 from tests.simulation.checkers.broker.rebuilt import other_records, wrong_checkpoints, wrong_snapshots
-from tests.simulation.checkers.groups import exactly_once, offsets_go_back, two_owners, unsettled_groups, zombie_commits
+from tests.simulation.checkers.groups import (
+    exactly_once,
+    offsets_go_back,
+    two_owners,
+    unsettled_groups,
+    useless_standbys,
+    zombie_commits,
+)
 from tests.simulation.checkers.leaders import old_leaders
 from tests.simulation.checkers.log.cleaning import early_deletions, lost_values, moved_records
 from tests.simulation.checkers.log.order import polls_go_back, sends_go_back, skipped_polls, unseen
@@ -25,7 +32,7 @@ CHECKERS = (
     *(watermarks_go_back, held_back, zombies, wrong_offsets, overlong_transactions, open_too_long, slow_ends),
     *(accepted_gaps, lost_topics, revived_topics, old_records, deleted_records, lost_configs, two_owners),
     *(unsettled_groups, offsets_go_back, zombie_commits, exactly_once, hanging_requests, old_leaders, lost_values),
-    *(moved_records, early_deletions),
+    *(moved_records, early_deletions, useless_standbys),
     *shares.RULES,
     *sink.RULES,
     *SECURITY_RULES,

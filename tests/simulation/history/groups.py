@@ -27,9 +27,12 @@ class Owned:
     """When it asked what it was answered with another share; or when it was no member any more."""
     is_lost: bool = False
     """Whether it heard too late: it was put out of the group, or came back as somebody else."""
+    standbys: tuple[int, ...] = ()
+    """The partitions of its standby tasks."""
 
     def line(self) -> str:
-        return f"{self.client} is {self.who} of {self.group} in {self.epoch} with {list(self.partitions)}"
+        standbys = f", standbys {list(self.standbys)}" if self.standbys else ""
+        return f"{self.client} is {self.who} of {self.group} in {self.epoch} with {list(self.partitions)}{standbys}"
 
 
 @dataclass(slots=True, eq=False)

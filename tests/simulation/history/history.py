@@ -218,6 +218,8 @@ class History:
         self.config_views: list[ConfigView] = []
         self.inputs = 0
         """How many partitions the groups read."""
+        self.standbys = 0
+        """How many standby tasks each partition of a streams group has, as far as there are members."""
         self.owned: list[Owned] = []
         self.settled: list[Owned] = []
         """What each member had at the end."""

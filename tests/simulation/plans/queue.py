@@ -26,6 +26,8 @@ class QueuePlan:
     """Whether it has a dead-letter queue (KIP-1191)."""
     resetters: int = 0
     """How many set the group's offsets."""
+    standbys: int = 0
+    """How many standby tasks each task of the streams group has, which has state then."""
 
     def settings(self) -> dict[str, str]:
         """The broker's."""
@@ -47,6 +49,7 @@ class QueuePlan:
             "group.streams.heartbeat.interval.ms": "500",
             "group.streams.assignment.interval.ms": "100",
             "group.streams.initial.rebalance.delay.ms": "300",
+            "group.streams.num.standby.replicas": str(self.standbys),
         }
 
 
@@ -65,6 +68,7 @@ def queue_for(seed: int) -> QueuePlan:
         is_committed=dice.random() < 0.5,
         has_dead_letters=dice.random() < 0.6,
         resetters=int(dice.random() < 0.4),
+        standbys=dice.choice([0, 1, 1, 2]),
     )
 
 

@@ -1,10 +1,11 @@
-"""A member in the streams protocol (KIP-1071), as a thread of a Kafka Streams application without state.
+"""A member in the streams protocol (KIP-1071), as a thread of a Kafka Streams application, with state or without.
 
-Its topology is one subtopology that reads one topic, so its tasks are the partitions of that topic. As in the consumer
-protocol, everything is said and told in heartbeats, bit by bit.
+Its topology is one subtopology that reads one topic, so its tasks are the partitions of that topic; each has standby
+tasks where it has state. As in the consumer protocol, everything is said and told in heartbeats, bit by bit.
 """
 
 import asyncio
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -13,12 +14,14 @@ from barnabas.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     Subtopology,
     TaskIds,
+    TopicInfo,
     Topology,
 )
 from tests.simulation.clients.errors import TRY_AGAIN
 from tests.simulation.clients.members.identity import NO_MEMBER_EPOCH
 from tests.simulation.clients.members.member import BACKOFF_S, REBALANCE_MS, Member
 from tests.simulation.clients.wire import Disconnected
+from tests.simulation.history.groups import Owned
 from tests.simulation.history.history import TopicPartition
 
 _SUBTOPOLOGY = "0"
@@ -31,7 +34,9 @@ class StreamsMember(Member):
 
     version_of_commit = 9
     version_of_offset_fetch = 9
-    _told: set[TopicPartition] | None = None
+    standbys: frozenset[int] = frozenset()
+    """The partitions of its standby tasks."""
+    _told: tuple[set[TopicPartition], frozenset[int]] | None = None
     """The tasks that it has reported; None: it does not know whether that was heard."""
 
     async def _join(self) -> None:
@@ -44,8 +49,8 @@ class StreamsMember(Member):
         await self._say(self.epoch)
 
     async def _say(self, epoch: int) -> None:
-        is_first, owned = epoch == 0, set(self.owned)
-        is_said = is_first or self._told != owned
+        is_first, owned, standbys = epoch == 0, set(self.owned), self.standbys
+        is_said = is_first or self._told != (owned, standbys)
         request = StreamsGroupHeartbeatRequest(
             group_id=self.group,
             member_id=self.member_id,
@@ -54,8 +59,8 @@ class StreamsMember(Member):
             instance_id=self._instance_id,
             rebalance_timeout_ms=REBALANCE_MS if is_first else -1,
             topology=self._topology() if is_first else None,
-            active_tasks=_tasks(owned) if is_said else None,
-            standby_tasks=[] if is_said else None,
+            active_tasks=_tasks(partition for _, partition in owned) if is_said else None,
+            standby_tasks=_tasks(standbys) if is_said else None,
             warmup_tasks=[] if is_said else None,
             process_id=f"process of {self._client}" if is_first else None,
         )
@@ -63,7 +68,7 @@ class StreamsMember(Member):
         answer = await self._wire.ask(request, 1)
         code = E(answer.error_code)
         if code is E.NONE:
-            self._told = owned
+            self._told = owned, standbys
             await self._follow(answer, asked_us)
         elif code in _LOSES_ALL:
             self._lose_all()
@@ -74,11 +79,14 @@ class StreamsMember(Member):
             await asyncio.sleep(BACKOFF_S)
 
     def _topology(self) -> Topology:
+        changelog = TopicInfo(
+            name=f"{self.group}-store-changelog", partitions=0, replication_factor=-1, topic_configs=[]
+        )
         subtopology = Subtopology(
             subtopology_id=_SUBTOPOLOGY,
             source_topics=[self._topic],
             source_topic_regex=[],
-            state_changelog_topics=[],
+            state_changelog_topics=[changelog] if self._history.standbys else [],
             repartition_sink_topics=[],
             repartition_source_topics=[],
             copartition_groups=[],
@@ -91,7 +99,18 @@ class StreamsMember(Member):
             share = {(self._topic, number) for each in answer.active_tasks for number in each.partitions}
         if not share >= self.owned and self._dice.random() < 0.7:
             await self.commit()
+        if answer.standby_tasks is not None:
+            self.standbys = frozenset(number for each in answer.standby_tasks for number in each.partitions)
         self._own(answer.member_epoch, share, asked_us)
+
+    def look_at_share(self, asked_us: int | None = None) -> Owned:
+        share = super().look_at_share(asked_us)
+        share.standbys = tuple(sorted(self.standbys))
+        return share
+
+    def _lose_all(self) -> None:
+        self.standbys = frozenset()
+        super()._lose_all()
 
     def _note_lost(self) -> None:
         self._told = None
@@ -111,6 +130,6 @@ class StreamsMember(Member):
         self.die()
 
 
-def _tasks(owned: set[TopicPartition]) -> list[TaskIds]:
-    numbers = sorted(partition for _, partition in owned)
+def _tasks(partitions: Iterable[int]) -> list[TaskIds]:
+    numbers = sorted(partitions)
     return [TaskIds(subtopology_id=_SUBTOPOLOGY, partitions=numbers)] if numbers else []
