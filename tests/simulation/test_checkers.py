@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 
+from tests.simulation.checkers.groups import unsettled_groups, useless_standbys
 from tests.simulation.checkers.log.cleaning import early_deletions
 from tests.simulation.checkers.log.order import polls_go_back, sends_go_back, skipped_polls, unseen
 from tests.simulation.checkers.transactions.cycles import circles, circular_reads
 from tests.simulation.checkers.transactions.moments import torn_moments
+from tests.simulation.history.groups import Owned
 from tests.simulation.history.history import History, Incarnation, Outcome, Poll, Send, Transaction
 from tests.simulation.history.logs import Promise
+from tests.simulation.history.nodes import Leaders, LeaderView
 from tests.simulation.history.topics import RecordsDeleted
 
 AT = ("output", 0)
@@ -141,3 +144,26 @@ def test_only_a_partition_that_lacks_replicas_may_show_a_transaction_later() -> 
     assert list(torn_moments(found))
     found.sends.append(Send(producer, None, other, b"w", 0, 0, outcome=Outcome.OK, offset=4))
     assert not list(torn_moments(found)), "a record is there, where the marker might be"
+
+
+def test_each_task_has_the_standby_tasks_that_there_are_members_for_and_none_beside_the_active_one() -> None:
+    one, other = (Owned(name, "plain", name, 5, (number,), 0, 1) for number, name in enumerate(["m0", "m1"]))
+    found = History()
+    found.inputs, found.standbys = 2, 2
+    found.settled += [one, other]
+    one.standbys, other.standbys = (1,), (0,)
+    assert not [*unsettled_groups(found), *useless_standbys(found)]
+    other.standbys = ()
+    assert list(unsettled_groups(found)) == [
+        "not each partition has its standby tasks: m0 is m0 of plain in 5 with [0], standbys [1];"
+        " m1 is m1 of plain in 5 with [1]"
+    ]
+    other.standbys = (0, 1)
+    assert list(useless_standbys(found)) == ["m1 is m1 of plain in 5 with [1], standbys [0, 1]"]
+
+
+def test_a_leader_has_led_for_certain_from_the_first_view_of_its_epoch_to_the_last() -> None:
+    leaders = Leaders()
+    for epoch, began_us in ((0, 10), (0, 30), (1, 50), (2, 70), (2, 90)):
+        leaders.seen(LeaderView(AT, 9092, epoch, began_us, began_us + 5))
+    assert [leaders.led_until_us(AT, from_us) for from_us in (0, 15, 32, 60, 80)] == [0, 30, 32, 60, 90]

@@ -12,7 +12,7 @@ from tests.simulation.planted import (
     transactions,
     whys,
 )
-from tests.simulation.planted.groups import consuming, shares, streams
+from tests.simulation.planted.groups import consuming, dead_letters, shares, streams
 from tests.simulation.planted.planting import Bug
 
 _PARTS = (
@@ -21,6 +21,7 @@ _PARTS = (
     topics,
     consuming,
     shares,
+    dead_letters,
     streams,
     disk,
     logs,

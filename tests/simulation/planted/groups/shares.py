@@ -63,9 +63,16 @@ BUGS = (
     _bug("partitions that are not assigned", "Once the state of a partition is there, no new target is computed.").at(
         "share.heartbeat:_epoch", "is_bumped or _waits_for_assignment(group, topics)", "is_bumped"
     ),
-    _bug("rejected records without dead letters", "What a member rejects is archived at once.").at(
-        "finished_state",
-        "DeliveryState.ARCHIVING if settings.dead_letter_topic else DeliveryState.ARCHIVED",
-        "DeliveryState.ARCHIVED",
+    _bug("an old leader's deliveries", "A node that leads again goes on where it was when it led before.").at(
+        "SharePartitionManager._current", "led is not None and led.leader_epoch != leader_epoch", "False"
+    ),
+    _bug("offsets that are reset under members", "A share group with members can be reset.")
+    .at("ShareGroups._altering", "known.members", "False")
+    .at("ShareGroups._deleting", "known.members", "False"),
+    _bug("a reset that keeps what was accepted", "Only the start offset is set anew.").at(
+        "deciding:initialize", "()", "() if tracked is None else tracked.state.batches"
+    ),
+    _bug("states of before a reset", "A leader that has not heard of a reset goes on storing.").at(
+        "deciding:_check_state_epoch", "tracked is not None and state_epoch < tracked.max_state_epoch", "False"
     ),
 )
