@@ -1,8 +1,9 @@
 """The broker is crashed at every named step, and started again on the same data: nothing acknowledged is lost.
 
 One story crosses all steps: topics, groups of both protocols, segments that roll, syncs, transactions that are
-committed and aborted. For each step a broker of its own is killed there by a fault, in its own process, and the story
-goes on over its death: a transaction is whole or absent, in one Fetch over its partitions and in its group's offset.
+committed and aborted, a share group with a dead-letter queue. For each step a broker of its own is killed there by a
+fault, in its own process, and the story goes on over its death: a transaction is whole or absent, in one Fetch over its
+partitions and in its group's offset, and no record comes again to a share group that accepted or rejected it.
 """
 
 import asyncio
@@ -24,6 +25,7 @@ from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequ
 from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from barnabas.protocol.records.builder import build_batch
 from tests.support.fuzz.socket_client import SocketClient
+from tests.support.stories.share_program import DEAD_LETTERS, REJECTED, ShareProgram
 from tests.support.stories.transaction_program import TransactionProgram
 
 E = ErrorCode
@@ -36,6 +38,7 @@ SETTINGS = {
     "transaction.state.log.num.partitions": 1,
     "log.flush.interval.messages": 1,
     "group.initial.rebalance.delay.ms": 0,
+    "share.coordinator.state.topic.num.partitions": 1,
 }
 STORY_TIMEOUT_S = 60
 _AGAIN = {E.COORDINATOR_LOAD_IN_PROGRESS, E.COORDINATOR_NOT_AVAILABLE, E.NOT_COORDINATOR, E.NOT_LEADER_OR_FOLLOWER}
@@ -88,12 +91,14 @@ class Story:
     def __init__(self, broker: Reborn) -> None:
         self.broker = broker
         self.program = TransactionProgram(broker, 2, PARTITIONS)
+        self.worker = ShareProgram(broker)
 
     async def tell(self) -> None:
-        await self._create(*self.program.topics, _rolled())
+        await self._create(*self.program.topics, *self.worker.topics, _rolled())
         await self._write_until_it_rolls()
         await self._form_a_classic_group()
         await self._form_a_consumer_group()
+        await self.worker.live()
         await self.program.init()
         for commit in (True, False, True):
             self.program.begin()
@@ -196,6 +201,7 @@ def broker() -> Iterator[Barnabas]:
 
 
 STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
+DELIVERY_STATES = ("available", "acknowledged", "archiving", "archived")
 CLOSER: dict[str, list[dict[str, Any]]] = {
     **{f"transaction.record_{when}": [{"state": state} for state in STATES] for when in ("writing", "written")},
     **{
@@ -206,8 +212,18 @@ CLOSER: dict[str, list[dict[str, Any]]] = {
         f"group.{step}": [{"protocol": protocol} for protocol in ("classic", "consumer")]
         for step in ("rebalance_begun", "assignment_made", "rebalance_completed")
     },
+    **{
+        f"share.record_{when}": [{"delivery_states": state} for state in DELIVERY_STATES]
+        for when in ("writing", "written")
+    },
+    "share.acknowledged": [{"type": kind} for kind in ("accept", "release", "reject")],
 }
 """Where a step comes more than once in another place: each of them. The group's offsets are a partition, too."""
+WRITTEN_AGAIN: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("share.dead_letters_written", {}),
+    ("share.record_writing", {"delivery_states": "archived"}),
+)
+"""Where a dead letter is written and its record not archived: the next start writes the letter again."""
 GROUPS = [name for name in CLOSER if name.startswith("group.")]
 IN_BOTH = pytest.mark.both_forms
 PLACES = [
@@ -238,4 +254,7 @@ def test_a_broker_that_is_crashed_at_a_step_goes_on_as_if_it_had_not_been(
     assert asyncio.run(live()) == 1, "the story crosses the step"
     large = [record.value for record in broker.records("rolled")]
     assert [(value or b"")[:2] for value in large] == [b"%d " % sequence for sequence in range(LARGE_COUNT)]
+    letters = [dict(record.headers)["__dlq.errors.offset"] for record in broker.records(DEAD_LETTERS)]
+    assert set(letters) == {b"%d" % REJECTED}
+    assert len(letters) == (2 if (point, facts) in WRITTEN_AGAIN else 1)
     assert f"fault=crash point={point}" in broker.logs

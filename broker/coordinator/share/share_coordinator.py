@@ -19,6 +19,7 @@ from barnabas.broker.coordinator.runtime.coordinator_partitions import (
     CoordinatorPartitions,
     OwnedTopic,
 )
+from barnabas.broker.coordinator.runtime.decision_listener import ListenerFactory
 from barnabas.broker.coordinator.runtime.replies_after_sync import log_if_not_synced
 from barnabas.broker.coordinator.runtime.shard import Shard
 from barnabas.broker.coordinator.share.decisions import deciding
@@ -72,6 +73,7 @@ class ShareCoordinator:
         clock: Clock,
         machine_clock: Clock,
         upkeep: CooperativeScheduler,
+        listener_factory: ListenerFactory | None = None,
     ) -> None:
         """Create the coordinator. `exists`: whether a topic with this id has a partition of this number."""
         self.is_closed = False
@@ -80,6 +82,7 @@ class ShareCoordinator:
         self._exists = exists
         self._clock = clock
         self._upkeep = upkeep
+        self._listener_factory = listener_factory
         self._partitions = CoordinatorPartitions(topic, machine_clock, upkeep, self._build, _nothing)
         self._pruned: dict[int, int] = {}
         """By partition, the offset before which the log was deleted."""
@@ -97,6 +100,7 @@ class ShareCoordinator:
         clock: Clock,
         machine_clock: Clock,
         upkeep: CooperativeScheduler,
+        listener_factory: ListenerFactory | None = None,
     ) -> ShareCoordinator:
         """Open the coordinator of a node."""
         from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic
@@ -113,6 +117,7 @@ class ShareCoordinator:
             clock=clock,
             machine_clock=machine_clock,
             upkeep=upkeep,
+            listener_factory=listener_factory,
         )
         catalogue.subscribe(coordinator)
         return coordinator
@@ -199,8 +204,16 @@ class ShareCoordinator:
 
     def _build(self, index: int) -> tuple[ShareMachine, Shard[ShareRecord, None]]:
         machine = ShareMachine(self._config.updates_per_snapshot)
-        create_future, timeout_ms = self._upkeep.loop.create_future, self._config.write_timeout_ms
-        return machine, Shard(index, machine, self._topic, self._clock, create_future, write_timeout_ms=timeout_ms)
+        shard: Shard[ShareRecord, None] = Shard(
+            index,
+            machine,
+            self._topic,
+            self._clock,
+            self._upkeep.loop.create_future,
+            write_timeout_ms=self._config.write_timeout_ms,
+            listener_factory=self._listener_factory,
+        )
+        return machine, shard
 
     # What no request makes
 

@@ -53,7 +53,8 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.share.persister import SharePartitionKey
     from barnabas.broker.runtime.clock import Clock
-    from barnabas.broker.runtime.events import Events
+    from barnabas.broker.runtime.events import EventKind, Events
+    from barnabas.broker.runtime.events.events import Facts
     from barnabas.storage.log.log import PartitionLog
 
 _ENABLED = "errors.deadletterqueue.group.enable"
@@ -139,9 +140,11 @@ class DeadLetterQueue:
                 if batch is None:
                     yield None
                 else:
+                    yield from self._step(kinds.SHARE_DEAD_LETTERS_WRITING, _placed(source, target, batch))
                     base_offset = yield from self._append(target, batch, counts)
                     written += batch.records_count
-                    self._report(source, target, batch, base_offset)
+                    facts = {**_placed(source, target, batch), "dead_letter_offset": base_offset}
+                    yield from self._step(kinds.SHARE_DEAD_LETTERS_WRITTEN, facts)
         except Exception as error:
             reason = error.message if isinstance(error, KafkaError) else repr(error)
             self._lose(source, settings.dead_letter_topic, without_first(letters, written), reason)
@@ -165,16 +168,11 @@ class DeadLetterQueue:
             lost = {"ranges": ranges, "records_count": count, "dead_letter_topic": topic, "why": reason}
             self._events.emit(kinds.SHARE_DEAD_LETTERS_LOST, {**_where(source), **lost})
 
-    def _report(self, source: DeadLetterSource, target: _Target, batch: LetterBatch, base_offset: int) -> None:
-        if self._events.is_on:
-            written = {
-                "ranges": some(f"{first}-{last}" for first, last in batch.ranges),
-                "records_count": batch.records_count,
-                "dead_letter_topic": target.topic,
-                "dead_letter_partition": target.partition,
-                "dead_letter_offset": base_offset,
-            }
-            self._events.emit(kinds.SHARE_DEAD_LETTERS_WRITTEN, {**_where(source), **written})
+    def _step(self, kind: EventKind, facts: Facts) -> Work[None]:
+        """Report a step, and wait there as long as a listener holds it."""
+        held = self._events.emit(kind, facts) if self._events.is_on else None
+        if held is not None:
+            yield held
 
     # --- the target --------------------------------------------------------------------------------------------------
 
@@ -299,8 +297,18 @@ class DeadLetterQueue:
             offset = header.next_offset
 
 
-def _where(source: DeadLetterSource) -> dict[str, object]:
+def _where(source: DeadLetterSource) -> Facts:
     return {"group": source.group_id, "topic": source.topic, "partition": source.partition}
+
+
+def _placed(source: DeadLetterSource, target: _Target, batch: LetterBatch) -> Facts:
+    return {
+        **_where(source),
+        "ranges": some(f"{first}-{last}" for first, last in batch.ranges),
+        "records_count": batch.records_count,
+        "dead_letter_topic": target.topic,
+        "dead_letter_partition": target.partition,
+    }
 
 
 def _end(waited: Future[None]) -> None:

@@ -270,6 +270,20 @@ OFFSETS_DELETED = EventKind(
 
 # --- share groups ----------------------------------------------------------------------------------------------------
 
+_STATE = ("group", "topic", "partition", "delivery_states")
+SHARE_WRITING = EventKind(
+    "share.record_writing",
+    "a change of a share partition's state is about to be written to __share_group_state; delivery_states are those of "
+    "the records that change (available, acknowledged, archiving, archived)",
+    _STATE,
+    may_crash=True,
+)
+SHARE_WRITTEN = EventKind(
+    "share.record_written",
+    "the change is in __share_group_state; no client has been answered",
+    _STATE,
+    may_crash=True,
+)
 _RECORDS = ("group", "topic", "partition", "ranges", "records_count")
 SHARE_ACQUIRED = EventKind(
     "share.acquired",
@@ -281,6 +295,7 @@ SHARE_ACKNOWLEDGED = EventKind(
     "share.acknowledged",
     "a member's acknowledgements of one type (accept, release, reject, renew, gap) are stored",
     (*_RECORDS, "member_id", "type"),
+    may_crash=True,
 )
 SHARE_RELEASED = EventKind(
     "share.released",
@@ -295,11 +310,19 @@ SHARE_LOCK_ENDED = EventKind(
 SHARE_ARCHIVED = EventKind(
     "share.archived", "records will not be delivered again, though no member accepted them", (*_RECORDS, "why")
 )
-
+SHARE_DEAD_LETTERS_WRITING = EventKind(
+    "share.dead_letters_writing",
+    "records are stored as archiving, and are about to be written to a dead-letter topic in one batch",
+    (*_RECORDS, "dead_letter_topic", "dead_letter_partition"),
+    may_crash=True,
+    may_pause=True,
+)
 SHARE_DEAD_LETTERS_WRITTEN = EventKind(
     "share.dead_letters_written",
-    "archived records were written to a dead-letter topic in one batch, whose first offset is dead_letter_offset",
+    "they were written to the dead-letter topic, from dead_letter_offset on, and are not stored as archived yet",
     (*_RECORDS, "dead_letter_topic", "dead_letter_partition", "dead_letter_offset"),
+    may_crash=True,
+    may_pause=True,
 )
 SHARE_DEAD_LETTERS_LOST = EventKind(
     "share.dead_letters_lost",

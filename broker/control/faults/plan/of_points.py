@@ -24,6 +24,8 @@ ACTIONS = ("crash", "pause")
 _NUMBER_MAX = (1 << 63) - 1
 NUMBERS = {
     "base_offset": 0,
+    "dead_letter_offset": 0,
+    "dead_letter_partition": 0,
     "failed_count": 0,
     "generation": 0,
     "members_count": 0,
@@ -37,10 +39,27 @@ NUMBERS = {
 }
 """Facts that are numbers, and their minimum."""
 FLAGS = ("is_commit",)
-TEXTS = ("assignor", "group", "leader_id", "partitions", "protocol", "state", "topics", "transactional_id", "why")
+TEXTS = (
+    "assignor",
+    "dead_letter_topic",
+    "delivery_states",
+    "group",
+    "leader_id",
+    "member_id",
+    "partitions",
+    "protocol",
+    "ranges",
+    "state",
+    "topics",
+    "transactional_id",
+    "type",
+    "why",
+)
 _ONE_OF = {
     "state": ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "None"),
     "protocol": ("classic", "consumer"),
+    "delivery_states": ("available", "acknowledged", "archiving", "archived"),
+    "type": ("accept", "release", "reject", "renew", "gap"),
 }
 
 

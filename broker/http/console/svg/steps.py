@@ -83,6 +83,16 @@ OTHERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             kinds.REBALANCE_COMPLETED.name,
         ),
     ),
+    (
+        "A member of a share group acknowledges records",
+        (
+            kinds.SHARE_WRITING.name,
+            kinds.SHARE_WRITTEN.name,
+            kinds.SHARE_ACKNOWLEDGED.name,
+            kinds.SHARE_DEAD_LETTERS_WRITING.name,
+            kinds.SHARE_DEAD_LETTERS_WRITTEN.name,
+        ),
+    ),
     ("A log is flushed", (kinds.FLUSH_BEGUN.name, kinds.FLUSH_ENDED.name)),
     ("A segment is full", (kinds.SEGMENT_ROLLING.name, kinds.SEGMENT_ROLLED.name)),
     ("A topic is created", (kinds.TOPIC_CREATING.name, kinds.TOPIC_CREATED.name)),

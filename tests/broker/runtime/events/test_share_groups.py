@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from barnabas.broker.partitions.share.persister import DeliveryState, SharePartitionKey, ShareStateUpdate, StateBatch
 from barnabas.broker.runtime.events.cause import RequestCause, TimerCause
+from barnabas.protocol.primitives import uuid_text
 from tests.support.worlds.share_world import ShareWorld
 from tests.support.worlds.story import Stories
 from tests.support.worlds.told import Told
@@ -102,13 +104,39 @@ async def dead_letters_are_written_and_lost() -> Told:
     world.append("dlq.jobs", b"another")
     await member.acknowledge((0, 2, [REJECT, ACCEPT, REJECT]))
     await world.settle()
-    place = {"dead_letter_topic": "dlq.jobs", "dead_letter_partition": 0, "dead_letter_offset": 1}
-    assert told_of(told, "dead_letters_written") == [{"ranges": ["0-0", "2-2"], "records_count": 2, **place}]
+    letters = {
+        "ranges": ["0-0", "2-2"],
+        "records_count": 2,
+        "dead_letter_topic": "dlq.jobs",
+        "dead_letter_partition": 0,
+    }
+    assert told_of(told, "dead_letters_writing") == [letters]
+    assert told_of(told, "dead_letters_written") == [{**letters, "dead_letter_offset": 1}]
     await world.close()
     return told
 
 
-STORIES += [dead_letters_are_written_and_lost]
+async def states_are_stored() -> Told:
+    world = ShareWorld({"share.coordinator.state.topic.num.partitions": "1"}, in_memory=False)
+    told = Told(world.broker.events)
+    topic_id, persister = world.topic_id, world.services.persister
+    key = SharePartitionKey("g", topic_id, 0)
+    await persister.initialize(key, 1, 0)
+    ranges = [(0, 0, DeliveryState.ARCHIVED), (1, 1, DeliveryState.AVAILABLE), (2, 2, DeliveryState.ARCHIVED)]
+    await persister.write(key, ShareStateUpdate(1, 0, 0, 0, [StateBatch(*each, 1) for each in ranges]))
+    for step in ("writing", "written"):
+        states = [each["delivery_states"] for each in told_of(told, f"record_{step}")]
+        assert states == [[], ["available", "archived"]]
+    await persister.write(key, ShareStateUpdate(1, 0, 0, 0, []))
+    world.services.catalogue.delete_topics(["t"])
+    await world.settle()
+    (*_, deletion) = told.of("share.record_written")
+    assert (deletion.facts["topic"], deletion.facts["delivery_states"]) == (uuid_text(topic_id), [])
+    await world.close()
+    return told
+
+
+STORIES += [dead_letters_are_written_and_lost, states_are_stored]
 STORIES += [records_are_acknowledged, a_session_ends_and_a_lock_ends, records_fail_as_often_as_they_may]
 
 

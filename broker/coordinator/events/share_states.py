@@ -1,0 +1,49 @@
+"""The events of the share coordinator: a step before and after each record of `__share_group_state`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from barnabas.broker.coordinator.share.decisions.model import ShareOutcome, ShareRecord, SnapshotWritten
+from barnabas.broker.partitions.share.persister import DeliveryState
+from barnabas.broker.runtime.events import EventKind, kinds
+from barnabas.broker.runtime.events.events import Events
+
+
+class ShareStateEvents:
+    """The events of one partition of `__share_group_state`. A `DecisionListener`."""
+
+    def __init__(self, events: Events, topic_name: Callable[[bytes], str]) -> None:
+        """Create it. `topic_name`: returns the name of the topic with this id; the id in text if it is deleted."""
+        self._events = events
+        self._topic_name = topic_name
+
+    def seen(self, entity_id: str, outcome: ShareOutcome) -> None:
+        """Implement `DecisionListener.seen`: no event needs the state before."""
+
+    def writing(self, entity_id: str, records: Sequence[ShareRecord]) -> None:
+        """Implement `DecisionListener.writing`."""
+        for record in records:
+            self._emit(kinds.SHARE_WRITING, record)
+
+    def written(self, entity_id: str, records: Sequence[ShareRecord], partition: int, offset: int) -> None:
+        """Implement `DecisionListener.written`."""
+        for record in records:
+            self._emit(kinds.SHARE_WRITTEN, record)
+
+    def happened(self, entity_id: str, seen: None, outcome: ShareOutcome) -> None:
+        """Implement `DecisionListener.happened`: deliveries are reported by the leader of the partition."""
+
+    def _emit(self, kind: EventKind, record: ShareRecord) -> None:
+        key = record.key
+        facts = {"group": key.group_id, "topic": self._topic_name(key.topic_id), "partition": key.partition}
+        self._events.emit(kind, {**facts, "delivery_states": _delivery_states(record)})
+
+
+def _delivery_states(record: ShareRecord) -> list[str]:
+    """Return the states of the records that change, each once, in the order of Kafka's numbers."""
+    if isinstance(record, SnapshotWritten):
+        batches = () if record.state is None else record.state.batches
+    else:
+        batches = record.batches
+    return [DeliveryState(number).name.lower() for number in sorted({each.delivery_state for each in batches})]
