@@ -49,7 +49,7 @@ from barnabas.broker.server.maintenance import Maintenance, Needs
 from barnabas.broker.server.nodes.broker_node import node_of, open_fetch_sessions
 from barnabas.broker.server.nodes.local_nodes import LocalNodes
 from barnabas.broker.server.preloading import preload
-from barnabas.broker.server.share_partitions import deferred_share_partitions
+from barnabas.broker.server.share_partitions import deferred_burials, deferred_share_partitions
 from barnabas.broker.services import Deferred, Services
 from barnabas.protocol.files.names import TRANSACTION_STATE_TOPIC
 
@@ -124,7 +124,9 @@ class Broker:
             partitions=partitions,
             deferred_moves=self._maintenance.moves,
             deferred_cleaner=self._maintenance.cleaner,
-            deferred_share_partitions=deferred_share_partitions(lambda: self.services, lambda: partitions),
+            deferred_share_partitions=deferred_share_partitions(
+                lambda: self.services, lambda: partitions, deferred_burials()
+            ),
             deferred_telemetry=Deferred(partial(open_telemetry, self.catalogue, config, random_bytes, machine_clock)),
             producer_ids=producer_ids,
             fetch_sessions=open_fetch_sessions(config, clock, random_bytes),

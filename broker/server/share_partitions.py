@@ -10,6 +10,7 @@ from barnabas.broker.services import Deferred
 if TYPE_CHECKING:
     from barnabas.broker.config.resources.share_groups import ShareGroupSettings
     from barnabas.broker.partitions.partitions import Partitions
+    from barnabas.broker.partitions.share.burials import Burials
     from barnabas.broker.partitions.share.share_partition_manager import SharePartitionManager
     from barnabas.broker.services import Services
 
@@ -18,10 +19,24 @@ _DEAD_LETTERS_SINCE = 2
 """The level of share.version from which there are dead-letter queues (KIP-1191)."""
 
 
+def deferred_burials() -> Deferred[Burials]:
+    """Return what the share partitions of all nodes share."""
+
+    def build() -> Burials:
+        from barnabas.broker.partitions.share.burials import Burials
+
+        return Burials()
+
+    return Deferred(build)
+
+
 def deferred_share_partitions(
-    services: Callable[[], Services], led_by_any: Callable[[], Partitions]
+    services: Callable[[], Services], led_by_any: Callable[[], Partitions], burials: Deferred[Burials]
 ) -> Deferred[SharePartitionManager]:
-    """Return the share partitions of the node with these services. `led_by_any`: the partitions of all nodes."""
+    """Return the share partitions of the node with these services.
+
+    `led_by_any`: the partitions of all nodes. `burials`: of all nodes.
+    """
 
     def build() -> SharePartitionManager:
         from barnabas.broker.metadata.config_resources.groups import GroupConfigs
@@ -54,6 +69,7 @@ def deferred_share_partitions(
             partitions=node.partitions,
             persister=node.deferred_persister.get,
             dead_letters=dead_letters,
+            burials=burials.get(),
             clock=node.clock,
             waiters=node.purgatory,
             look_ups=node.request_scheduler,

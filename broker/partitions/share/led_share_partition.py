@@ -5,9 +5,11 @@ when the state is loaded, when records are released, and when the start offset m
 records and at the end of a lock only.)
 
 Records that get dead letters (KIP-1191) are archived in a second write, once their letters are written or lost. Until
-then the start offset stays before them, and if the state is loaded anew, the letters are written again: at least once.
+then the start offset stays before them. A state that is loaded anew waits for that (`burials.py`); after a kill the
+letters are written again: at least once.
 
-Invariants: one timer at most, for the first lock that ends; a partition that is closed changes nothing any more.
+Invariants: one timer at most, for the first lock that ends; a partition that is closed begins nothing any more, but
+archives the records whose dead letters it was writing.
 """
 
 from __future__ import annotations
@@ -30,9 +32,12 @@ from barnabas.broker.runtime.replies import Reply, ignore_result, reply_to
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
     from barnabas.broker.config.resources.share_groups import ShareGroupSettings
     from barnabas.broker.partitions.share.acknowledgements import AcknowledgedBatch
     from barnabas.broker.partitions.share.acquisition import Acquired, AcquireRequest, LogRange
+    from barnabas.broker.partitions.share.burials import Burials
     from barnabas.broker.partitions.share.dead_letter_queue import DeadLetters
     from barnabas.broker.partitions.share.deliveries import Deliveries
     from barnabas.broker.partitions.share.state_change import StateChange
@@ -68,6 +73,7 @@ class LedSharePartition:
         leader_epoch: int,
         persister: Persister,
         dead_letters: DeadLetters,
+        burials: Burials,
         settings: Callable[[], ShareGroupSettings],
         clock: Clock,
         deliveries: Deliveries,
@@ -79,6 +85,7 @@ class LedSharePartition:
         self.leader_epoch = leader_epoch
         self._persister = persister
         self._dead_letters = dead_letters
+        self._burials = burials
         self._settings = settings
         self._clock = clock
         self.deliveries = deliveries
@@ -95,8 +102,18 @@ class LedSharePartition:
         self.refusal: KafkaError | None = None
         """Why it could not be loaded."""
 
-    def load(self, reset: Callable[[], Reply[int]]) -> None:
-        """Read the stored state; `reset` returns the start offset of one that has none."""
+    def load(self, reset: Callable[[], Reply[int]], loop: AbstractEventLoop) -> None:
+        """Read the stored state, after the dead letters that are being written.
+
+        `reset` returns the start offset of a state that has none.
+        """
+        ended = self._burials.ended(self.key, loop)
+        if ended is None:
+            self._read(reset)
+        else:
+            ended.add_done_callback(lambda _: None if self._is_closed else self._read(reset))
+
+    def _read(self, reset: Callable[[], Reply[int]]) -> None:
         reading: Reply[StoredShareState] = self._persister.read(self.key, self.leader_epoch)
         read = reply_to(lambda: reading, lambda stored: self._begin_at(stored, reset))
         if isinstance(read, Future):
@@ -168,10 +185,11 @@ class LedSharePartition:
             report = partial(self.deliveries.released, member, change.update, self.deliveries.cause)
             self._store_unasked(change, report)
 
-    def _store_unasked(self, change: StateChange, report: Callable[[], None]) -> None:
+    def _store_unasked(self, change: StateChange, report: Callable[[], None]) -> Reply[None]:
         stored = self._store(change, report)
         if isinstance(stored, Future):
             ignore_result(stored)
+        return stored
 
     def _store(self, change: StateChange, report: Callable[[], None]) -> Reply[None]:
         """Store a change, and report it once it is stored."""
@@ -180,6 +198,8 @@ class LedSharePartition:
             return None
         written = self._persister.write(self.key, change.update)
         self._writes += 1
+        if change.dead_letters:
+            self._burials.begin(self.key)
         answer: Future[None] = written.get_loop().create_future()
         written.add_done_callback(partial(self._stored, change, answer, report))
         return answer
@@ -201,6 +221,8 @@ class LedSharePartition:
             self._not_stored(change, error)
             if not answer.done():
                 answer.set_exception(error)
+        if change.dead_letters:
+            self._burials.end(self.key)
         self._close_if_retired()
         if not self._is_closed:
             self._wake()
@@ -224,21 +246,24 @@ class LedSharePartition:
             written = self._dead_letters.write(self.key, group)
             if isinstance(written, Future):
                 self._writes += 1
+                self._burials.begin(self.key)
                 written.add_done_callback(partial(self._late_buried, group))
             else:
                 self._buried(group)
 
     def _late_buried(self, letters: Sequence[DeadLetter], written: Future[None]) -> None:
         self._writes -= 1
-        if not written.cancelled():
-            self._buried(letters)
+        archived = None if written.cancelled() else self._buried(letters)
+        if isinstance(archived, Future):
+            archived.add_done_callback(lambda _: self._burials.end(self.key))
+        else:
+            self._burials.end(self.key)
         self._close_if_retired()
 
-    def _buried(self, letters: Sequence[DeadLetter]) -> None:
-        if self._is_closed:
-            return  # the next to load the state writes them again
+    def _buried(self, letters: Sequence[DeadLetter]) -> Reply[None]:
+        """Archive the records of these letters. A closed partition does, too, unless its state was taken over."""
         assert self.state is not None, "dead letters are those of a loaded state"
-        self._store_unasked(self.state.archive(letters), _report_nothing)
+        return self._store_unasked(self.state.archive(letters), _report_nothing)
 
     # --- locks -------------------------------------------------------------------------------------------------------
 

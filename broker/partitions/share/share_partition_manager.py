@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.partitions import Partitions
     from barnabas.broker.partitions.purgatory import Purgatory
     from barnabas.broker.partitions.share.acknowledgements import AcknowledgedBatch
+    from barnabas.broker.partitions.share.burials import Burials
     from barnabas.broker.partitions.share.dead_letter_queue import DeadLetterQueue
     from barnabas.broker.runtime.clock import Clock
     from barnabas.broker.runtime.events import Events
@@ -55,16 +56,18 @@ class SharePartitionManager:
         partitions: Partitions,
         persister: Callable[[], Persister],
         dead_letters: DeadLetterQueue,
+        burials: Burials,
         clock: Clock,
         waiters: Purgatory,
         look_ups: CooperativeScheduler,
         events: Events,
     ) -> None:
-        """Create it. `settings_of`: returns the settings in force for a group."""
+        """Create it. `settings_of`: returns the settings in force for a group. `burials`: those of all nodes."""
         self._catalogue = catalogue
         self._partitions = partitions
         self._persister = persister
         self.dead_letters = dead_letters
+        self._burials = burials
         self.settings_of = settings_of
         self._clock = clock
         self._waiters = waiters
@@ -117,6 +120,7 @@ class SharePartitionManager:
             log.leader_epoch,
             self._persister(),
             self.dead_letters,
+            self._burials,
             partial(self.settings_of, group_id),
             self._clock,
             Deliveries(self.counts, self._events, group_id, log.topic, log.partition),
@@ -124,7 +128,7 @@ class SharePartitionManager:
             close=self._drop,
         )
         self._led[key] = led
-        led.load(partial(self._reset, group_id, wanted))
+        led.load(partial(self._reset, group_id, wanted), self._look_ups.loop)
         return led
 
     def _reset(self, group_id: str, wanted: SessionPartition) -> Reply[int]:

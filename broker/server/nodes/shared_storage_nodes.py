@@ -29,7 +29,7 @@ from barnabas.broker.server.coordinators import (
     deferred_shares,
     deferred_transactions,
 )
-from barnabas.broker.server.share_partitions import deferred_share_partitions
+from barnabas.broker.server.share_partitions import deferred_burials, deferred_share_partitions
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, SHARE_GROUP_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.protocol.primitives import uuid_text
@@ -72,6 +72,7 @@ class SharedStorageNodes:
         all_of_them = AllNodesView(own_id, catalogue, nodes, ports)
         self._led_by_any = self._partitions(all_of_them)
         self._persister = deferred_persister(parts, self._shares_of)
+        self._burials = deferred_burials()
         self.of_node = {
             node_id: self._services(
                 PeerNodeView(node_id, catalogue, nodes, ports),
@@ -111,7 +112,7 @@ class SharedStorageNodes:
             deferred_shares=deferred_shares(self._parts, partitions),
             deferred_persister=self._persister,
             deferred_share_partitions=deferred_share_partitions(
-                lambda: self.of_node[node.node_id], lambda: self._led_by_any
+                lambda: self.of_node[node.node_id], lambda: self._led_by_any, self._burials
             ),
             transactions_of=self._transactions_of,
             fetch_sessions=fetch_sessions,

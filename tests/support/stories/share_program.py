@@ -148,7 +148,7 @@ class ShareProgram:
         groups = [DescribeShareGroupOffsetsRequestGroup(group_id=GROUP, topics=topics)]
         answer = await self._until_answered(DescribeShareGroupOffsetsRequest(groups=groups), 1)
         (row,) = answer.groups[0].topics[0].partitions
-        return row.error_code == E.NONE and row.lag == 0
+        return bool(row.error_code == E.NONE and row.lag == 0)
 
     async def _until_answered(self, request: Request, version: int) -> Any:
         while True:
