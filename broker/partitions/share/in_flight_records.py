@@ -179,6 +179,11 @@ class InFlightRecords:
         assert index == len(self.batches) or batch.last < self.batches[index].first, "batches overlap"
         self.batches.insert(index, batch)
 
+    def extend(self, batches: list[InFlightBatch]) -> None:
+        """Add batches, which are in order, behind all others."""
+        assert not batches or not self.batches or self.batches[-1].last < batches[0].first, "batches overlap"
+        self.batches += batches
+
     def fill(self, gap: InFlightBatch, batches: list[InFlightBatch]) -> None:
         """Put batches in the place of a gap; what they leave of it stays one."""
         index = self.batches.index(gap)

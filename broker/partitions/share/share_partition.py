@@ -52,6 +52,9 @@ from barnabas.broker.partitions.share.state_change import (
 from barnabas.protocol.acknowledge_type import AcknowledgeType
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
+_STATES = tuple(DeliveryState)
+"""The states by number: their numbers are 0 to 4."""
+
 
 class SharePartition:
     """The state of one share partition, on the node that leads the partition."""
@@ -65,19 +68,22 @@ class SharePartition:
         """The offset after the records in flight."""
         self._in_flight = InFlightRecords()
         self._may_have_available = True
-        for batch in stored.batches:
-            self._load(batch)
+        self._load(stored.batches)
         self._advance()
 
-    def _load(self, batch: StateBatch) -> None:
-        first, last = batch.first_offset, batch.last_offset
-        if not self.end_offset <= first <= last:
-            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the stored state of the share partition is not valid")
-        if self.end_offset < first:
-            self._in_flight.add(gap_between(self.end_offset, first - 1))
-        cell = DeliveryCell(first, last, DeliveryState(batch.delivery_state), batch.delivery_count)
-        self._in_flight.add(InFlightBatch([cell]))
-        self.end_offset = last + 1
+    def _load(self, stored: Iterable[StateBatch]) -> None:
+        """Take the stored ranges, and gaps for the offsets between them."""
+        batches: list[InFlightBatch] = []
+        end = self.end_offset
+        for first, last, state, count in stored:
+            if not end <= first <= last or not 0 <= state < len(_STATES):
+                raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the stored state of the share partition is not valid")
+            if end < first:
+                batches.append(gap_between(end, first - 1))
+            batches.append(InFlightBatch([DeliveryCell(first, last, _STATES[state], count)]))
+            end = last + 1
+        self._in_flight.extend(batches)
+        self.end_offset = end
 
     # --- what a fetch sees -------------------------------------------------------------------------------------------
 

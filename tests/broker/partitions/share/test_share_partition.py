@@ -276,9 +276,18 @@ def test_records_in_flight_at_a_restart_are_delivered_as_new_ones() -> None:
     assert share.poll() == [(2, 2, 1), (3, 3, 2), (4, 7, 1), (10, 11, 1)]
 
 
-def test_a_stored_state_that_overlaps_is_refused() -> None:
+@pytest.mark.parametrize(
+    "last",
+    [
+        pytest.param(StateBatch(2, 4, 0, 1), id="overlaps"),
+        pytest.param(StateBatch(5, 4, 0, 1), id="ends before it begins"),
+        pytest.param(StateBatch(4, 4, 5, 1), id="a state that does not exist"),
+        pytest.param(StateBatch(4, 4, -1, 1), id="a negative state"),
+    ],
+)
+def test_a_stored_state_that_is_not_valid_is_refused(last: StateBatch) -> None:
     with pytest.raises(KafkaError):
-        Share(5, stored=[StateBatch(0, 3, 2, 1), StateBatch(2, 4, 0, 1)])
+        Share(5, stored=[StateBatch(0, 3, 2, 1), last])
 
 
 def test_records_that_the_log_lost_are_passed_over() -> None:
