@@ -29,7 +29,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  */
 class ShareLoad {
     private static final Duration POLL = Duration.ofMillis(500);
-    private static final Duration IDLE = Duration.ofSeconds(30);
+    private static final Duration IDLE = Duration.ofSeconds(120);
 
     private static volatile boolean isEnding;
     private static volatile RuntimeException failure;

@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 from barnabas import form
 from bench import report
-from bench.loads import Load
+from bench.loads import Load, no_topic
 from bench.measure import HERE, run_json
 from bench.peers import Figures, Peer, barnabas, kafka
 from bench.rounds import Bench, Plan
+from bench.share_reload import PARTITIONS, RECORDS_EACH, reload
 from bench.topics import fresh_topic
 from tests.support.clients.java import program_command
 
@@ -98,6 +99,15 @@ _USUAL = [
         waiting,
         {"p50_us": False, "p99_us": False},
         {"p50_us": "<= 0.6"},
+    ),
+    Load(
+        "reload",
+        f"a start with {PARTITIONS * RECORDS_EACH:,} records finished or in flight",
+        reload,
+        {"first_answer_ms": False, "all_answers_ms": False, "cpu_ms": False},
+        {"all_answers_ms": "<= 0.2"},
+        no_topic,
+        is_warmed=False,
     ),
 ]
 _ALL = [
