@@ -23,4 +23,7 @@ BUGS = (
     _bug("ended locks without dead letters", "What is not acknowledged at the limit waits for a letter for ever.").at(
         "SharePartition.expire", "change.dead_letters = worn_out(late)"
     ),
+    _bug("dead letters tried once", "An append that fails loses its letters.").at(
+        "DeadLetterQueue._append", "pause_ms is None or not error.code.retriable", "True"
+    ),
 )
