@@ -271,6 +271,14 @@ class Barnabas:
 
     # --- changing ---
 
+    def end_locks(self, group: str, member: str | None = None) -> int:
+        """End the acquisition locks of a share group's member, or of all, as if their time were over.
+
+        Return the number of records: another member can acquire them now. Raises BarnabasError.
+        """
+        count: int = self._ask("end_locks", group, member)
+        return count
+
     def create_topic(self, name: str, partitions: int = -1, config: Mapping[str, object] | None = None) -> None:
         """Create a topic; it can be used at once. Raises BarnabasError."""
         self._ask("create_topic", name, partitions, texts(config or {}))

@@ -9,6 +9,7 @@ from barnabas.client.admin.configs import ConfigChange, ConfigOperation, Resourc
 from barnabas.client.client import Client
 from barnabas.client.consume.share.share_consumer import ShareConsumer
 from barnabas.protocol.acknowledge_type import AcknowledgeType
+from barnabas.protocol.errors import ErrorCode
 from tests.barnabas.conftest import NewBroker, Writer
 
 WAIT_MS = 20_000
@@ -72,8 +73,25 @@ def test_a_group_without_members_shows_what_is_stored(broker: Barnabas, member: 
     assert [each.lag for each in group.partitions] == [2, None]
 
 
+def test_locks_end_at_once_for_one_member_or_for_all(broker: Barnabas, member: ShareConsumer) -> None:
+    records = member.poll(WAIT_MS, 4)
+    assert broker.end_locks("workers", "another") == 0
+    assert list(broker.share_group("workers").held) == ["m"]
+    assert broker.end_locks("workers", "m") == 4
+    assert broker.share_group("workers").held == {}
+    for record in records:
+        member.acknowledge(record)
+    assert [error.code for error in member.commit().values()] == [ErrorCode.INVALID_RECORD_STATE]
+    again = member.poll(WAIT_MS, 4)
+    assert [(each.record.offset, each.delivery_count) for each in again] == [(offset, 2) for offset in range(4)]
+    assert broker.end_locks("workers") == 4
+    assert broker.end_locks("workers") == 0
+
+
 def test_a_group_that_is_not_there_is_refused(broker: Barnabas, new_broker: NewBroker) -> None:
     with pytest.raises(BarnabasError, match="nobody"):
         broker.share_group("nobody")
+    with pytest.raises(BarnabasError, match="nobody"):
+        broker.end_locks("nobody")
     with pytest.raises(BarnabasError, match=r"the feature share\.version is at 0"):
         new_broker(features={"share.version": 0}).share_group("workers")

@@ -40,6 +40,18 @@ async def share_group(services: Services, group_id: str) -> Fields:
     return group.state.value, sorted(group.members), partitions
 
 
+async def end_locks(services: Services, group_id: str, member_id: str | None) -> int:
+    """End the locks of a member now, or those of all members; return the number of records. Raises KafkaError."""
+    await _found(services, group_id)
+    count = 0
+    for node in services.every_node:
+        manager = node.deferred_share_partitions.built
+        for led in () if manager is None else manager.every_led():
+            if led.key.group_id == group_id:
+                count += led.end_locks(member_id)
+    return count
+
+
 async def _found(services: Services, group_id: str) -> tuple[Services, ShareGroup]:
     """Return the node that coordinates the group, and the group, once it is loaded. Raises KafkaError."""
     refusal = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)

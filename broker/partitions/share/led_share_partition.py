@@ -277,6 +277,16 @@ class LedSharePartition:
         delay_ms = max(0.0, due - self._clock.monotonic()) * 1000
         self._timer = self._clock.call_later(delay_ms, partial(self._end_locks, due))
 
+    def end_locks(self, member: str | None) -> int:
+        """End the locks of a member now, or those of all members; return how many records are released by that."""
+        now = self._clock.monotonic()
+        count = 0 if self.state is None or self._is_closed else self.state.cut_locks_short(member, now)
+        if count:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._end_locks(now)
+        return count
+
     def _end_locks(self, due: float) -> None:
         """End the locks that are due; `due` counts as past, though the clock's rounding may call early."""
         assert self.state is not None, "only what is loaded has locks"

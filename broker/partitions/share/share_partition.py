@@ -229,6 +229,20 @@ class SharePartition:
         change.dead_letters = worn_out(held)
         return change
 
+    def cut_locks_short(self, member: str | None, now: float) -> int:
+        """Let the locks of a member end now, or those of all members: `expire` then releases the records.
+
+        Return the number of records.
+        """
+        held = [
+            cell
+            for cell in self._in_flight.cells()
+            if cell.state is DeliveryState.ACQUIRED and cell.change is None and member in (None, cell.member)
+        ]
+        for cell in held:
+            cell.deadline = now
+        return sum(cell.size for cell in held)
+
     def expire(self, now: float, settings: ShareGroupSettings) -> StateChange:
         """Release what is held longer than its lock."""
         late = [cell for cell in self._in_flight.cells() if cell.deadline <= now and cell.change is None]

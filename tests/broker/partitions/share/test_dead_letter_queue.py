@@ -86,7 +86,7 @@ async def test_rejected_records_are_written_and_then_archived() -> None:
     assert await member.acquire() == [(2, 2, 1)]
 
 
-@pytest.mark.parametrize("how", ["release", "lock", "close"])
+@pytest.mark.parametrize("how", ["release", "lock", "lock that ends now", "close"])
 async def test_records_that_are_not_processed_after_the_last_delivery_are_written(how: str) -> None:
     world = world_with_queue()
     world.configure("share.delivery.count.limit", "2")
@@ -98,6 +98,9 @@ async def test_records_that_are_not_processed_after_the_last_delivery_are_writte
             await member.acknowledge((0, 0, [RELEASE]))
         elif how == "lock":
             await world.advance(30_000)
+        elif how == "lock that ends now":
+            (led,) = world.services.share_partitions.every_led()
+            assert (led.end_locks("another"), led.end_locks(f"m{count}")) == (0, 1)
         else:
             await member.acknowledge(epoch=-1)
         await settle()
