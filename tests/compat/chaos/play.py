@@ -16,12 +16,13 @@ READ_WITHIN_S = 120.0  # what everybody joins for: a session may have to end fir
 
 
 class Writer:
-    """Writes to a topic, at a steady pace, until it is told to end.
+    """Writes to a topic, 20 records in each `pause_s`, until it is told to end.
 
     ends: partition -> the offset behind the last. acknowledged: (partition, offset) -> the value there.
     """
 
-    def __init__(self, address: str, topic: str) -> None:
+    def __init__(self, address: str, topic: str, pause_s: float = 0.02) -> None:
+        self._pause_s = pause_s
         self.ends: dict[int, int] = {}
         self.acknowledged: dict[tuple[int, int], bytes] = {}
         self._producer = Producer({"bootstrap.servers": address, "linger.ms": 5, "enable.idempotence": True})
@@ -32,7 +33,7 @@ class Writer:
 
     def _write(self) -> None:
         number = 0
-        while not self._ending.wait(0.02):
+        while not self._ending.wait(self._pause_s):
             for _ in range(20):
                 self._producer.produce(self._topic, b"%d" % number, key=b"%d" % number, on_delivery=self._delivered)
                 number += 1

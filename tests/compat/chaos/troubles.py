@@ -1,13 +1,13 @@
 """What happens to the brokers of a group while its members come and go."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from barnabas import Barnabas
 from tests.support.processes.server import Server
 
 NODES = (1, 2, 3)
-OFFSETS_TOPIC = "__consumer_offsets"
+OFFSETS_TOPIC, SHARE_STATE_TOPIC = "__consumer_offsets", "__share_group_state"
 
 
 class OneBroker:
@@ -31,8 +31,12 @@ class ThreeNodes:
     Each of it happens before anything happens again.
     """
 
-    def __init__(self, broker: Barnabas, topic: str, partitions: int) -> None:
+    def __init__(
+        self, broker: Barnabas, topic: str, partitions: int, coordinated: Sequence[str] = (OFFSETS_TOPIC,)
+    ) -> None:
+        """`coordinated`: the topics of one partition each whose leaders are the group's coordinators."""
         self._broker, self._topic, self._partitions = broker, topic, partitions
+        self._coordinated = coordinated
         self._running = set(NODES)
         self._next: list[Callable[[random.Random], str]] = []
 
@@ -53,7 +57,7 @@ class ThreeNodes:
         return "killed the nodes"
 
     def _move_coordinator(self, dice: random.Random) -> str:
-        return self._move(OFFSETS_TOPIC, 0, dice)
+        return self._move(dice.choice(self._coordinated), 0, dice)
 
     def _move_leader(self, dice: random.Random) -> str:
         return self._move(self._topic, dice.randrange(self._partitions), dice)
