@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from barnabas.broker.cli.doctor import queues
 from barnabas.broker.cli.doctor.finding import CheckResult, note, ok, problem, warning
 from barnabas.broker.cli.doctor.machine import examine_volume
 from barnabas.broker.cli.doctor.processes import descriptors_of, listening_processes, named
@@ -53,7 +54,8 @@ def examine(
     for node_id, advertised in sorted(probed.cluster.brokers.items()):
         findings.append(_advertised(address, node_id, advertised, probed, met_at))
     if not any(each.level == "problem" for each in findings):
-        findings += _volumes(address, clock, timeout_ms, security)
+        with Client([address], clock=clock, timeout_ms=timeout_ms, security=security) as client:
+            findings += [*_volumes(client), *queues.examine(client)]
     return [*findings, *_descriptors(address), _hanging(address)]
 
 
@@ -112,12 +114,9 @@ def _is_local(host: str) -> bool:
     return host.startswith(_LOOPBACK)
 
 
-def _volumes(
-    address: Address, clock: ClientClock, timeout_ms: int, security: SecuritySettings | None
-) -> list[CheckResult]:
+def _volumes(client: Client) -> list[CheckResult]:
     try:
-        with Client([address], clock=clock, timeout_ms=timeout_ms, security=security) as client:
-            answer = client.ask_any(DescribeLogDirsRequest(topics=None))
+        answer = client.ask_any(DescribeLogDirsRequest(topics=None))
     except KafkaError as failed:
         return [warning("disk", f"the broker does not report the state of its disk: {failed}")]
     findings = []

@@ -1,4 +1,4 @@
-"""What the doctor text of a broker that runs, by what a client meets."""
+"""The findings of the doctor about a running broker, by the answers that a client gets."""
 
 import asyncio
 from collections.abc import AsyncIterator
