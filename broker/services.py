@@ -82,6 +82,8 @@ class Services:
     clock: Clock
     catalogue: Catalogue
     partitions: Partitions
+    led_by_any: Partitions
+    """The partitions that any node leads, for what a coordinator reads of a partition elsewhere."""
     deferred_moves: Deferred[LogDirMoves]
     """Moves of partitions to another data directory."""
     deferred_cleaner: Deferred[LogCleaner]

@@ -122,6 +122,7 @@ class Broker:
             clock=clock,
             catalogue=self.catalogue,
             partitions=partitions,
+            led_by_any=partitions,
             deferred_moves=self._maintenance.moves,
             deferred_cleaner=self._maintenance.cleaner,
             deferred_share_partitions=deferred_share_partitions(

@@ -199,7 +199,7 @@ def _lag(place: _Place, found: ShareStateSummary, context: RequestContext) -> in
     if found.start_offset == NOT_STARTED or found.delivery_complete_count == UNKNOWN_COUNT:
         return _NO_LAG
     try:
-        log_end_offset = context.services.partitions.get(place.topic, place.partition).log_end_offset
+        log_end_offset = context.services.led_by_any.get(place.topic, place.partition).log_end_offset
     except (KafkaError, StorageError):
         return _NO_LAG
     return log_end_offset - found.start_offset - found.delivery_complete_count

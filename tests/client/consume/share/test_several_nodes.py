@@ -6,6 +6,7 @@ import pytest
 
 from barnabas import Barnabas
 from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
+from barnabas.client.admin.share_offsets import share_offsets
 from barnabas.client.client import Client
 from barnabas.client.consume.share.share_consumer import ShareConsumer
 from barnabas.client.produce.producer import Producer
@@ -38,6 +39,20 @@ def accepted(member: ShareConsumer, count: int) -> list[int]:
         refused = member.commit()
         values += [int(each.record.value or b"") for each in records if (each.topic, each.partition) not in refused]
     return sorted(values)
+
+
+def test_the_lag_is_known_wherever_partitions_are_led(cluster: Barnabas) -> None:
+    cluster.create_topic("lags", PARTITIONS)
+    for number in range(PARTITIONS):
+        cluster.move_leader("lags", number, number + 1)
+    with Client(cluster.bootstrap_servers, timeout_ms=WAIT_MS) as client:
+        change = ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")
+        alter_configs(client, ResourceType.GROUP, "lags", [change])
+        write(client, "lags", range(9))
+        with ShareConsumer(client, "lags", ["lags"]) as member:
+            accepted(member, 9)
+        write(client, "lags", range(9))
+        assert [each.lag for each in share_offsets(client, "lags").values()] == [3, 3, 3]
 
 
 @pytest.mark.parametrize("what", ["leaders", "coordinator", "a node"])
