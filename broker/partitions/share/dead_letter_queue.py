@@ -25,6 +25,7 @@ from barnabas.broker.config.resources.topic_configs import effective
 from barnabas.broker.metadata.image.topic_changes import NewTopic
 from barnabas.broker.partitions.disk_space.disk_space_watch import check_disk_space
 from barnabas.broker.partitions.produce.batch_validations import BatchValidations, PendingValidation
+from barnabas.broker.partitions.share.dead_letter_source import DeadLetterRecords
 from barnabas.broker.partitions.share.dead_letters import (
     CopiedRecord,
     DeadLetter,
@@ -39,11 +40,10 @@ from barnabas.broker.runtime.events.bounded_facts import some
 from barnabas.broker.runtime.log_lines import Seldom, logger
 from barnabas.broker.runtime.replies import Reply
 from barnabas.broker.runtime.scheduler import SLICE_MS, CooperativeScheduler, Work, WorkClass
-from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.primitives import uuid_text
-from barnabas.protocol.records.batch import NO_LEADER_EPOCH, parse_header
+from barnabas.protocol.records.batch import NO_LEADER_EPOCH
 from barnabas.protocol.records.builder import seal_records
-from barnabas.protocol.records.record import BatchRecord, iter_records_with_pauses
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
@@ -258,43 +258,21 @@ class DeadLetterQueue:
         self, letters: Sequence[DeadLetter], source: DeadLetterSource, max_bytes: int | None
     ) -> Iterator[CopiedRecord | None]:
         """Yield each record of the letters, and None for pauses. `max_bytes`: of copied contents; None without them."""
+        records = None if max_bytes is None else DeadLetterRecords(partial(self._batch_at, source), max_bytes)
         for letter in letters:
-            records = iter(()) if max_bytes is None else self._records(letter, source, max_bytes)
-            found: BatchRecord | None = None
+            if records is not None:
+                records.begin_letter()
             for offset in range(letter.first, letter.last + 1):
-                while found is None or found.offset < offset:
-                    try:
-                        found = next(records)
-                    except StopIteration:
-                        break
-                    if found is None:
-                        yield None
-                if found is not None and found.offset == offset:
-                    yield CopiedRecord(offset, letter, found.key, found.value)
-                else:
-                    yield CopiedRecord(offset, letter)
+                found = None if records is None else (yield from records.at(offset))
+                contents = (None, None) if found is None else (found.key, found.value)
+                yield CopiedRecord(offset, letter, *contents)
 
-    def _records(self, letter: DeadLetter, source: DeadLetterSource, max_bytes: int) -> Iterator[BatchRecord | None]:
-        """Yield the records of the source as far as they can be read, and None for pauses.
-
-        Those of a batch that has more than `max_bytes` uncompressed are left out, as in Kafka.
-        """
-        offset = letter.first
-        while offset <= letter.last:
-            try:
-                log = self._partitions.get(source.topic, source.partition)
-                batch = log.read_own(offset, 1)
-            except (KafkaError, StorageError):
-                return
-            if not batch:
-                return
-            header = parse_header(batch)
-            if not header.is_control:
-                try:
-                    yield from iter_records_with_pauses(batch, max_bytes=max_bytes)
-                except DecodeError:
-                    yield None
-            offset = header.next_offset
+    def _batch_at(self, source: DeadLetterSource, offset: int) -> bytes:
+        """Return the batch that has this offset or follows it, nothing if it cannot be read any more."""
+        try:
+            return self._partitions.get(source.topic, source.partition).read_own(offset, 1)
+        except (KafkaError, StorageError):
+            return b""
 
 
 def _where(source: DeadLetterSource) -> Facts:

@@ -1,0 +1,65 @@
+"""The records that dead letters copy, read from the log of their source in one pass.
+
+Knows how a batch is read, not from where. Offsets are requested in order, with pauses in between, in which the log may
+change: a record that cannot be read any more is missing, as one that was compacted. Of each batch the records are
+walked once, however many dead letters it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from barnabas.protocol.errors import DecodeError
+from barnabas.protocol.records.batch import parse_header
+from barnabas.protocol.records.record import BatchRecord, iter_records_with_pauses
+from barnabas.storage.steps import AT_ONCE, Steps
+
+
+class DeadLetterRecords:
+    """The records of one log from some offset on."""
+
+    def __init__(self, read: Callable[[int], bytes], max_bytes: int) -> None:
+        """Create it. `read` returns the batch that has an offset or follows it, nothing if there is none to read.
+
+        Batches that have more than `max_bytes` uncompressed count as missing, as in Kafka.
+        """
+        self._read = read
+        self._max_bytes = max_bytes
+        self._records: Iterator[BatchRecord | None] = iter(())
+        self._next: BatchRecord | None = None
+        """The record after those that were requested, once it is known."""
+        self._end = 0
+        """The offset after the batch."""
+        self._is_over = False
+
+    def begin_letter(self) -> None:
+        """Read again. Records after one that cannot be read are missing in the same dead letter only, as in Kafka."""
+        self._is_over = False
+
+    def at(self, offset: int) -> Steps[BatchRecord | None]:
+        """Return the record with this offset, None if it is missing. No offset before it is requested any more."""
+        if offset >= self._end and not self._is_over:
+            self._open(offset)
+        skipped = 0
+        while self._next is None or self._next.offset < offset:
+            try:
+                self._next = next(self._records)
+            except StopIteration:
+                return None
+            except DecodeError:
+                self._records = iter(())
+                return None
+            skipped += 1
+            if self._next is None or not skipped % AT_ONCE:
+                yield None
+        return self._next if self._next.offset == offset else None
+
+    def _open(self, offset: int) -> None:
+        self._records, self._next = iter(()), None
+        batch = self._read(offset)
+        self._is_over = not batch
+        if batch:
+            header = parse_header(batch)
+            self._end = header.next_offset
+            if not header.is_control:
+                self._records = iter_records_with_pauses(batch, max_bytes=self._max_bytes)
