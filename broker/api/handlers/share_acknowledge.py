@@ -28,8 +28,9 @@ from barnabas.protocol.messages.share_acknowledge import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from barnabas.broker.api.share.share_request import Outcome
     from barnabas.broker.partitions.share.share_sessions import ShareSession
 
 
@@ -46,16 +47,19 @@ def _acknowledge(request: ShareAcknowledgeRequest, context: RequestContext) -> R
         for each in topic.partitions
         if each.acknowledgement_batches
     }
-    replies = list(share.acknowledge(session, requested))
-    if request.share_session_epoch == FINAL_EPOCH:
-        share.manager.sessions.end(session)
-    lock_timeout_ms = share.manager.settings_of(share.key.group_id).record_lock_duration_ms
-    leaders = ShareLeaders(context)
-    return reply_to_all(
-        replies,
-        lambda outcomes: _response(zip(requested, outcomes, strict=True), lock_timeout_ms, leaders),
-        lambda refusal: refusal,
-    )
+
+    def respond(replies: Sequence[Outcome]) -> Reply[ShareAcknowledgeResponse]:
+        if request.share_session_epoch == FINAL_EPOCH:
+            share.manager.sessions.end(session)
+        lock_timeout_ms = share.manager.settings_of(share.key.group_id).record_lock_duration_ms
+        leaders = ShareLeaders(context)
+        return reply_to_all(
+            replies,
+            lambda outcomes: _response(zip(requested, outcomes, strict=True), lock_timeout_ms, leaders),
+            lambda refusal: refusal,
+        )
+
+    return reply_to(lambda: share.acknowledge(session, requested), respond)
 
 
 def _session(share: ShareRequest, epoch: int) -> ShareSession:

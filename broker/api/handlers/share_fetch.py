@@ -24,7 +24,7 @@ from barnabas.broker.partitions.share.share_sessions import (
     SessionPartition,
     ShareSession,
 )
-from barnabas.broker.runtime.replies import Reply, pass_on, reply_to, reply_to_all
+from barnabas.broker.runtime.replies import Reply, answer_after, pass_on, reply_to, reply_to_all
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.share_fetch import (
@@ -39,6 +39,7 @@ from barnabas.protocol.messages.share_fetch import (
 )
 
 if TYPE_CHECKING:
+    from barnabas.broker.api.share.share_request import Outcome
     from barnabas.broker.partitions.purgatory import DelayedOperation
 
 Acknowledged = Mapping[SessionPartition, Sequence[AcknowledgementBatch]]
@@ -72,11 +73,25 @@ def _fetch(request: ShareFetchRequest, context: RequestContext) -> Reply[ShareFe
     }
     session = _session(share, request, acknowledged)
     acquired = _acquire_request(request)
-    replies = list(share.acknowledge(session, acknowledged))
+    fetch = partial(_fetch_after, request, context, share, session, acquired, list(acknowledged))
+    replies = share.acknowledge(session, acknowledged)
+    return answer_after(replies, lambda: fetch(replies.result())) if isinstance(replies, Future) else fetch(replies)
+
+
+def _fetch_after(
+    request: ShareFetchRequest,
+    context: RequestContext,
+    share: ShareRequest,
+    session: ShareSession,
+    acquired: AcquireRequest,
+    acknowledged: Sequence[SessionPartition],
+    replies: Sequence[Outcome],
+) -> Reply[ShareFetchResponse]:
+    """Fetch, once the acknowledgements are applied. `replies`: their outcomes, once they are stored."""
     epoch = request.share_session_epoch
     lock_timeout_ms = share.manager.settings_of(share.key.group_id).record_lock_duration_ms
     leaders = ShareLeaders(context)
-    respond = partial(_respond, replies, list(acknowledged), epoch == INITIAL_EPOCH, lock_timeout_ms, leaders)
+    respond = partial(_respond, replies, acknowledged, epoch == INITIAL_EPOCH, lock_timeout_ms, leaders)
     if epoch == FINAL_EPOCH:
         share.manager.sessions.end(session)
         return respond([])
@@ -161,7 +176,7 @@ def _after(
 
 
 def _respond(
-    replies: Sequence[Reply[KafkaError | None]],
+    replies: Sequence[Outcome],
     acknowledged: Sequence[SessionPartition],
     is_full: bool,
     lock_timeout_ms: int,

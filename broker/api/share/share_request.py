@@ -1,12 +1,11 @@
 """One request of a share session: its member checked, its acknowledgements applied, its partitions authorized.
 
 Invariant: what is wrong with one partition is the error of that partition; only what is wrong with the session, the
-group or the request as a whole is raised.
+group or the request as a whole is raised. Of a request with many partitions, a turn of the event loop takes a few.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,8 +13,10 @@ from barnabas.broker.partitions.share.acknowledgements import AcknowledgedBatch,
 from barnabas.broker.partitions.share.share_partition_manager import SharePartitionManager, session_key
 from barnabas.broker.partitions.share.share_sessions import SessionPartition
 from barnabas.broker.runtime.replies import Reply, reply_to
+from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.steps import mapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,8 +27,11 @@ if TYPE_CHECKING:
 
     RequestedBatches = Sequence[share_fetch.AcknowledgementBatch] | Sequence[share_acknowledge.AcknowledgementBatch]
 
-Outcomes = dict[SessionPartition, KafkaError | None]
-"""For each partition whether its acknowledgements were refused."""
+    Outcome = Reply[KafkaError | None]
+    """The refusal of one partition's acknowledgements, None for none, once they are stored."""
+
+_ACKNOWLEDGING = WorkClass(under_way_max=1_000, may_begin_again=False)
+"""The acknowledgements of one request, which is in memory anyway."""
 
 
 class ShareRequest:
@@ -46,6 +50,7 @@ class ShareRequest:
         self._is_renew_ack = is_renew_ack
         self.connection = None if context.connection is None else context.connection.session
         self.manager: SharePartitionManager = context.services.share_partitions
+        self._slices = context.services.request_scheduler
 
     def refusal_of(self, wanted: SessionPartition) -> KafkaError | None:
         """Return why the partition may not be read, or None."""
@@ -59,14 +64,18 @@ class ShareRequest:
 
     def acknowledge(
         self, session: ShareSession, requested: Mapping[SessionPartition, RequestedBatches]
-    ) -> Iterable[Reply[KafkaError | None]]:
-        """Return for each partition the refusal of its acknowledgements, None for none, once they are stored."""
-        for wanted, batches in requested.items():
-            yield reply_to(
-                partial(self._acknowledge, session, wanted, batches),
-                lambda _: None,
-                KafkaError.as_value,
-            )
+    ) -> Reply[list[Outcome]]:
+        """Apply acknowledgements, those of one partition together; return the outcomes in order.
+
+        They are applied to the end, also for a client that leaves meanwhile.
+        """
+        if len(requested) <= 1:
+            return [self._outcome(session, *each) for each in requested.items()]
+        each_outcome = partial(mapped, lambda each: self._outcome(session, *each), requested.items(), at_once=1)
+        return self._slices.to_the_end(each_outcome, _ACKNOWLEDGING)
+
+    def _outcome(self, session: ShareSession, wanted: SessionPartition, batches: RequestedBatches) -> Outcome:
+        return reply_to(partial(self._acknowledge, session, wanted, batches), lambda _: None, KafkaError.as_value)
 
     def _acknowledge(self, session: ShareSession, wanted: SessionPartition, requested: RequestedBatches) -> Reply[None]:
         refusal = self.refusal_of(wanted)

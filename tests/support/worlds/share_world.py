@@ -8,6 +8,7 @@ from barnabas.broker.metadata.catalogue.config_alterations import Alteration, Al
 from barnabas.broker.metadata.image.features import SHARE_VERSION
 from barnabas.broker.metadata.image.image import GROUP_RESOURCE
 from barnabas.broker.partitions.share.share_sessions import SessionPartition
+from barnabas.broker.runtime.clock import Stopwatch
 from barnabas.protocol.messages.share_acknowledge import (
     AcknowledgementBatch as AckBatch,
 )
@@ -41,12 +42,14 @@ class ShareWorld(BrokerWorld):
         partitions: int = 1,
         in_memory: bool = True,
         after: ShareWorld | None = None,
+        stopwatch: Stopwatch = lambda: 0.0,
     ) -> None:
         """`level`: of share.version. `in_memory`: else states are stored by the share coordinator.
 
         `after`: the world whose files and states these are; it was killed.
         """
-        super().__init__(settings, after.files if after else None, topics=None if after else {"t": partitions})
+        topics = None if after else {"t": partitions}
+        super().__init__(settings, after.files if after else None, stopwatch, topics=topics)
         self.persister: MemoryPersister = after.persister if after else MemoryPersister()
         if in_memory:
             self.services.deferred_persister.built = self.persister

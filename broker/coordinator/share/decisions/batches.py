@@ -10,11 +10,14 @@ change of a long state is short work.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from itertools import pairwise
+from operator import itemgetter
 
 from barnabas.broker.partitions.share.persister import NOT_STARTED, StateBatch
+
+_first_offset, _last_offset = itemgetter(0), itemgetter(1)
 
 
 def merged(so_far: Sequence[StateBatch], new: Iterable[StateBatch], start_offset: int) -> tuple[StateBatch, ...]:
@@ -22,12 +25,13 @@ def merged(so_far: Sequence[StateBatch], new: Iterable[StateBatch], start_offset
     valid = [batch for batch in new if batch.first_offset <= batch.last_offset]
     if not valid:
         return _from(start_offset, so_far)
-    first, last = min(batch.first_offset for batch in valid), max(batch.last_offset for batch in valid)
+    first, last = min(map(_first_offset, valid)), max(map(_last_offset, valid))
     begin = bisect_left(so_far, first - 1, key=_last_offset)
     end = bisect_right(so_far, last + 1, lo=begin, key=_first_offset)
     near = so_far[begin:end]
-    changed = _overlaid(near, valid) if _is_ordered(valid) else _flattened([*near, *valid])
-    return _from(start_offset, (*so_far[:begin], *changed, *so_far[end:]))
+    if near or not _is_joined(valid):
+        valid = _overlaid(near, valid) if _is_ordered(valid) else _flattened([*near, *valid])
+    return _from(start_offset, (*so_far[:begin], *valid, *so_far[end:]))
 
 
 def in_order(batches: Sequence[StateBatch]) -> tuple[StateBatch, ...]:
@@ -50,40 +54,43 @@ def _is_ordered(batches: Sequence[StateBatch]) -> bool:
     return all(one.last_offset < other.first_offset for one, other in pairwise(batches))
 
 
+def _is_joined(batches: Sequence[StateBatch]) -> bool:
+    """Return whether ranges are in order, without overlaps, and none is like one that adjoins it."""
+    return all(
+        last + 1 < first or (last < first and (state != next_state or count != next_count))
+        for (_, last, state, count), (first, _, next_state, next_count) in pairwise(batches)
+    )
+
+
 def _overlaid(below: Sequence[StateBatch], above: Sequence[StateBatch]) -> list[StateBatch]:
     """Return the ranges of two lists, each in order and without overlaps: what almost every change is."""
     found: list[StateBatch] = []
     lower, upper = iter(below), iter(above)
     one, other = next(lower, None), next(upper, None)
     while one is not None and other is not None:
-        if one.first_offset > other.first_offset:
+        if one[0] > other[0]:
             one, other, lower, upper = other, one, upper, lower
-        if one.last_offset < other.first_offset:
+        first, last, state, count = one
+        next_first, next_last, next_state, next_count = other
+        if last < next_first:
             _extend(found, one)
             one = next(lower, None)
-        elif one.first_offset < other.first_offset:
-            _extend(found, one._replace(last_offset=other.first_offset - 1))
-            one = one._replace(first_offset=other.first_offset)
+        elif first < next_first:
+            _extend(found, StateBatch(first, next_first - 1, state, count))
+            one = StateBatch(next_first, last, state, count)
         else:  # both begin here: the stronger one is in force up to the nearer end
-            state, count = max(one[2:], other[2:], key=_strength)
-            last = min(one.last_offset, other.last_offset)
-            _extend(found, StateBatch(one.first_offset, last, state, count))
-            one, other = _behind(one, last, lower), _behind(other, last, upper)
+            end = min(last, next_last)
+            if (count, state) < (next_count, next_state):
+                _extend(found, StateBatch(first, end, next_state, next_count))
+            else:
+                _extend(found, StateBatch(first, end, state, count))
+            one = StateBatch(end + 1, last, state, count) if end < last else next(lower, None)
+            other = StateBatch(end + 1, next_last, next_state, next_count) if end < next_last else next(upper, None)
     for batch in () if one is None else (one, *lower):
         _extend(found, batch)
     for batch in () if other is None else (other, *upper):
         _extend(found, batch)
     return found
-
-
-def _behind(batch: StateBatch, last_offset: int, others: Iterator[StateBatch]) -> StateBatch | None:
-    """Return the part of the range behind an offset, or the range after it."""
-    return batch._replace(first_offset=last_offset + 1) if batch.last_offset > last_offset else next(others, None)
-
-
-def _strength(kind: tuple[int, int]) -> tuple[int, int]:
-    state, count = kind
-    return count, state
 
 
 def _flattened(batches: list[StateBatch]) -> list[StateBatch]:
@@ -113,15 +120,7 @@ def _extend(found: list[StateBatch], batch: StateBatch) -> None:
     """Add a range at the end; one that is like the last and adjoins it becomes a part of it."""
     if found:
         first, last, state, count = found[-1]
-        if last + 1 == batch.first_offset and (state, count) == batch[2:]:
-            found[-1] = StateBatch(first, batch.last_offset, state, count)
+        if last + 1 == batch[0] and state == batch[2] and count == batch[3]:
+            found[-1] = StateBatch(first, batch[1], state, count)
             return
     found.append(batch)
-
-
-def _first_offset(batch: StateBatch) -> int:
-    return batch.first_offset
-
-
-def _last_offset(batch: StateBatch) -> int:
-    return batch.last_offset
