@@ -15,6 +15,7 @@ from barnabas.client.admin.configs import ConfigChange, ConfigOperation, Resourc
 from barnabas.client.client import Client
 from barnabas.protocol.acknowledge_type import AcknowledgeType
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.messages.share_acknowledge import (
     AcknowledgementBatch,
@@ -35,7 +36,7 @@ from tests.support.processes.server import Server
 PARTITIONS, RECORDS_EACH = 50, 2_000
 SETTINGS = {"share.coordinator.state.topic.num.partitions": 1}
 _GROUP, _MEMBER = "bench", "m" * 22
-_HEARTBEAT_VERSION, _FETCH_VERSION, _METADATA_VERSION = 1, 2, 12
+_FIND_VERSION, _HEARTBEAT_VERSION, _FETCH_VERSION, _METADATA_VERSION = 2, 1, 2, 12
 _PATIENCE_S = 120.0
 _ALTERNATING = (int(AcknowledgeType.ACCEPT), int(AcknowledgeType.REJECT))
 Range = tuple[int, int]
@@ -89,6 +90,7 @@ def _finish_all_but_the_first(port: int, topic: str) -> None:
 
 def _join(wire: Wire, topic: str) -> None:
     """Join the group, until it has assigned the partitions: then their states have begun."""
+    wire.ask(FindCoordinatorRequest(key=_GROUP), _FIND_VERSION)  # has Kafka create the topic of its groups
     epoch, deadline = 0, time.monotonic() + _PATIENCE_S
     while True:
         request = ShareGroupHeartbeatRequest(
