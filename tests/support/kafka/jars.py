@@ -40,6 +40,7 @@ _DEPENDENCY = """\
       <groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>{}
     </dependency>"""
 _ARCHIVE = "<type>tar.gz</type><classifier>all</classifier>"
+_TESTS = "<classifier>test</classifier>"
 _ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
 
 
@@ -97,6 +98,22 @@ def spring_libs() -> Path:
     return _libs(f"spring-{SPRING_VERSION}", [("org.springframework.kafka", "spring-kafka", SPRING_VERSION), *_LOGGER])
 
 
+def own_tests_libs() -> Path:
+    """The directory of jars of Kafka's own tests of its clients, compiled, and of JUnit; the newest published ones.
+
+    They need the broker's classes, too, which they name.
+    """
+    classes = ("kafka-clients", "kafka_2.13", "kafka-test-common-internal-api", "kafka-test-common-runtime")
+    tests = ("kafka-clients-integration-tests", "kafka-clients", "kafka_2.13")
+    junit = ("org.junit.platform", "junit-platform-console", "1.13.1")
+    dependencies = [
+        *(_DEPENDENCY.format(_KAFKA, name, TOOLS_VERSION, "") for name in classes),
+        *(_DEPENDENCY.format(_KAFKA, name, TOOLS_VERSION, _TESTS) for name in tests),
+        *(_DEPENDENCY.format(*artifact, "") for artifact in (junit, *_LOGGER)),
+    ]
+    return _once(f"own-tests-{TOOLS_VERSION}", dependencies, "copy-dependencies")
+
+
 def spark_connector_libs() -> Path:
     """The four jars that Spark's stock Kafka connector adds to those of pyspark 4.2.0.
 
@@ -124,6 +141,7 @@ def fetch_all() -> None:
     connect_libs()
     junit_libs()
     spring_libs()
+    own_tests_libs()
     spark_connector_libs()
     for version in CLIENT_VERSIONS:
         client_libs(version)
