@@ -77,7 +77,7 @@ def test_a_value_in_utf_8_is_named_as_java_reads_another(offline: Barnabas, secu
 
 
 def test_the_file_states_where_the_cluster_is_unless_an_option_does(offline: Barnabas, secured: Secured) -> None:
-    del secured.broker.offered[ApiKey.DESCRIBE_LOG_DIRS]
+    del secured.broker.offered[ApiKey.DESCRIBE_LOG_DIRS], secured.broker.offered[ApiKey.LIST_GROUPS]
     path = secured.settings(bootstrap_servers=secured.address)
     for command, told in ((["topics", "list"], "orders"), (["doctor"], f"{secured.address} answers")):
         assert told in offline(*command, "--command-config", path).stdout
@@ -133,7 +133,7 @@ def test_a_file_that_is_invalid_is_a_usage_error(
 
 
 def test_the_doctor_looks_at_a_secured_broker(offline: Barnabas, secured: Secured) -> None:
-    del secured.broker.offered[ApiKey.DESCRIBE_LOG_DIRS]
+    del secured.broker.offered[ApiKey.DESCRIBE_LOG_DIRS], secured.broker.offered[ApiKey.LIST_GROUPS]
     where = ["--bootstrap-server", secured.address, "--command-config", secured.settings()]
     assert f"{secured.address} answers" in offline("doctor", *where).stdout
     blind = offline("doctor", "--bootstrap-server", secured.address)
