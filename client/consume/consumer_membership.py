@@ -302,8 +302,12 @@ class ConsumerMembership:
             self.next_heartbeat = self._client.deadline(soon_ms)
 
     def _take_error(self, error: KafkaError) -> None:
-        """Handle an error of a heartbeat: fenced, retriable or permitted, or fatal."""
-        if error.code in _FENCED:
+        """Handle an error of a heartbeat: fenced, retriable or permitted, or fatal.
+
+        A member that joins makes its group: if that is not found, there is a group of another type.
+        """
+        is_other_type = error.code is ErrorCode.GROUP_ID_NOT_FOUND and self._epoch == JOIN_EPOCH
+        if error.code in _FENCED and not is_other_type:
             self._forget(MemberEvent.WAS_FENCED)
             return
         if not error.code.retriable and error.code not in _NOT_FATAL:

@@ -17,12 +17,20 @@ def test_a_fenced_member_gives_up_everything_and_joins_again_under_its_id(error:
     with grouped(ConsumerGroup(0)) as (broker, member):
         member.read()
         broker.offsets[0] = 5
-        broker.fail(HEARTBEAT, error)
+        broker.fail(HEARTBEAT, E.FENCED_MEMBER_EPOCH)
         broker.fail(ApiKey.OFFSET_COMMIT, error)
         broker.requests.clear()
         assert member.read() == {(0, 5)}, "from what is committed, maybe by another member"
         assert [(each.member_epoch, each.member_id) for each in broker.heartbeats][:2] == [(0, "m"), (0, "m")]
         assert len(broker.of(OffsetCommitRequest)) == 1
+
+
+def test_a_group_of_another_type_is_an_error() -> None:
+    with grouped(ConsumerGroup(0, CONSUMER_GROUP_HEARTBEAT=[E.GROUP_ID_NOT_FOUND])) as (broker, member):
+        with pytest.raises(KafkaError, match="GROUP_ID_NOT_FOUND"):
+            member.read()
+        assert member.state is ConsumerMemberState.FATAL
+        assert [each.member_epoch for each in broker.heartbeats] == [0]
 
 
 @pytest.mark.parametrize("api", ["OFFSET_COMMIT", "OFFSET_FETCH"])
