@@ -65,12 +65,13 @@ class HeldUp(NamedTuple):
 
 def about_step(since_ms: int, point: str, facts: Mapping[str, Any]) -> BlockedRequest:
     """Describe a step that is held up."""
-    names = {name: str(facts[name]) for name in ("topic", "transactional_id") if name in facts}
+    names = {name: str(facts[name]) for name in ("topic", "group", "transactional_id") if name in facts}
     return BlockedRequest(
         since_ms,
         point=point,
         facts=facts,
         topics=_some([names["topic"]] if "topic" in names else ()),
+        groups=_some([names["group"]] if "group" in names else ()),
         transactional_ids=_some([names["transactional_id"]] if "transactional_id" in names else ()),
     )
 

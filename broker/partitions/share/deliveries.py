@@ -33,8 +33,8 @@ _ARCHIVED = (DeliveryState.ARCHIVING, DeliveryState.ARCHIVED)
 class ArchiveReason(StrEnum):
     """Why records are archived that no member accepted."""
 
-    REJECTED = "a member rejected them"
-    LIMIT = "they were delivered as often as the group allows"
+    REJECTED = "rejected by a member"
+    LIMIT = "delivered as often as the group allows"
 
 
 class DeliveryCounts:

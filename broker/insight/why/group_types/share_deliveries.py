@@ -89,8 +89,20 @@ def _used(used: UsedSharePartition, offset: int) -> GroupDelivery:
     )
 
 
+def _after_finished(state: StoredShareState) -> int:
+    """Return the start offset that the state will have when it is loaded: after the finished records at its front."""
+    start_offset = state.start_offset
+    for batch in state.batches:
+        is_finished = DeliveryState(batch.delivery_state) in (DeliveryState.ACKNOWLEDGED, DeliveryState.ARCHIVED)
+        if batch.first_offset > start_offset or not is_finished:
+            break
+        start_offset = max(start_offset, batch.last_offset + 1)
+    return start_offset
+
+
 def _stored(group_id: str, state: StoredShareState, offset: int) -> GroupDelivery:
-    facts = GroupDelivery(group_id, DeliveryStatus.NOT_REACHED, is_used=False, start_offset=state.start_offset)
+    start_offset = _after_finished(state)
+    facts = GroupDelivery(group_id, DeliveryStatus.NOT_REACHED, is_used=False, start_offset=start_offset)
     if offset < state.start_offset:
         return facts._replace(status=DeliveryStatus.DONE)
     for batch in state.batches:

@@ -72,7 +72,7 @@ def _of_group(facts: GroupDelivery) -> list[str]:
         case DeliveryStatus.LOADING:
             return [f"In {group} its state is being loaded."]
         case DeliveryStatus.NOT_REACHED:
-            return [f"In {group} it was not delivered yet; its first unfinished offset is {facts.start_offset}."]
+            return [f"In {group} it was not delivered yet. The group is at offset {facts.start_offset}."]
         case DeliveryStatus.ACQUIRED:
             left = "" if facts.lock_left_ms is None else f", for {duration(facts.lock_left_ms)} more"
             first = f"In {group} member {_member(facts)} holds it{left}: delivery {number}."
@@ -119,7 +119,7 @@ def _step(step: DeliveryStep) -> str:
         case "dead_letters_lost":
             return f"its dead letter was lost at {at}: {step.why}"
         case _:
-            return f"it was archived at {at}, since {step.why}"
+            return f"it was archived at {at}: {step.why}"
 
 
 def _member(facts: GroupDelivery) -> str:

@@ -80,6 +80,8 @@ def _never(held: HeldFacts, so_far: str) -> str:
 
 
 def _what(held: HeldFacts) -> str:
+    if held.point is not None and held.groups:
+        return f"Work for share group {named(', '.join(held.groups))}, at the step {held.point},"
     if held.point is not None:
         return f"The end of transactional id {named(', '.join(held.transactional_ids))}, at the step {held.point},"
     client = f" of client {named(held.client_id)}" if held.client_id else ""

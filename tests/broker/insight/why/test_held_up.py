@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from barnabas.broker.control.faults.faults import Faults
+from barnabas.broker.control.faults.held_requests import about_step
 from barnabas.broker.insight.why.hanging import hanging as all_that_hangs
 from barnabas.broker.insight.why.held_requests import HELD_MAX
-from barnabas.broker.insight.why.rules.held_requests import HeldFacts
+from barnabas.broker.insight.why.rules.held_requests import HeldFacts, HeldRequests, sentences
 from barnabas.broker.insight.why.sources.armed_faults import ArmedFaults
 from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.broker.services import Deferred
@@ -182,3 +183,12 @@ async def test_a_fault_that_was_not_requested_is_not_built(hanging: Hanging) -> 
 
     asked = Asked(hanging.world.services, held_up=ArmedFaults(Deferred(build)))
     assert await asked.hanging() == {}
+
+
+def test_a_pause_at_a_step_of_a_share_group_names_the_group() -> None:
+    about = about_step(0, "share.dead_letters_writing", {"group": "workers", "topic": "jobs", "partition": 0})
+    held = HeldFacts("dl", "pause", 12_000, point=about.point, topics=about.topics, groups=about.groups)
+    assert sentences(HeldRequests((held,), 1)) == [
+        "Work for share group workers, at the step share.dead_letters_writing, is paused by fault dl, for 12 s so far: "
+        "`barnabas faults release dl` resumes it."
+    ]

@@ -89,12 +89,12 @@ async def test_a_record_that_is_done_says_how_it_ended() -> None:
         acquired,
         "Member m (client test) accepted it at TIME.",
     ]
-    rejected = ["Member m (client test) rejected it at TIME.", "It was archived at TIME, since a member rejected them."]
+    rejected = ["Member m (client test) rejected it at TIME.", "It was archived at TIME: rejected by a member."]
     assert await queue.why(2) == [f"{done}it was archived after 1 delivery.", acquired, *rejected]
     await member.acknowledge((0, 0, [ACCEPT]))
     assert (await queue.why(0))[0] == "In share group g it is done, and is not delivered again."
     queue.world.append("t", b"d")
-    assert await queue.why(3) == ["In share group g it was not delivered yet; its first unfinished offset is 3."]
+    assert await queue.why(3) == ["In share group g it was not delivered yet. The group is at offset 3."]
     await queue.world.close()
 
 
@@ -111,7 +111,7 @@ async def test_a_rejected_record_has_its_dead_letter() -> None:
         "In share group g it is done, and is not delivered again.",
         "It was acquired last at TIME, by member m (client test).",
         "Member m (client test) rejected it at TIME.",
-        "It was archived at TIME, since a member rejected them.",
+        "It was archived at TIME: rejected by a member.",
         "Its dead letter is dlq.t:0:2.",
     ]
     assert (await queue.why(0))[-1] == "Its dead letter is dlq.t:0:1."
@@ -160,14 +160,16 @@ async def test_without_members_the_stored_state_is_read() -> None:
     member = world.member()
     await member.fetch()
     await member.acknowledge((0, 2, [ACCEPT, RELEASE, ACCEPT]))
+    world.append("t", b"d")
     world.services.deferred_share_partitions.built = None
     asked = Asked(world.services)
-    told = {offset: (await asked.record("t", 0, offset)).sentences[-1] for offset in range(3)}
+    told = {offset: (await asked.record("t", 0, offset)).sentences[-1] for offset in range(4)}
     assert told == {
         0: "In share group g it is done, and is not delivered again: it was accepted after 1 delivery.",
         1: "In share group g it can be delivered again, after 1 of at most 5 deliveries: no member fetches from the "
         "partition now.",
         2: "In share group g it is done, and is not delivered again: it was accepted after 1 delivery.",
+        3: "In share group g it was not delivered yet. The group is at offset 1.",
     }
     await world.close()
 

@@ -50,7 +50,7 @@ async def records_are_acknowledged() -> Told:
     assert isinstance(stored.cause, RequestCause)
     assert stored.cause.api == "ShareAcknowledge"
     assert told_of(told, "archived") == [
-        {"ranges": ["1-1"], "records_count": 1, "why": "a member rejected them"},
+        {"ranges": ["1-1"], "records_count": 1, "why": "rejected by a member"},
     ]
     await world.close()
     return told
@@ -81,7 +81,7 @@ async def records_fail_as_often_as_they_may() -> Told:
     await member.fetch()
     await member.acknowledge((1, 2, [RELEASE]))
     await world.advance(30_000)
-    last = {"why": "they were delivered as often as the group allows"}
+    last = {"why": "delivered as often as the group allows"}
     assert told_of(told, "archived") == [
         {"ranges": ["1-2"], "records_count": 2, **last},
         {"ranges": ["0-0", "3-3"], "records_count": 2, **last},
@@ -159,7 +159,7 @@ async def test_only_what_was_released_is_archived_for_the_limit() -> None:
     await member.fetch()
     await member.acknowledge((0, 3, [RELEASE, REJECT, ACCEPT, RELEASE]))
     assert {each["why"]: each["ranges"] for each in told_of(told, "archived")} == {
-        "a member rejected them": ["1-1"],
-        "they were delivered as often as the group allows": ["0-0", "3-3"],
+        "rejected by a member": ["1-1"],
+        "delivered as often as the group allows": ["0-0", "3-3"],
     }
     await world.close()
