@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.broker.http.console.console_context import ConsoleContext
@@ -20,6 +23,12 @@ _DEFAULT_ADDRESS = "127.0.0.1:9092"
 """Where commands look for a broker unless another address is given."""
 
 
+def _command() -> str:
+    """Return how a shell finds the command line."""
+    beside = Path(sys.executable).with_name("barnabas")
+    return "barnabas" if shutil.which("barnabas") or not beside.exists() else str(beside)
+
+
 async def _overview(observed: ConsoleContext, params: RequestParams) -> Facts:
     services = observed.services
     topics = [topic for topic in every_topic(services) if not topic.is_internal]
@@ -32,7 +41,7 @@ async def _overview(observed: ConsoleContext, params: RequestParams) -> Facts:
         "awaited": list(observed.awaited()),
         "addresses": bound[:ADDRESSES_MAX],
         "at": f" --bootstrap-server {bound[0]}" if bound and bound[0] != _DEFAULT_ADDRESS else "",
-        "example": topics[0].name if topics else "hello",
+        "command": _command(),
         "topics": len(topics),
         "partitions": sum(topic.partitions_count for topic in topics),
         "offsets": sum(row["offsets"] for row in rows),

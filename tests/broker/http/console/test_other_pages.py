@@ -98,7 +98,7 @@ async def test_the_first_page_counts_what_the_broker_holds(console: Console, wor
     text = await console.text("")
     assert "topic 1 partitions 2 offsets 4 " in text
     assert "group 1 open transaction 1 " in text
-    assert "--from-beginning --exit-at-end orders" in text
+    assert "--from-beginning --exit-at-end hello" in text
 
 
 async def test_settings_show_what_differs(console: Console) -> None:
