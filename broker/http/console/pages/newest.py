@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import ConsolePage, Facts
 from barnabas.broker.http.console.pages.messages import FORMATS, ISOLATIONS, row_of
-from barnabas.broker.http.console.params import NOT_FOUND, Refused, RequestParams
+from barnabas.broker.http.console.pages.topics import named_topic
+from barnabas.broker.http.console.params import RequestParams
 from barnabas.broker.http.console.queries.records import MARKER, SHOWN_MAX, Seen, search
 from barnabas.broker.http.console.rendering import url
 from barnabas.storage.steps import Steps
@@ -28,9 +29,7 @@ class _Newest(NamedTuple):
 
 
 async def _newest(observed: ConsoleContext, params: RequestParams) -> Facts:
-    topic = observed.services.catalogue.topics.get(params.path["topic"])
-    if topic is None:
-        raise Refused(f"there is no topic {params.path['topic']}", NOT_FOUND)
+    topic = named_topic(observed.services, params)
     isolation, form = params.one_of("isolation", *ISOLATIONS), params.one_of("as", *FORMATS)
     markers, needle = params.one_of("markers", "hidden", "shown"), params.word("q")
     count = len(topic.partitions)

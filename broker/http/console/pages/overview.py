@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from barnabas.broker.http.console.page import ConsolePage, Facts
 from barnabas.broker.http.console.pages.topics import TOPICS_MAX, sums
 from barnabas.broker.http.console.params import RequestParams
 from barnabas.broker.http.console.queries import transactions
-from barnabas.broker.insight.inspection.groups import loaded_groups
+from barnabas.broker.insight.inspection.groups import every_loaded_group
 from barnabas.broker.insight.inspection.topics import every_topic
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ _DEFAULT_ADDRESS = "127.0.0.1:9092"
 """Where commands look for a broker unless another address is given."""
 
 
+@cache
 def _command() -> str:
     """Return how a shell finds the command line."""
     beside = Path(sys.executable).with_name("barnabas")
@@ -47,7 +49,7 @@ async def _overview(observed: ConsoleContext, params: RequestParams) -> Facts:
         "offsets": sum(row["offsets"] for row in rows),
         "size": sum(row["size"] for row in rows),
         "is_whole": len(counted) == len(topics) and all(row["is_whole"] for row in rows),
-        "groups": sum(1 for _ in loaded_groups(services)),
+        "groups": sum(1 for _ in every_loaded_group(services)),
         "open_count": sum(txn.state.is_open for txn in ids),
         "connections": sum(member.listener.connections_count for member in observed.members),
     }

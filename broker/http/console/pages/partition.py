@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.http.console import formatting
 from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import ConsolePage, Facts
+from barnabas.broker.http.console.pages.topics import named_topic
 from barnabas.broker.http.console.params import NOT_FOUND, Refused, RequestParams, whole
 from barnabas.broker.http.console.queries import partition as looking
 from barnabas.broker.http.console.queries.partition import Strip
@@ -20,9 +21,7 @@ if TYPE_CHECKING:
 
 def named(services: Services, params: RequestParams) -> tuple[str, int]:
     """Return the topic and partition of the path. Raise Refused if they do not exist."""
-    topic = services.catalogue.topics.get(params.path["topic"])
-    if topic is None:
-        raise Refused(f"there is no topic {params.path['topic']}", NOT_FOUND)
+    topic = named_topic(services, params)
     number = whole("the partition", params.path["partition"])
     if number >= len(topic.partitions):
         raise Refused(f"{topic.name} has {formatting.counted(len(topic.partitions), 'partition')}", NOT_FOUND)

@@ -15,12 +15,21 @@ from barnabas.storage.errors import StorageError
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
+    from barnabas.broker.metadata.image.image import TopicImage
     from barnabas.broker.services import Services
 
 TOPICS_MAX = 500
 PARTITIONS_MAX = 200
 _SUMMED_MAX = 2_000
 _IN_A_STEP = 10
+
+
+def named_topic(services: Services, params: RequestParams) -> TopicImage:
+    """Return the topic of the path. Raise Refused if it does not exist."""
+    topic = services.catalogue.topics.get(params.path["topic"])
+    if topic is None:
+        raise Refused(f"there is no topic {params.path['topic']}", NOT_FOUND)
+    return topic
 
 
 async def _list(observed: ConsoleContext, params: RequestParams) -> Facts:
@@ -75,9 +84,7 @@ def _summary(services: Services, topic: str, partition: int) -> LogSummary | Non
 
 async def _one(observed: ConsoleContext, params: RequestParams) -> Facts:
     services = observed.services
-    topic = services.catalogue.topics.get(params.path["topic"])
-    if topic is None:
-        raise Refused(f"there is no topic {params.path['topic']}", NOT_FOUND)
+    topic = named_topic(services, params)
     count = len(topic.partitions)
     first = params.number("first", 0, most=max(0, count - 1))
     numbers = range(first, min(count, first + PARTITIONS_MAX))
