@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
-from barnabas.broker.partitions.share.persister import DeliveryState
+from barnabas.broker.partitions.share.persister import FINISHED_STATES, DeliveryState
 
 NO_MEMBER = ""
 NEVER = float("inf")
@@ -54,7 +54,7 @@ class DeliveryCell:
     @property
     def is_finished(self) -> bool:
         """Whether the records will never be delivered again, as far as is known now."""
-        return self.state in (DeliveryState.ACKNOWLEDGED, DeliveryState.ARCHIVED)
+        return self.state in FINISHED_STATES
 
     @property
     def is_available(self) -> bool:

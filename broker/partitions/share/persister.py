@@ -43,6 +43,10 @@ class DeliveryState(IntEnum):
     ARCHIVED = 4
 
 
+FINISHED_STATES = frozenset({DeliveryState.ACKNOWLEDGED, DeliveryState.ARCHIVED})
+"""The states of records that will never be delivered again."""
+
+
 class StateBatch(NamedTuple):
     """A range of records in one state."""
 

@@ -218,11 +218,7 @@ class SharePartition:
 
     def release(self, member: str, settings: ShareGroupSettings) -> StateChange:
         """Release all that a member holds, because its session ends."""
-        held = [
-            cell
-            for cell in self._in_flight.cells()
-            if cell.member == member and cell.state is DeliveryState.ACQUIRED and cell.change is None
-        ]
+        held = self._held_by(member)
         for cell in held:
             cell.state = released_state(cell, settings)
         change = self._change(held, member)
@@ -234,14 +230,18 @@ class SharePartition:
 
         Return the number of records.
         """
-        held = [
+        held = self._held_by(member)
+        for cell in held:
+            cell.deadline = now
+        return sum(cell.size for cell in held)
+
+    def _held_by(self, member: str | None) -> list[DeliveryCell]:
+        """Return what a member holds, or all members, without what a change under way has acknowledged."""
+        return [
             cell
             for cell in self._in_flight.cells()
             if cell.state is DeliveryState.ACQUIRED and cell.change is None and member in (None, cell.member)
         ]
-        for cell in held:
-            cell.deadline = now
-        return sum(cell.size for cell in held)
 
     def expire(self, now: float, settings: ShareGroupSettings) -> StateChange:
         """Release what is held longer than its lock."""

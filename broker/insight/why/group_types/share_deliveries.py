@@ -16,7 +16,7 @@ from barnabas.broker.insight.inspection.share_partitions import (
 )
 from barnabas.broker.insight.why.rules.deliveries import DeliveryStatus, DeliveryStep, GroupDelivery
 from barnabas.broker.metadata.config_resources.groups import GroupConfigs
-from barnabas.broker.partitions.share.persister import NOT_STARTED, DeliveryState, StoredShareState
+from barnabas.broker.partitions.share.persister import FINISHED_STATES, NOT_STARTED, DeliveryState, StoredShareState
 from barnabas.broker.runtime.events import kinds
 from barnabas.storage.steps import Steps
 
@@ -93,8 +93,7 @@ def _after_finished(state: StoredShareState) -> int:
     """Return the start offset that the state will have when it is loaded: after the finished records at its front."""
     start_offset = state.start_offset
     for batch in state.batches:
-        is_finished = DeliveryState(batch.delivery_state) in (DeliveryState.ACKNOWLEDGED, DeliveryState.ARCHIVED)
-        if batch.first_offset > start_offset or not is_finished:
+        if batch.first_offset > start_offset or batch.delivery_state not in FINISHED_STATES:
             break
         start_offset = max(start_offset, batch.last_offset + 1)
     return start_offset
