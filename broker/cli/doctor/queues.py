@@ -20,7 +20,7 @@ from barnabas.protocol.errors import KafkaError
 _CHECK = "queues"
 _FEATURE = "share.version"
 _DEAD_LETTERS_SINCE = 2
-_TOPIC_NAME, _COPIES = "errors.deadletterqueue.topic.name", "errors.deadletterqueue.copy.record.enable"
+_TOPIC_NAME = "errors.deadletterqueue.topic.name"
 _ENABLED, _CLEANUP_POLICY = "errors.deadletterqueue.group.enable", "cleanup.policy"
 _MAY_CREATE = "errors.deadletterqueue.auto.create.topics.enable"
 _PREFIX = "errors.deadletterqueue.topic.name.prefix"

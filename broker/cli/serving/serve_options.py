@@ -29,8 +29,6 @@ _LEVELS = ("debug", "info", "warning", "error")
 _FORMATS = ("text", "json")
 _TOKEN_VARIABLE = "BARNABAS_CONTROL_TOKEN"  # nosec B105 - the name of a variable
 
-_WITH_OPTIONAL_VALUE = ("--console",)
-
 Options = dict[str, list[str]]
 """The words given for each option, in order."""
 
@@ -93,11 +91,12 @@ def parse(arguments: Sequence[str], table: Table = OPTIONS, command: str = "serv
             shown = name if is_option else "a word"  # perhaps a part of a password that had to be quoted
             meant = _did_you_mean(name, table) if is_option else ""
             raise UsageError(f"{command}: {shown} is not an option{meant} (see barnabas {command} --help)")
-        if table[name][0] is None:
+        placeholder = table[name][0]
+        if placeholder is None:
             if equals:
                 raise UsageError(f"{command}: {name} takes no value")
             value = "yes"
-        elif name in _WITH_OPTIONAL_VALUE:
+        elif placeholder.startswith("[="):
             value = value if equals else ""
         elif not equals:
             given = next(words, None)
@@ -337,7 +336,7 @@ def _features(words: list[str]) -> dict[str, int]:
 def table_text(table: Table = OPTIONS) -> str:
     """Return the options, a line each, for --help."""
     rows = [
-        (f"{name}{value}" if name in _WITH_OPTIONAL_VALUE else f"{name} {value}" if value else name, text)
+        (f"{name}{'' if value.startswith('[=') else ' '}{value}" if value else name, text)
         for name, (value, text) in table.items()
     ]
     width = max(len(name) for name, _ in rows)
