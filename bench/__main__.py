@@ -10,9 +10,7 @@ import json
 import platform
 import signal
 import sys
-import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +36,12 @@ from bench import (
 )
 from bench.entrances import ENTRANCES, Entrance
 from bench.measure import ROOT
-from bench.peers import Peer, barnabas, floor, kafka, kfake
+from bench.peers import MakePeer, Peer, barnabas, floor, kafka, kfake, started
 from bench.rounds import FULL, QUICK, Bench, Plan
 from bench.workloads import QUICK as QUICK_NAMES
 from bench.workloads import SECURED, WORKLOADS
 
 ALONE = {"clean", "clock", "console", "guarded", "restart", "share", "start", "trace", "txn"}
-MakePeer = Callable[[Path], Peer]
 
 
 def say(text: str) -> None:
@@ -69,11 +66,7 @@ def side_by_side(
     as JSON to `path`. Unkind clients are for `brokers` alone.
     """
     makers = [*brokers, *beside]
-    with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as scratch, ExitStack() as started:
-        peers = [make(Path(scratch) / make.__name__) for make in makers]
-        for peer in peers:
-            peer.start()
-            started.callback(peer.stop)
+    with started(makers) as peers:
         bench = Bench(peers, plan, say)
         measured = [bench.measure(WORKLOADS[name]) for name in names]
         print(f"{plan.in_words()}; {platform.platform()}")

@@ -1,8 +1,10 @@
 """The brokers that are compared, and the floor, each in a separate process, and the figures read from outside."""
 
 import os
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +95,21 @@ def _costs(figures: Figures, spent_s: float) -> Figures:
         if f"{counted}s" in figures:
             return {f"cpu_us_per_{counted}": spent_s / figures[f"{counted}s"] * 1e6}
     return {}
+
+
+MakePeer = Callable[[Path], Peer]
+"""Makes a peer, which is not started, with its files in this directory."""
+
+
+@contextmanager
+def started(makers: Iterable[MakePeer]) -> Iterator[list[Peer]]:
+    """Start the peers, in a temporary directory; stop them at the end."""
+    with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as scratch, ExitStack() as stopping:
+        peers = [make(Path(scratch) / make.__name__) for make in makers]
+        for peer in peers:
+            peer.start()
+            stopping.callback(peer.stop)
+        yield peers
 
 
 def barnabas(directory: Path, entrance: Entrance = ENTRANCES["plain"]) -> Peer:

@@ -7,9 +7,7 @@ whole run. Each run has a new group, which begins with the first record of a bac
 
 import itertools
 import json
-import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +15,7 @@ from barnabas import form
 from bench import report
 from bench.loads import Load, no_topic
 from bench.measure import HERE, run_json
-from bench.peers import Figures, Peer, barnabas, kafka
+from bench.peers import Figures, Peer, barnabas, kafka, started
 from bench.rounds import Bench, Plan
 from bench.share_reload import PARTITIONS, RECORDS_EACH, reload
 from bench.topics import fresh_topic
@@ -123,11 +121,7 @@ USUAL = [load.name for load in _USUAL]
 def main(plan: Plan, *, only: list[str], alone: bool, path: Path, say: Callable[[str], None]) -> int:
     """Measure the loads named, print the tables, write every result as JSON to `path`."""
     makers = [barnabas] if alone else [barnabas, kafka]
-    with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as scratch, ExitStack() as started:
-        peers = [make(Path(scratch) / make.__name__) for make in makers]
-        for peer in peers:
-            peer.start()
-            started.callback(peer.stop)
+    with started(makers) as peers:
         bench = Bench(peers, plan, say)
         measured = [bench.measure(LOADS[name]) for name in only]
         called = [peer.name for peer in peers]
