@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -16,6 +17,9 @@ UNTESTED = ROOT / ".cache" / "coverage" / "untested.txt"
 NO_TESTS = 5  # pytest's exit status where nothing was selected
 HEAVY = 2  # times what the median of the groups takes of its budget
 FEWEST_TO_COMPARE = 5  # groups: the median of fewer says little
+FAILURES = 10  # of a group that are repeated below the table
+MESSAGE_LINES = 6
+LINE_CHARACTERS = 240
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class Row:
     skipped: int = 0
     coverage: str = ""  # the total, where it was measured
     notes: tuple[str, ...] = ()  # lines that tests add to the table
+    failures: tuple[str, ...] = ()  # what failed, each in a few lines
 
     @property
     def is_good(self) -> bool:
@@ -76,7 +81,18 @@ def _counted(row: Row, report: Path, status: int) -> Row:
     skipped = int(suite.get("skipped", 0))
     notes = tuple(each.get("value", "") for each in suite.iter("property") if each.get("name") == "note")
     passed = int(suite.get("tests", 0)) - failed - skipped
-    return replace(row, passed=passed, failed=failed, skipped=skipped, notes=notes)
+    failures = tuple(_failures(suite))
+    return replace(row, passed=passed, failed=failed, skipped=skipped, notes=notes, failures=failures)
+
+
+def _failures(suite: ElementTree.Element) -> Iterator[str]:
+    """Yield a text for each test that failed: its name, the last place in its stack, and how its message begins."""
+    for case in suite.iter("testcase"):
+        for failure in (*case.findall("failure"), *case.findall("error")):
+            place = (failure.text or "").strip().rpartition("\n")[2]
+            message = failure.get("message", "").splitlines()[:MESSAGE_LINES]
+            lines = (f"{case.get('classname')}::{case.get('name')}", place, *message)
+            yield "\n  ".join(line[:LINE_CHARACTERS] for line in lines)
 
 
 def with_coverage(row: Row) -> Row:
@@ -94,7 +110,10 @@ def with_coverage(row: Row) -> Row:
 
 
 def print_table(rows: list[Row], seconds: float) -> None:
-    """Print a line for each group, the time of all, and last how many tests passed and failed."""
+    """Print a line for each group, what failed, the time of all, and last how many tests passed and failed.
+
+    What failed stands in the output of its group too. It is repeated because a log may be cut to its end.
+    """
     titles = f"{'seconds':>8} {'processor':>10} {'budget':>7} {'passed':>7} {'failed':>7} {'skipped':>8}  outcome"
     print(f"\n{'group':<15} {'form':<8} {titles}")
     for row in mark_heavy(rows):
@@ -105,6 +124,9 @@ def print_table(rows: list[Row], seconds: float) -> None:
         )
         for note in row.notes:
             print(f"{'':<16}{note}")
+    for row in rows:
+        for failure in row.failures[:FAILURES]:
+            print(f"\n{row.group.name}, {row.group.form}: {failure}")
     not_run = sum(not row.is_good for row in rows if row.outcome.startswith("not run"))
     passed, failed = sum(row.passed for row in rows), sum(row.failed for row in rows) + not_run
     processor_s = sum(row.processor_s for row in rows)

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -28,6 +28,7 @@ from scripts.testing.setting_up import CannotRun, set_up
 
 PLACES = max(2, os.cpu_count() or 2)
 HANGS_AFTER_S = 1800.0
+END_LINES = 20  # of what a group printed, where no report says what failed
 LONG_HANGS_AFTER_S = 3 * HANGS_AFTER_S  # of a group of the tests that other runs leave out
 
 
@@ -120,12 +121,18 @@ class _Board:
         with tempfile.TemporaryFile("w+", errors="replace") as output:
             row = run(group, depth, output)
             output.seek(0)
-            self._print(f"\n=== {group.name}, {group.form}\n{output.read()}")
-        return row
+            printed = output.read()
+        self._print(f"\n=== {group.name}, {group.form}\n{printed}")
+        return row if row.is_good or row.failures else replace(row, failures=(_end_of(printed),))
 
     def _print(self, text: str) -> None:
         with self._printing:
             print(text, flush=True)
+
+
+def _end_of(printed: str) -> str:
+    """Return the last lines that a group has printed, for one without a report of what failed."""
+    return "\n  ".join(("its output ends with", *printed.splitlines()[-END_LINES:]))
 
 
 def run(group: Group, depth: Depth, output: IO[str] | None) -> Row:

@@ -124,6 +124,26 @@ def test_what_pytest_reports_is_counted() -> None:
     assert (row.outcome, row.passed, row.failed) == ("ran", 1, 0)
 
 
+def test_what_failed_is_repeated_below_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    test = tmp_path / "test_sum.py"
+    test.write_text("def test_sum():\n    assert 1 + 1 == 3, 'a sum'\n")
+    row = _run(Group("sums", 60, (str(test),), form="pure"), "--noconftest", "-p", "no:cacheprovider")
+    results.print_table([row], 1)
+    printed = capsys.readouterr().out
+    below = printed[printed.index("outcome\n") :]
+    assert "sums, pure: " in below
+    assert "test_sum::test_sum" in below
+    assert "test_sum.py:2: AssertionError" in below
+    assert "a sum" in below
+
+
+def test_the_end_of_its_output_is_repeated_for_a_command_that_failed(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = run_all([_group("print('a reason'); raise SystemExit(3)"), _group(name="other")], ALL)
+    capsys.readouterr()
+    results.print_table(rows, 1)
+    assert "tried, pure: its output ends with\n  a reason\n" in capsys.readouterr().out
+
+
 def test_a_program_that_debian_has_too_old_is_named_with_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
     def must_not_install(packages: list[str]) -> None:
         raise AssertionError(packages)
