@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 FIXTURES = ("barnabas", "barnabas_session", "new_barnabas")
 LOG_LINES_SHOWN = 40
 EVENTS_SHOWN = 20
+HELD_RANGES_SHOWN = 20
 _MARKER = (
     "barnabas(topics, config, features, log_level, in_process, brokers, secure, users, grants): the settings of the "
     "`barnabas` fixture of this test. Marks nearer to the test add to those of its class and module; where both have a "
@@ -184,7 +185,7 @@ def _number(text: str, name: str) -> int:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
-    """Add the brokers of a test that failed: transactions that are open, the latest events, and the log."""
+    """Add the brokers of a test that failed: what is open or held, the latest events, and the log."""
     outcome = yield
     report = outcome.get_result()
     if not report.failed or report.when == "teardown":
@@ -195,9 +196,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
 
 
 def describe(broker: Barnabas) -> str:
-    """Describe a broker in lines: its address, its open transactions, its last events and log lines. Never fails."""
-    lines = [repr(broker), *_describe_open(broker), *_describe_hanging(broker), *_describe_trace(broker)]
-    return "\n".join([*lines, *broker.logs.splitlines()[-LOG_LINES_SHOWN:]])
+    """Describe a broker in lines: what is open, held and hanging, its last events and log lines. Never fails."""
+    lines = [repr(broker), *_describe_open(broker), *_describe_held(broker), *_describe_hanging(broker)]
+    return "\n".join([*lines, *_describe_trace(broker), *broker.logs.splitlines()[-LOG_LINES_SHOWN:]])
 
 
 def _describe_trace(broker: Barnabas) -> list[str]:
@@ -236,6 +237,26 @@ def _describe_open(broker: Barnabas) -> list[str]:
             for at in each.waiting
         ]
     return lines
+
+
+def _describe_held(broker: Barnabas) -> list[str]:
+    """Return the records that members of share groups hold, a line for each range; no lines where there are none."""
+    from barnabas.embedded.errors import BarnabasError
+
+    if not broker.is_running:
+        return []
+    try:
+        found = broker.held_records()
+    except BarnabasError as error:
+        return [f"the records that members of share groups hold cannot be read: {error}"]
+    lines = [
+        f"share group {group}: member {each.member_id} holds {each.topic}-{each.partition} from offset "
+        f"{each.first_offset} to {each.last_offset} for {each.lock_left_ms} ms more (delivery {each.delivery_count})"
+        for group, held in found.items()
+        for each in held
+    ]
+    left_out = len(lines) - HELD_RANGES_SHOWN
+    return [*lines[:HELD_RANGES_SHOWN], *([f"... and {left_out} more ranges"] if left_out > 0 else [])]
 
 
 def _describe_hanging(broker: Barnabas) -> list[str]:

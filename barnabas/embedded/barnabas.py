@@ -17,7 +17,15 @@ from collections.abc import Collection, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from barnabas.embedded.answers import OpenTransaction, PartitionOffsets, Record, SharedGroup, Transaction, shared_group
+from barnabas.embedded.answers import (
+    OpenTransaction,
+    PartitionOffsets,
+    Record,
+    SharedGroup,
+    SharedRange,
+    Transaction,
+    shared_group,
+)
 from barnabas.embedded.crashes import Crash, crash_in
 from barnabas.embedded.errors import BarnabasError, BarnabasWarning, Crashed, NotRunning
 from barnabas.embedded.handles.clock import ClockHandle
@@ -268,6 +276,10 @@ class Barnabas:
     def share_group(self, group: str) -> SharedGroup:
         """Return a share group: what is in flight, with which member, for how long. Raises BarnabasError."""
         return shared_group(group, *self._ask("share_group", group))
+
+    def held_records(self) -> dict[str, list[SharedRange]]:
+        """Return the records that members of share groups hold, by group; no group without such records."""
+        return {group: [SharedRange(*each) for each in held] for group, held in self._ask("held_records")}
 
     # --- changing ---
 

@@ -10,6 +10,7 @@ from barnabas.client.client import Client
 from barnabas.client.consume.share.share_consumer import ShareConsumer
 from barnabas.protocol.acknowledge_type import AcknowledgeType
 from barnabas.protocol.errors import ErrorCode
+from barnabas.pytest_plugin import HELD_RANGES_SHOWN, describe
 from tests.barnabas.conftest import NewBroker, Writer
 
 WAIT_MS = 20_000
@@ -71,6 +72,37 @@ def test_a_group_without_members_shows_what_is_stored(broker: Barnabas, member: 
     group = broker.share_group("workers")
     assert (group.state, group.members, group.in_flight, group.held) == ("Empty", (), (), {})
     assert [each.lag for each in group.partitions] == [2, None]
+
+
+def test_held_records_are_listed_by_group_and_in_the_report_of_a_failed_test(
+    broker: Barnabas, member: ShareConsumer
+) -> None:
+    assert broker.held_records() == {}
+    assert "share group" not in describe(broker)
+    records = member.poll(WAIT_MS, 4)
+    broker.clock.freeze()
+    held = broker.held_records()
+    assert held == {"workers": broker.share_group("workers").held["m"]}
+    (first,) = held["workers"]
+    line = f"member m holds orders-0 from offset 0 to 3 for {first.lock_left_ms} ms more (delivery 1)"
+    assert f"share group workers: {line}\n" in describe(broker)
+    for record in records:
+        member.acknowledge(record)
+    assert member.commit() == {}
+    assert broker.held_records() == {}
+
+
+def test_a_report_of_many_held_ranges_is_bounded(broker: Barnabas, writer: Writer, member: ShareConsumer) -> None:
+    writer.write(broker, *(b"%d" % number for number in range(60)))
+    records = member.poll(WAIT_MS, 60)
+    for record in records[::2]:
+        member.acknowledge(record)
+    assert member.commit() == {}
+    count = len(broker.held_records()["workers"])
+    assert count == len(records[1::2]) > HELD_RANGES_SHOWN
+    said = describe(broker)
+    assert said.count("share group workers: member m holds") == HELD_RANGES_SHOWN
+    assert f"\n... and {count - HELD_RANGES_SHOWN} more ranges\n" in said
 
 
 def test_locks_end_at_once_for_one_member_or_for_all(broker: Barnabas, member: ShareConsumer) -> None:

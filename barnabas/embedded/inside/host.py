@@ -65,6 +65,7 @@ class Host:
             **{name: self._about_services(answer) for name, answer in questions.QUESTIONS.items()},
             **{name: partial(answer, broker) for name, answer in whys.WHYS.items()},
             "share_group": self._share_group,
+            "held_records": self._held_records,
             "end_locks": self._end_locks,
             "client_settings": partial(client_settings, security),
             "create_topic": self._create_topic,
@@ -118,6 +119,11 @@ class Host:
         from barnabas.embedded.inside.share_groups import share_group  # few brokers need its modules
 
         return await share_group(self.broker.services, group_id)
+
+    def _held_records(self) -> list[tuple[Any, ...]]:
+        from barnabas.embedded.inside.share_groups import held_records  # as above
+
+        return held_records(self.broker.services)
 
     async def _end_locks(self, group_id: str, member_id: str | None) -> int:
         from barnabas.embedded.inside.share_groups import end_locks  # as above

@@ -40,6 +40,17 @@ async def share_group(services: Services, group_id: str) -> Fields:
     return group.state.value, sorted(group.members), partitions
 
 
+def held_records(services: Services) -> list[tuple[str, list[Fields]]]:
+    """Return the records that members hold, by group: (topic, partition, the fields of a range)."""
+    found: dict[str, list[Fields]] = {}
+    used = used_share_partitions(services)
+    for each in sorted(used, key=lambda each: (each.group_id, each.topic, each.partition)):
+        held = [_range(one) for one in each.ranges(_RANGES_MAX) if one.member_id is not None]
+        if held:
+            found.setdefault(each.group_id, []).extend((each.topic, each.partition, *one) for one in held)
+    return list(found.items())
+
+
 async def end_locks(services: Services, group_id: str, member_id: str | None) -> int:
     """End the locks of a member now, or those of all members; return the number of records. Raises KafkaError."""
     await _found(services, group_id)
