@@ -120,9 +120,9 @@ def test_static_members_with_standby_replicas_join_and_sum_up(server: Server, to
         shop.order(200)
         shop.until_all_are_counted()
         until(lambda: set(places(two)) == {"two:1"}, PATIENCE_S)
+        alter("streams.session.timeout.ms=60000")  # of sessions from now on: longer than a member takes to start again
         with shop.run("one") as one:
             until(lambda: are_replicas(places(one)), PATIENCE_S)
-            alter("streams.session.timeout.ms=60000")  # longer than a static member takes to start again
             before, epoch = places(one), group_epoch()
             assert one.stop() == ENDED_BY_SIGTERM
         shop.order(200)
