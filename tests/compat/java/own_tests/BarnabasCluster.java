@@ -5,56 +5,58 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.stream.Stream;
 import kafka.server.KafkaBroker;
-import org.apache.kafka.common.Node;
 import org.apache.kafka.common.test.ClusterInstance;
 import org.apache.kafka.common.test.api.ClusterConfig;
 import org.apache.kafka.metadata.MetadataCache;
 
-/** What Kafka's own tests take for their cluster: one Barnabas, broker 0. What it cannot say, it refuses to say. */
+/** What Kafka's own tests take for their cluster: the nodes of one Barnabas. What it cannot say, it refuses to say. */
 public final class BarnabasCluster implements InvocationHandler {
-    private static final ThreadLocal<BarnabasNode> OF_THIS_THREAD = new ThreadLocal<>();
-    private final BarnabasNode node;
-    private final KafkaBroker broker = proxy(KafkaBroker.class, this::ofBroker);
+    private static final ThreadLocal<BarnabasProcess> OF_THIS_THREAD = new ThreadLocal<>();
+    private final BarnabasProcess barnabas;
+    private final Map<Integer, KafkaBroker> brokers = new TreeMap<>();
     private final ClusterInstance instance = proxy(ClusterInstance.class, this);
 
-    BarnabasCluster(Map<String, String> settings) throws IOException {
-        node = new BarnabasNode(settings);
+    BarnabasCluster(int brokers, Map<String, String> settings) throws IOException {
+        barnabas = new BarnabasProcess(brokers, settings);
+        for (int id = 0; id < brokers; id++) {
+            this.brokers.put(id, proxy(KafkaBroker.class, this::ofBroker));
+        }
     }
 
     ClusterInstance instance() {
         return instance;
     }
 
-    /** The metrics of the node whose test runs in this thread; none where it has stopped. */
+    /** The metrics of the Barnabas whose test runs in this thread; none where it has stopped. */
     public static Stream<String> metrics() throws IOException, InterruptedException {
-        BarnabasNode node = OF_THIS_THREAD.get();
-        return node != null && node.isRunning() ? node.metrics() : Stream.empty();
+        BarnabasProcess barnabas = OF_THIS_THREAD.get();
+        return barnabas != null && barnabas.isRunning() ? barnabas.metrics() : Stream.empty();
     }
 
     void start() throws IOException {
-        OF_THIS_THREAD.set(node);
-        node.start();
+        OF_THIS_THREAD.set(barnabas);
+        barnabas.start();
     }
 
     void stop() throws IOException, InterruptedException {
-        if (node.isRunning()) {
-            node.stop();
+        if (barnabas.isRunning()) {
+            barnabas.stop();
         }
     }
 
     @Override
     public Object invoke(Object self, Method method, Object[] arguments) throws Throwable {
         switch (method.getName()) {
-            case "bootstrapServers": return node.address();
-            case "brokers": return Map.of(0, broker);
-            case "config": return ClusterConfig.defaultBuilder().build();
+            case "bootstrapServers": return barnabas.bootstrapServers();
+            case "brokers": return brokers;
+            case "config": return ClusterConfig.defaultBuilder().setBrokers(brokers.size()).build();
             case "waitForReadyBrokers": return null; // a node that has started is ready
-            case "shutdownBroker": node.stop(); return null;
-            case "startBroker": node.start(); return null;
+            case "shutdownBroker": barnabas.stopNode((int) arguments[0]); return null;
+            case "startBroker": barnabas.startNode((int) arguments[0]); return null;
             case "shareConsumer": return ofObject(self, method, reconnectingAtOnce(arguments));
             default: return ofObject(self, method, arguments);
         }
@@ -78,7 +80,7 @@ public final class BarnabasCluster implements InvocationHandler {
 
     private Object ofBroker(Object self, Method method, Object[] arguments) throws Throwable {
         switch (method.getName()) {
-            case "awaitShutdown": return null; // shutdownBroker waits for the end of the process
+            case "awaitShutdown": return null; // shutdownBroker waits for the end
             case "metadataCache": return proxy(MetadataCache.class, this::ofMetadata);
             default: return ofObject(self, method, arguments);
         }
@@ -88,8 +90,7 @@ public final class BarnabasCluster implements InvocationHandler {
         if (!method.getName().equals("getAliveBrokerNodes")) {
             return ofObject(self, method, arguments);
         }
-        String[] address = node.address().split(":");
-        return node.isRunning() ? List.of(new Node(0, address[0], Integer.parseInt(address[1]))) : List.of();
+        return barnabas.runningNodes();
     }
 
     private static Object ofObject(Object self, Method method, Object[] arguments) throws Throwable {

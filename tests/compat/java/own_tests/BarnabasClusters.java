@@ -3,6 +3,7 @@ package barnabas.own;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.reflect.Method;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,12 +21,10 @@ import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 import org.junit.jupiter.api.extension.TestTemplateInvocationContext;
 import org.junit.jupiter.api.extension.TestTemplateInvocationContextProvider;
-import org.opentest4j.TestAbortedException;
 
 /**
  * JUnit: gives each of Kafka's own cluster tests a Barnabas of its own, in place of the cluster in this JVM that Kafka's
- * extension makes. The settings are those that its annotations name. A test of several brokers is aborted, and so
- * counted.
+ * extension makes. The settings are those that its annotations name.
  */
 public final class BarnabasClusters implements TestTemplateInvocationContextProvider {
     @Override
@@ -49,22 +48,30 @@ public final class BarnabasClusters implements TestTemplateInvocationContextProv
         @Override
         public List<Extension> getAdditionalExtensions() {
             Map<String, String> settings = new LinkedHashMap<>();
-            for (ClusterConfigProperty property : defaults == null ? new ClusterConfigProperty[0] : defaults.serverProperties()) {
+            Stream.concat(Arrays.stream(ofClass()), Arrays.stream(test.serverProperties())).forEach(property -> {
+                if (property.id() != -1) {
+                    throw new UnsupportedOperationException("a setting of one broker: " + property);
+                }
                 settings.put(property.key(), property.value());
-            }
-            for (ClusterConfigProperty property : test.serverProperties()) {
-                settings.put(property.key(), property.value());
-            }
+            });
             try {
-                return List.of(new OfOneTest(test.brokers(), new BarnabasCluster(settings)));
+                return List.of(new OfOneTest(new BarnabasCluster(brokers(), settings)));
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
         }
+
+        private int brokers() {
+            int ofClass = defaults == null ? 1 : defaults.brokers();
+            return test.brokers() == 0 ? ofClass : test.brokers();
+        }
+
+        private ClusterConfigProperty[] ofClass() {
+            return defaults == null ? new ClusterConfigProperty[0] : defaults.serverProperties();
+        }
     }
 
-    private record OfOneTest(int brokers, BarnabasCluster cluster)
-        implements BeforeEachCallback, AfterEachCallback, ParameterResolver {
+    private record OfOneTest(BarnabasCluster cluster) implements BeforeEachCallback, AfterEachCallback, ParameterResolver {
         @Override
         public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
             return parameter.getParameter().getType() == ClusterInstance.class;
@@ -77,9 +84,6 @@ public final class BarnabasClusters implements TestTemplateInvocationContextProv
 
         @Override
         public void beforeEach(ExtensionContext context) throws IOException {
-            if (brokers > 1) {
-                throw new TestAbortedException("needs " + brokers + " brokers");
-            }
             cluster.start();
         }
 
