@@ -11,6 +11,7 @@ from barnabas.client.admin.configs import ConfigChange, ConfigOperation, Resourc
 from barnabas.client.admin.share_offsets import share_offsets
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
+from barnabas.client.consume.consumer import Consumer
 from barnabas.client.consume.share.held_records import AcquiredRecord
 from barnabas.client.consume.share.share_consumer import ShareConsumer
 from barnabas.client.produce.producer import Producer
@@ -100,6 +101,32 @@ def test_markers_and_aborted_records_are_no_records(client: Client, name: str) -
         values = [each.record.value for _ in range(3) for each in member.poll(5000)]
         assert values == [b"%d" % number for number in range(10)] + [b"ten"]
         assert member.commit() == {}
+
+
+def test_a_marker_is_copied_with_the_records_beside_it_that_no_member_acknowledged(
+    server: Server, client: Client, name: str
+) -> None:
+    queue = f"dlq.{name}"
+    create_topic(client, queue, partitions=1, configs={"errors.deadletterqueue.group.enable": "true"})
+    settings = {
+        "share.delivery.count.limit": "2",
+        "errors.deadletterqueue.topic.name": queue,
+        "errors.deadletterqueue.copy.record.enable": "true",
+    }
+    changes = [ConfigChange(key, ConfigOperation.SET, value) for key, value in settings.items()]
+    alter_configs(client, ResourceType.GROUP, name, changes)
+    begun(client, f"{name}-1", b"ten", topic=name).commit()
+    for delivery in (1, 2):
+        with Client(server.address) as dying:  # no member leaves: what they hold is released with their connections
+            records = ShareConsumer(dying, name, [name], explicit=True).poll(WAIT_MS)
+            assert facts(records) == [(offset, delivery) for offset in range(11)]
+    consumer = Consumer(client)
+    consumer.assign({(queue, 0): 0})
+    letters = [each.record for each in consumer.poll(WAIT_MS)]
+    while len(letters) < 12:
+        letters += [each.record for each in consumer.poll(WAIT_MS)]
+    assert [each.value for each in letters[:11]] == [b"%d" % number for number in range(10)] + [b"ten"]
+    assert (letters[11].key, letters[11].value) == (b"\0\0\0\1", bytes(6))
 
 
 def test_a_group_is_reported_reset_and_deleted(client: Client, name: str, reported: Callable[..., Any]) -> None:

@@ -215,6 +215,10 @@ def worn_out_with_a_letter() -> History:
     return dead_letters(b"v", count=LIMIT, kind=RELEASE)
 
 
+def worn_out_with_the_marker_beside_it() -> History:
+    return dead_letters(b"v", bytes(6), count=LIMIT, kind=RELEASE)
+
+
 def accepted_with_a_letter() -> History:
     return dead_letters(b"v", count=1, kind=ACCEPT)
 
@@ -328,7 +332,7 @@ def reset_after_a_member() -> History:
             [rejected_without_a_letter, worn_out_without_a_letter],
             [rejected_with_a_letter, worn_out_with_a_letter, released_first],
         ),
-        (wrong_letters, [accepted_with_a_letter], [rejected_with_a_letter, worn_out_with_a_letter]),
+        (wrong_letters, [accepted_with_a_letter], [rejected_with_a_letter, worn_out_with_the_marker_beside_it]),
         (wrong_deliveries, [another_record, a_missing_record], [released_first]),
     ],
 )

@@ -2,7 +2,8 @@
 
 Knows how a batch is read, not from where. Offsets are requested in order, with pauses in between, in which the log may
 change: a record that cannot be read any more is missing, as one that was compacted. Of each batch the records are
-walked once, however many dead letters it has.
+walked once, however many dead letters it has. The marker of a transaction is copied like a record, as in Apache Kafka:
+a range that no member acknowledged may have one.
 """
 
 from __future__ import annotations
@@ -59,7 +60,5 @@ class DeadLetterRecords:
         batch = self._read(offset)
         self._is_over = not batch
         if batch:
-            header = parse_header(batch)
-            self._end = header.next_offset
-            if not header.is_control:
-                self._records = iter_records_with_pauses(batch, max_bytes=self._max_bytes)
+            self._end = parse_header(batch).next_offset
+            self._records = iter_records_with_pauses(batch, max_bytes=self._max_bytes)

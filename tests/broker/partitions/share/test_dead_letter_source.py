@@ -2,6 +2,7 @@
 
 from barnabas.broker.partitions.share.dead_letter_source import DeadLetterRecords
 from barnabas.protocol.records.builder import NewRecord, encode_records, seal_records
+from barnabas.protocol.records.control import end_txn_marker
 from barnabas.storage.steps import finish
 
 SIZE = 1_000
@@ -59,3 +60,10 @@ def test_the_rest_of_a_damaged_batch_is_missing_and_the_next_batch_is_read() -> 
         return batch[:-1_000] + bytes(b"\xff" * 1_000) if offset < SIZE else batch
 
     assert values(DeadLetterRecords(read, 1 << 20), 0, SIZE - 1, SIZE) == [b"0", None, b"1000"]
+
+
+def test_a_marker_is_copied_like_a_record() -> None:
+    marker = end_txn_marker(True, 7, 0, 3, timestamp_ms=0, base_offset=SIZE)
+    found = finish(DeadLetterRecords(lambda _: bytes(marker), 1 << 20).at(SIZE))
+    assert found is not None
+    assert (found.key, found.value) == (b"\0\0\0\1", b"\0\0\0\0\0\3")
