@@ -114,6 +114,17 @@ def own_tests_libs() -> Path:
     return _once(f"own-tests-{TOOLS_VERSION}", dependencies, "copy-dependencies")
 
 
+def own_streams_tests_libs() -> Path:
+    """The directory of what Kafka's own tests of Streams and of its tools need beside `own_tests_libs` and Streams."""
+    names = ("kafka-streams-integration-tests", "kafka-streams", "kafka-tools", "kafka-server-common")
+    dependencies = [
+        *(_DEPENDENCY.format(_KAFKA, name, TOOLS_VERSION, _TESTS + _ALONE) for name in names),
+        _DEPENDENCY.format(_KAFKA, "kafka-tools", TOOLS_VERSION, _ALONE),
+        _DEPENDENCY.format("org.hamcrest", "hamcrest", "3.0", ""),
+    ]
+    return _once(f"own-streams-tests-{TOOLS_VERSION}", dependencies, "copy-dependencies")
+
+
 def spark_connector_libs() -> Path:
     """The four jars that Spark's stock Kafka connector adds to those of pyspark 4.2.0.
 
@@ -142,6 +153,7 @@ def fetch_all() -> None:
     junit_libs()
     spring_libs()
     own_tests_libs()
+    own_streams_tests_libs()
     spark_connector_libs()
     for version in CLIENT_VERSIONS:
         client_libs(version)
