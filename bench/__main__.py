@@ -29,6 +29,7 @@ from bench import (
     moved_clock,
     report,
     restarts,
+    share_micro,
     shares,
     starting,
     traced,
@@ -182,6 +183,7 @@ def main() -> int:
     print(measured_form.in_words(options.form), flush=True)
     if options.micro:
         micro.main()
+        share_micro.main()
         return 0
     if options.growth:
         growth.main()

@@ -369,11 +369,11 @@ async def measure(bench: Bench, case: Case) -> list[float]:
     return rounds
 
 
-async def run_all(path: str, only: str) -> dict[str, dict[str, float]]:
+async def run_all(path: str, cases: Sequence[Case], only: str) -> dict[str, dict[str, float]]:
     bench = Bench(path)
     found: dict[str, dict[str, Any]] = {}
     print(f"{'100,000 turns of an empty loop':45} {statistics.median(probe_us() for _ in range(ROUNDS)):8.0f} us")
-    for case in CASES:
+    for case in cases:
         if only in case.name:
             rounds = await measure(bench, case)
             found[case.name] = {"median_us": statistics.median(rounds), "min_us": min(rounds)}
@@ -382,11 +382,16 @@ async def run_all(path: str, only: str) -> dict[str, dict[str, float]]:
     return found
 
 
-def main(only: str = "") -> dict[str, dict[str, float]]:
+def measured(cases: Sequence[Case], only: str = "") -> dict[str, dict[str, float]]:
     """Measure the cases whose name contains `only`; print and return microseconds of processor time per request."""
     parent = str(MEMORY_FILES) if MEMORY_FILES.is_dir() else None
     with tempfile.TemporaryDirectory(prefix="barnabas-micro-", dir=parent) as path:
-        found = uvloop.run(run_all(path, only))
+        return uvloop.run(run_all(path, cases, only))
+
+
+def main(only: str = "") -> dict[str, dict[str, float]]:
+    """Measure the cases whose name contains `only`, and groups if all are measured."""
+    found = measured(CASES, only)
     if not only:
         group_micro.main()
     return found

@@ -15,10 +15,10 @@ come; no exception refers to the future that it is set on.
 
 from __future__ import annotations
 
-from asyncio import CancelledError, Future, gather
+from asyncio import CancelledError, Future
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeAlias, TypeVar, Union, cast
+from typing import Any, TypeAlias, TypeVar, Union
 
 from barnabas.protocol.errors import KafkaError
 
@@ -63,19 +63,33 @@ def answer_after(first: Future[Any] | None, answer: Callable[[], R]) -> R | Futu
 
 
 def reply_to_all(
-    replies: Sequence[Reply[Any]], respond: Callable[[list[T]], R], refused: Callable[[KafkaError], T]
+    replies: Sequence[Reply[Any]], respond: Callable[[list[T]], Reply[R]], refused: Callable[[KafkaError], T]
 ) -> Reply[R]:
     """Apply `respond` to all replies, in their order, once each is here or refused."""
-    late = [reply for reply in replies if isinstance(reply, Future)]
+    late = [reply for reply in replies if isinstance(reply, Future) and not reply.done()]
     if not late:
-        return respond(cast("list[T]", replies))
+        return respond(_results(replies, refused))
+    made: Future[R] = late[0].get_loop().create_future()
+    countdown = _Countdown(len(late), partial(_answer_all, made, replies, respond, refused))
+    for reply in late:
+        reply.add_done_callback(countdown.came)
+    return made
 
-    def fill(came: list[T | BaseException]) -> R:
-        coming = iter(came)
-        whole = [next(coming) if isinstance(reply, Future) else reply for reply in replies]
-        return respond([_judged(each, refused) for each in whole])
 
-    return reply_to(lambda: gather(*late, return_exceptions=True), fill)
+class _Countdown:
+    """Counts replies that come, and goes on after the last one."""
+
+    __slots__ = ("_go_on", "_left")
+
+    def __init__(self, left: int, go_on: Callable[[], None]) -> None:
+        self._left = left
+        self._go_on = go_on
+
+    def came(self, reply: Any) -> None:
+        _take_failure(reply)
+        self._left -= 1
+        if not self._left:
+            self._go_on()
 
 
 def pass_on(reply: Reply[T], to: Future[T]) -> None:
@@ -99,12 +113,37 @@ def _take_failure(reply: Any) -> None:
         reply.exception()
 
 
-def _judged(each: T | BaseException, refused: Callable[[KafkaError], T]) -> T:
-    if isinstance(each, KafkaError):
-        return refused(each)
-    if isinstance(each, BaseException):
-        raise each
-    return each
+def _answer_all(
+    made: Future[Any],
+    replies: Sequence[Reply[Any]],
+    respond: Callable[[list[Any]], Any],
+    refused: Callable[[KafkaError], Any],
+) -> None:
+    result, failure = _outcome_of_all(replies, respond, refused)
+    if failure is None:
+        pass_on(result, made)
+    elif not made.done():
+        _fail(made, failure)
+
+
+def _outcome_of_all(
+    replies: Sequence[Reply[Any]], respond: Callable[[list[Any]], Any], refused: Callable[[KafkaError], Any]
+) -> tuple[Any, BaseException | None]:
+    """Return the result or the error, without the new future, as `_outcome` does."""
+    try:
+        return respond(_results(replies, refused)), None
+    except (Exception, CancelledError) as mistake:
+        return None, mistake
+
+
+def _results(replies: Sequence[Reply[Any]], refused: Callable[[KafkaError], T]) -> list[T]:
+    """Return the results of replies that are all here. Raises the first error that is no KafkaError."""
+    return [_result(reply, refused) if isinstance(reply, Future) else reply for reply in replies]
+
+
+def _result(reply: Future[Any], refused: Callable[[KafkaError], Any]) -> Any:
+    failure = None if reply.cancelled() else reply.exception()
+    return refused(failure) if isinstance(failure, KafkaError) else reply.result()
 
 
 def _go_on(
@@ -126,7 +165,12 @@ def _go_on(
         result.add_done_callback(partial(_go_on, made, _itself, None, gives_up))
     elif failure is None:
         made.set_result(result)
-    elif isinstance(failure, CancelledError):
+    else:
+        _fail(made, failure)
+
+
+def _fail(made: Future[Any], failure: BaseException) -> None:
+    if isinstance(failure, CancelledError):
         made.cancel()
     else:
         made.set_exception(failure)

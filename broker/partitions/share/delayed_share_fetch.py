@@ -76,6 +76,7 @@ class DelayedShareFetch:
         self._wanted = wanted
         self._waits_for: dict[PartitionKey, SessionPartition] = {}
         self._bytes: dict[PartitionKey, int] = {}
+        self._bytes_sum = 0
         self._batches_left = _BATCHES_MAX
         self._failed: dict[SessionPartition, KafkaError] = {}
         self._loaded: dict[SessionPartition, LedSharePartition] = {}
@@ -99,7 +100,9 @@ class DelayedShareFetch:
     def _is_enough(self) -> bool:
         for each in self._waits_for:
             self._look_at(each)
-        return self._has_min_bytes
+            if self._has_min_bytes:
+                return True
+        return False
 
     def _is_ready(self, woken: PartitionKey) -> bool:
         """Return whether min_bytes are there after a change of one partition; raises the errors of a read."""
@@ -108,7 +111,7 @@ class DelayedShareFetch:
 
     @property
     def _has_min_bytes(self) -> bool:
-        return bool(self._bytes) and sum(self._bytes.values()) >= min(self._limits.min_bytes, self._limits.max_bytes)
+        return bool(self._bytes) and self._bytes_sum >= min(self._limits.min_bytes, self._limits.max_bytes)
 
     def _look_at(self, key: PartitionKey) -> None:
         """Note how many bytes a partition has; none while nothing may be acquired from it."""
@@ -116,11 +119,13 @@ class DelayedShareFetch:
         led, log = self._loaded[wanted], self._manager.log_of(wanted)
         if led.leader_epoch != log.leader_epoch:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        self._bytes.pop(key, None)
+        self._bytes_sum -= self._bytes.pop(key, 0)
         state = led.state
         if state is not None and state.can_acquire(self._settings):
             state.follow_log_start(log.log_start_offset)
-            self._bytes[key] = log.readable_bytes(state.next_fetch_offset, self._settings.is_read_committed)
+            size = log.readable_bytes(state.next_fetch_offset, self._settings.is_read_committed)
+            self._bytes[key] = size
+            self._bytes_sum += size
 
     def _finish(self, _: Woken) -> list[ShareFetched]:
         """Acquire what there is now."""
@@ -134,6 +139,9 @@ class DelayedShareFetch:
         records_left, size = self._request.records_max, 0
         share = min(self._limits.max_bytes, _BYTES_MAX) // max(1, len(ready))
         for each in ready:
+            if records_left <= 0:
+                results.append(ShareFetched(each))
+                continue
             try:
                 found = self._fetch(each, records_left, share, is_first=size == 0)
             except KafkaError as error:
@@ -151,7 +159,7 @@ class DelayedShareFetch:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         led.state.follow_log_start(log.log_start_offset)
         offset = led.state.next_fetch_offset
-        if records_left <= 0 or not log.log_start_offset <= offset <= log.log_end_offset:
+        if not log.log_start_offset <= offset <= log.log_end_offset:
             return ShareFetched(wanted)
         found = log.read(offset, max_bytes, committed=self._settings.is_read_committed, force_first_batch=is_first)
         if found.data is None:

@@ -157,8 +157,17 @@ class InFlightRecords:
         return bool(self.batches)
 
     def cells(self) -> Iterator[DeliveryCell]:
-        """Return all cells, in order."""
-        return (cell for batch in self.batches for cell in batch.cells)
+        """Yield all cells, in order."""
+        for batch in self.batches:
+            yield from batch.cells
+
+    def first_available(self) -> DeliveryCell | None:
+        """Return the first cell that may be acquired."""
+        for batch in self.batches:
+            for cell in batch.cells:
+                if cell.is_available:
+                    return cell
+        return None
 
     def floor(self, offset: int) -> InFlightBatch | None:
         """Return the last batch that begins at or before `offset`."""

@@ -96,9 +96,9 @@ class SharePartition:
     def next_fetch_offset(self) -> int:
         """The first offset that can be acquired."""
         if self._may_have_available:
-            for cell in self._in_flight.cells():
-                if cell.is_available:
-                    return cell.first
+            available = self._in_flight.first_available()
+            if available is not None:
+                return available.first
             self._may_have_available = False
         return self.end_offset
 

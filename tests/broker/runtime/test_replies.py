@@ -56,6 +56,43 @@ async def test_all_are_waited_for_and_stay_in_their_order() -> None:
     assert await whole == "got ['NOT_COORDINATOR', 2, 3]"
 
 
+async def test_replies_that_have_come_are_waited_for_no_more() -> None:
+    first, second = future(), future()
+    first.set_result(1)
+    second.set_exception(REFUSAL)
+    assert reply_to_all([first, 2, second], respond, refused) == "got [1, 2, 'NOT_COORDINATOR']"
+
+
+async def test_one_of_many_replies_fails_in_a_way_that_is_no_answer() -> None:
+    first, second = future(), future()
+    whole = reply_to_all([first, second], respond, refused)
+    assert isinstance(whole, asyncio.Future)
+    second.set_exception(ValueError("no"))
+    await settle()
+    assert not whole.done()
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await whole
+    with pytest.raises(ValueError, match="no"):
+        reply_to_all([1, second], respond, refused)
+
+
+async def test_an_answer_to_all_may_come_later_or_not_be_wanted_any_more() -> None:
+    first, second, later = future(), future(), future()
+    whole = reply_to_all([first], lambda results: later, refused)
+    unwanted = reply_to_all([first, second], respond, refused)
+    assert isinstance(whole, asyncio.Future)
+    assert isinstance(unwanted, asyncio.Future)
+    unwanted.cancel()
+    first.set_result(1)
+    second.set_exception(REFUSAL)
+    await settle()
+    assert not whole.done()
+    later.set_result(2)
+    assert await whole == 2
+    assert unwanted.cancelled()
+
+
 @pytest.mark.parametrize("error", [REFUSAL, ValueError("no")])
 async def test_an_error_that_nobody_has_an_answer_for_comes_out_as_it_is(error: Exception) -> None:
     with pytest.raises(type(error)):

@@ -72,6 +72,27 @@ def test_unreadable_files_of_another_kafka_are_skipped() -> None:
     assert groups(world).consumer_group("g") == DEFAULTS
 
 
+def test_the_settings_of_a_share_group_are_those_of_now() -> None:
+    world = CatalogueWorld()
+    known = groups(world)
+    limit = "share.delivery.count.limit"
+    counts = [known.share_group("g").delivery_count_limit]
+    assert known.share_group("g") is known.share_group("g")
+    for value in (3, 4, None):
+        alter(world, limit, value)
+        counts.append(known.share_group("g").delivery_count_limit)
+    world.config.follow({}, {f"group.{limit}": "6"})
+    assert [*counts, known.share_group("g").delivery_count_limit] == [5, 3, 4, 5, 6]
+    assert known.share_group("other").delivery_count_limit == 6
+
+
+def test_settings_of_as_many_share_groups_as_clients_name_take_no_memory() -> None:
+    known = groups(CatalogueWorld())
+    for number in range(2_500):
+        known.share_group(f"g{number}")
+    assert len(known._share_groups) < 1_010
+
+
 def test_the_brokers_interval_of_assignments_changes_while_it_runs() -> None:
     world = CatalogueWorld()
     name = "group.consumer.assignment.interval.ms"
