@@ -188,6 +188,7 @@ API_TABLE: tuple[ApiRow, ...] = (
     _row(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, "describe_share_group_offsets", group=_DESCRIBE, topic=_DESCRIBE),
     _row(ApiKey.ALTER_SHARE_GROUP_OFFSETS, "alter_share_group_offsets", group=_READ, topic=_READ),
     _row(ApiKey.DELETE_SHARE_GROUP_OFFSETS, "delete_share_group_offsets", group=_DELETE, topic=_READ),
+    _row(ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE, "streams_group_topology_description_update", group=_READ),
     _row(ApiKey.UNREGISTER_CONTROLLER, "unregister_controller", cluster=_ALTER),
 )
 

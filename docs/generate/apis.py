@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from barnabas.broker.api.api_table import API_TABLE, TELEMETRY_TABLE, ApiRow
-from barnabas.protocol.registry import ApiKey
 
 _HEAD = """\
 # APIs
 
-Every API and version that ApiVersions returns is implemented: {count} APIs, with the version ranges of Apache Kafka
-4.4.0. Produce is advertised from version 0, as in Kafka: without version 0 an old librdkafka assumes that the broker
-does not support compression. A Produce request in version 0 to 2 closes the connection, as does a request for anything
-not listed here.
+Every API and version that ApiVersions returns is implemented: {count} APIs, all that Apache Kafka 4.4.0 offers, with
+its version ranges. Produce is advertised from version 0, as in Kafka: without version 0 an old librdkafka assumes that
+the broker does not support compression. A Produce request in version 0 to 2 closes the connection, as does a request
+for anything not listed here.
 
 The operations are those that Kafka checks with its ACLs, of the resources in a request. Some are checked only for
 certain requests, some are alternatives: InitProducerId without a transactional id needs IdempotentWrite on the cluster
@@ -28,27 +27,11 @@ Only with `barnabas.client.telemetry.enable=true` (KIP-714); Kafka offers them i
 |---:|---|---|---|---|---|---|
 """
 
-_TAIL = """
-Apache Kafka offers {count} more, which Barnabas does not:
-
-| waits for | APIs |
-|---|---|
-"""
-
-WAITING: dict[str, tuple[ApiKey, ...]] = {
-    "topology descriptions of streams groups (KIP-1331)": (ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE,),
-}
-"""The APIs that Kafka offers on a broker's listener and this broker does not, by the missing part."""
-
 
 def page() -> str:
     """Return the whole page."""
     always, asked_for = "".join(map(_line, API_TABLE)), "".join(map(_line, TELEMETRY_TABLE))
-    tail = _TAIL.format(count=sum(map(len, WAITING.values())))
-    for what, keys in WAITING.items():
-        named = (f"{key.api_name} {_range(key.advertised_min_version, key.max_version)}" for key in keys)
-        tail += f"| {what} | {', '.join(named)} |\n"
-    return _HEAD.format(count=len(API_TABLE)) + always + _TELEMETRY + asked_for + tail
+    return _HEAD.format(count=len(API_TABLE)) + always + _TELEMETRY + asked_for
 
 
 def _range(low: int, high: int) -> str:

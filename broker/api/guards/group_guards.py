@@ -311,6 +311,15 @@ def streams_group_heartbeat(request: Any, context: RequestContext, rights: Right
     return (yield request)
 
 
+def streams_group_topology_description_update(request: Any, context: RequestContext, rights: Rights) -> Guarding:
+    """Check Read on the group."""
+    if not context.services.offers_streams_groups:
+        return (yield request)  # as above
+    if not rights.allows(Operation.READ, _GROUP, request.group_id):
+        return (yield from refused(request, refusal(_GROUP), context))
+    return (yield request)
+
+
 def streams_group_describe(request: Any, context: RequestContext, rights: Rights) -> Guarding:
     """Check groups as for DescribeGroups; a group with a topic that may not be described shows none of its members."""
     return (yield from _with_topics_allowed(request, context, rights, _topics_of_topology, _hidden_streams_group))

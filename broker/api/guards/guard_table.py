@@ -74,6 +74,7 @@ GUARDS: Final[dict[ApiKey, Guard]] = {
     ApiKey.DELETE_SHARE_GROUP_OFFSETS: partial(group_guards.share_group_offsets, _O.DELETE),
     ApiKey.STREAMS_GROUP_HEARTBEAT: group_guards.streams_group_heartbeat,
     ApiKey.STREAMS_GROUP_DESCRIBE: group_guards.streams_group_describe,
+    ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE: group_guards.streams_group_topology_description_update,
 }
 
 

@@ -63,10 +63,12 @@ _OF_QUEUES: dict[str, Sequence[Any]] = {
 }
 """Of share groups, and of the states of share partitions."""
 _OF_STREAMS: dict[str, Sequence[Any]] = {
-    **dict.fromkeys(("epoch", "endpoint_information_epoch"), (0, 1, -1, 0x7FFFFFFF)),
+    **dict.fromkeys(("epoch", "topology_epoch", "endpoint_information_epoch"), (0, 1, -1, 0x7FFFFFFF)),
     "process_id": ("process", "other", ""),
     "subtopology_id": ("0", "1", ""),
     "source_topic_regex": ("t.*", "(", ""),
+    "node_type": (1, 2, 3, 0, -1),
+    **dict.fromkeys(("sink_topic", "stores", "successors"), ("t", "other", "")),
     **dict.fromkeys(
         (
             "CopartitionGroup.source_topics",

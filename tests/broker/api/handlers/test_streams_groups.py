@@ -29,6 +29,10 @@ from barnabas.protocol.messages.streams_group_heartbeat import (
     TopicInfo,
     Topology,
 )
+from barnabas.protocol.messages.streams_group_topology_description_update import (
+    StreamsGroupTopologyDescriptionUpdateRequest,
+    TopologyDescription,
+)
 from tests.support.requests import join_group
 from tests.support.worlds.group_api import GroupApi
 
@@ -297,3 +301,18 @@ def test_only_an_empty_group_becomes_classic(api: GroupApi) -> None:
     assert joined.result().error_code == E.NONE
     (listed,) = api.ask(ListGroupsRequest(states_filter=[], types_filter=[]), 5).groups
     assert (listed.group_id, listed.group_type) == ("app", "classic")
+
+
+def test_a_topology_description_is_refused_since_no_plugin_stores_it(api: GroupApi) -> None:
+    description = TopologyDescription(subtopologies=[], global_stores=[])
+    sent = StreamsGroupTopologyDescriptionUpdateRequest(
+        group_id="g", member_id="m", topology_epoch=0, topology_description=description
+    )
+    answer = api.ask(sent, 0)
+    assert (answer.error_code, answer.error_message) == (
+        E.UNSUPPORTED_VERSION,
+        "The broker has no streams group topology description plugin configured.",
+    )
+    api.catalogue._image.features[STREAMS_VERSION] = 0
+    answer = api.ask(sent, 0)
+    assert (answer.error_code, answer.error_message) == (E.UNSUPPORTED_VERSION, None)

@@ -60,6 +60,7 @@ NAMED = {
     "ReadShareGroupStateSummary": "group topic partition",
     "StreamsGroupHeartbeat": "group",
     "StreamsGroupDescribe": "group",
+    "StreamsGroupTopologyDescriptionUpdate": "group",
     "DescribeShareGroupOffsets": "group topic partition",
     "AlterShareGroupOffsets": "group topic partition",
     "DeleteShareGroupOffsets": "group topic",

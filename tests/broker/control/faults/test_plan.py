@@ -174,7 +174,6 @@ _EIO = {"error": "EIO"}
         ({"do": _DROP}, "the fault needs match, an object, not null"),
         ({"match": {}}, "the fault needs do, an object, not null"),
         (fault({"api": "EndTransaction"}, _DROP), "api is one of Produce, Fetch, ListOffsets, "),
-        (fault({"api": "StreamsGroupTopologyDescriptionUpdate"}, _DROP), "api is one of Produce, Fetch, ListOffsets, "),
         (fault({"api": 26}, _DROP), "api is one of Produce"),
         (fault({"appi": "EndTxn"}, _DROP), "has no 'appi', but api, version, node, listener"),
         (fault({"version": 1}, _DROP), "a version needs an api: each API has its own versions"),
