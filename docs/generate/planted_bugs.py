@@ -6,13 +6,15 @@ from tests.simulation.planted.found import found
 _HEAD = """\
 # Planted bugs
 
-Each row is a bug that is planted in the broker or in the Spark sink, with the rule and the seed with which [the
-simulation](testing-barnabas.md) finds it first, of the seeds from 1 on that have the features that it needs. {count} of
-{all} bugs are found; [the others](testing-barnabas.md#planted-bugs) are missed.
+Each row is a bug that is planted in the broker or in the Spark sink. [The simulation](testing-barnabas.md) searches for
+it with the seeds from 1 on that have the features that the bug needs. The table has the rule and the seed that find it
+first. {count} of {all} bugs are found; [the others](testing-barnabas.md#planted-bugs) are missed.
 
-`./scripts/simulate --planted all` searches for all of them again, which takes a while;
-`./scripts/simulate --planted "the window forgotten" --seeds 5` shows one of them. CI plants five each day, of those
-that are found within 100 seeds.
+`./scripts/simulate --planted all` searches for all bugs again, which takes long. This command shows one of them:
+
+    ./scripts/simulate --planted "duplicate batch not recognised" --seeds 5
+
+CI plants five bugs each day, of those that are found within 100 seeds.
 
 | bug | effect | found by, under seed | within |
 |---|---|---|--:|

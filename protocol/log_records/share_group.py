@@ -1,6 +1,6 @@
-"""The records of share groups (KIP-932) in `__consumer_offsets`, types 10 to 15; `group.py` tells how records look.
+"""The records of share groups (KIP-932) in `__consumer_offsets`, types 10 to 15. `group.py` describes the format.
 
-The states of share partitions are elsewhere, in `__share_group_state`: type 15 only tells which of them exist.
+Type 15 lists the share partitions that have a state. The states themselves are in `__share_group_state`.
 """
 
 from barnabas.protocol.codec.schema import INT8, INT32, INT64, STRING, UUID, Stored, array, field

@@ -6,7 +6,7 @@ SEED_OF_SYNCS = 20  # whose broker answers when the disk has what was written
 
 
 def test_a_run_that_stands_still_shows_who_waits_for_whom() -> None:
-    (result,) = run_many([SEED_OF_SYNCS], planted="an answer that never comes", processes=1)
+    (result,) = run_many([SEED_OF_SYNCS], planted="sync never reported", processes=1)
     (finding,) = result.findings
     assert finding.rule == "liveness"
     client, broker = "waits for port 9092: ", "a request waits for its answer"

@@ -34,7 +34,7 @@ def planted(bug: Bug, *within: Source) -> str:
     return ast.unparse(tree)
 
 
-@pytest.mark.parametrize("name", ["a long poll without an end", "a map of keys that is off by one"])
+@pytest.mark.parametrize("name", ["Fetch answered a minute late", "offset map off by one"])
 def test_a_bug_follows_code_that_is_moved_and_laid_out_anew(name: str) -> None:
     [(original, tree)] = BUGS[name].modules().items()
     laid_out_anew = ast.unparse(ast.parse(original.text))  # without comments, on long lines

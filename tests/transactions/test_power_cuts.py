@@ -36,7 +36,7 @@ SETTINGS: Mapping[str, object] = KILLED | {
     "log.flush.interval.messages": 1,
     "log.index.size.max.bytes": 65536,  # Kafka's would be 10 MB of zeros each, in memory
 }
-UNSYNCED = "no sync although one was asked for"
+UNSYNCED = "sync before the answer omitted"
 RECORDS = [b"%d" % number for number in range(20)]
 NewServer = Callable[[Path, Mapping[str, object]], Server]
 

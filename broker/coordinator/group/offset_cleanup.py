@@ -5,8 +5,8 @@ does the same after the topic is deleted: one batch of tombstones per partition 
 
 Theory of operation: a topic is searched in one partition of `__consumer_offsets` when it is deleted, all topics are
 when a partition was loaded. The groups to examine come from the partition's index, so a topic costs as much as its
-commits. The first slice is done at once, the rest in later turns. In the meantime the topic may be created again and
-committed for: the topic id in a commit tells them apart, and until all is done `visible` omits the offsets to delete.
+commits. The first slice is done at once, the rest in later turns. In the meantime a new topic of this name may get
+commits. The topic id in a commit distinguishes the two topics. Until all offsets are deleted, `visible` omits them.
 
 A tombstone deletes the committed offset of a partition and the pending ones in open transactions. If only one of the
 two has to be deleted, because the other was committed for a topic created again, nothing is written before the

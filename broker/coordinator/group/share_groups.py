@@ -1,10 +1,10 @@
 """Share groups (KIP-932): the interface of the group coordinator for the request handlers.
 
 Calls the decisions in `decisions/share`, and has `GroupDecisions` carry them out. The states of share partitions are in
-the share coordinator: they are initialized, altered and deleted through `Persister`, and a record of the group tells
-which exist. That takes several turns, between which other requests are decided; `_busy` has the partitions that are
-being initialized, so that the next heartbeat does not begin them again. A broker that stops meanwhile begins them again
-at the next heartbeat after its start.
+the share coordinator: they are initialized, altered and deleted through `Persister`. A record of the group lists the
+existing ones. An initialization takes several turns, and other requests are decided between them. `_busy` has the
+partitions that are being initialized, so that the next heartbeat does not initialize them again. If the broker stops
+before the end, the first heartbeat after its next start initializes them again.
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
-"""Bugs of retention and compaction: what goes of a log, and when."""
+"""Bugs of retention and compaction: which records are removed, and when."""
 
 from tests.simulation.planted.planting import Bug
 
 BUGS = (
     Bug(
         "retention past an open transaction",
-        "A transaction may lose its beginning before it ends, as in Kafka.",
+        "Retention may delete the beginning of an open transaction, as in Kafka.",
         seeds=200,
     ).at("deletable_segments", "bound <= last_stable_offset", "bound <= high_watermark"),
-    Bug("retention too soon", "A segment goes when half of its time is over.", seeds=200).at(
+    Bug("retention too early", "A segment is deleted after half of `retention.ms`.", seeds=200).at(
         "_too_old", "age_ms > retention_ms", "age_ms > retention_ms // 2"
     ),
     Bug(
-        "a compacted tombstone too soon",
-        "A tombstone goes in the first round, before readers may have seen it.",
+        "tombstone removed too early",
+        "The first cleaning removes a tombstone before consumers can have read it.",
         seeds=200,
     ).at(
         "keeps_tombstones",
@@ -21,29 +21,31 @@ BUGS = (
         "header.has_delete_horizon and now_ms < header.base_timestamp",
     ),
     Bug(
-        "an aborted record kept by compaction",
-        "The data of an aborted transaction stays, and its marker goes.",
+        "aborted records not removed by compaction",
+        "Compaction removes the marker of an aborted transaction, but not its records.",
         seeds=200,
     ).at("CleanedTransactions._is_aborted_data", "aborted.has_data = True\nreturn True", "return False"),
     Bug(
-        "aborts behind what is compacted forgotten",
-        "A transaction whose marker lies in a later segment counts as committed.",
+        "aborts behind the cleaned range ignored",
+        "Compaction treats an aborted transaction as committed if its marker is in a later segment.",
         seeds=300,
     ).at("CleaningRound._job", "tuple(aborted)", "()"),
-    Bug("open transactions compacted", "What is not decided yet takes the place of what was committed.", seeds=300).at(
-        "dirtiness", "watermarks.last_stable_offset", "watermarks.high_watermark"
-    ),
     Bug(
-        "a map of keys that is off by one", "Of each key that was written again the last record goes, too.", seeds=200
+        "open transactions compacted",
+        "A record of an open transaction replaces the committed value of its key.",
+        seeds=300,
+    ).at("dirtiness", "watermarks.last_stable_offset", "watermarks.high_watermark"),
+    Bug(
+        "offset map off by one", "Compaction also removes the last record of a key that was written again.", seeds=200
     ).at("RecordFilter._retained", "row[0] < offset_map.get(key)", "row[0] <= offset_map.get(key)"),
     Bug(
-        "aborted values in the map of keys",
-        "A value that was aborted takes the place of the one that was committed before it.",
+        "aborted records in the offset map",
+        "An aborted record replaces the committed value of its key.",
         seeds=200,
     ).at("MapBuilding._take", "if is_skipped: ...", "if is_skipped and header.records_count < 0: ..."),
     Bug(
-        "a swap that is not synced",
-        "Files that were compacted are given up before what replaces them has its name on the disk.",
+        "segment swap not synced",
+        "Compaction deletes the old files before the names of the new files are on disk.",
         is_missed=True,
     ).at(
         "Replacer._replace",
@@ -51,20 +53,18 @@ BUGS = (
         "gone = self._mark_deleted(swap)",
     ),
     Bug(
-        "compacted segments that are not synced",
-        "What compaction wrote is not on the disk when it takes the place of what was.",
+        "compacted segment not synced",
+        "A compacted segment replaces the old one before its content is on disk.",
         seeds=300,
     ).at("CleanedSegment.finish", "yield self._log.sync"),
-    Bug(
-        "a first dirty offset that runs ahead", "The next round begins behind what nobody has looked at yet.", seeds=300
-    ).at(
+    Bug("first dirty offset too high", "The next cleaning skips records that are not cleaned yet.", seeds=300).at(
         "CleaningRound._put_in_place",
         "home.checkpoints.note_cleaned(self.key, end_offset)",
         "home.checkpoints.note_cleaned(self.key, log.log_end_offset)",
     ),
     Bug(
-        "the last batch of a producer compacted",
-        "What its sequences are told by goes with its keys.",
+        "last batch of a producer compacted",
+        "Compaction removes the batch with a producer's last sequence number.",
         seeds=300,
         is_missed=True,
     ).at(

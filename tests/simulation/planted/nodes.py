@@ -3,11 +3,11 @@
 from tests.simulation.planted.planting import Bug
 
 BUGS = (
-    Bug("an old leader that goes on", "A node that leads a partition no longer takes records for it.").at(
+    Bug("old leader does not resign", "A node that no longer leads a partition still accepts records for it.").at(
         "_resign", "services.partitions.resign(topic, number)"
     ),
     Bug(
-        "a coordinator that forgets what others began",
-        "A node that coordinates transactions again knows nothing of those that were begun elsewhere meanwhile.",
+        "old coordinator does not resign",
+        "A node that becomes transaction coordinator again does not load the transactions that began on other nodes.",
     ).at("_resign", "coordinator is not None", "coordinator is not None and topic == CONSUMER_OFFSETS_TOPIC"),
 )

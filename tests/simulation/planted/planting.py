@@ -20,11 +20,11 @@ from tests.simulation.planted.places import Edit, Source, changed, product
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """A bug that somebody might have made."""
+    """A plausible bug."""
 
     name: str
     says: str
-    """What is wrong then."""
+    """Its effect, in a sentence."""
     seeds: int = 100
     """Within how many seeds it has to be found."""
     is_missed: bool = False

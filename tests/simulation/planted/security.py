@@ -1,4 +1,4 @@
-"""Bugs of security: who is believed, what is allowed, what is kept of it, and who is throttled."""
+"""Bugs of security: authentication, authorization and quotas."""
 
 from functools import partial
 
@@ -6,25 +6,28 @@ from tests.simulation.planted.planting import Bug
 
 bug = partial(Bug, needs="secured")
 BUGS = (
-    bug("a password that nobody compares", "SCRAM lets in whoever knows the name of a user.").at(
+    bug("SCRAM proof not checked", "SCRAM accepts any password of an existing user.").at(
         "ScramExchange._final",
         "if not hmac.compare_digest(found, credential.stored_key):\n    raise self._refusal()",
         "hmac.compare_digest(found, credential.stored_key)",
     ),
-    bug("a request before the handshake", "What comes in place of a handshake is served, as who may do everything.").at(
+    bug("request before SaslHandshake served", "A request instead of the handshake is served with all permissions.").at(
         "SaslAuthenticator._next",
         "raise _Misplaced(f'a request with API key {header.api_key} before SaslHandshake')",
         "client.session.authenticated(Principal('User', 'cast'))\nreturn self._dispatch(frame, client)",
     ),
-    bug("a session that does not end", "Who does not log in again in time is served all the same.", seeds=400).at(
+    bug(
+        "session does not expire", "Requests are served after the session has expired without a new login.", seeds=400
+    ).at(
         "SaslAuthenticator._dispatch_in_time",
         "self._door.clock.now_ms() >= self._expires_ms",
         "self._door.clock.now_ms() < 0",
     ),
-    bug("decisions that are kept", "What was allowed once is allowed until the next start.").at(
-        "Authorizer.changed", "self._forget()"
-    ),
-    bug("denied and done", "A record that was refused is written.").at(
+    bug(
+        "cached authorization not invalidated",
+        "An allowed operation stays allowed until the next restart, even if the ACLs change.",
+    ).at("Authorizer.changed", "self._forget()"),
+    bug("denied record written", "A record is written although Produce is denied.").at(
         "produce",
         "if not kept:\n"
         "    return answers\n"
@@ -32,24 +35,26 @@ BUGS = (
         "return [*produced, *answers]",
         "yield transactional_id, acks, timeout_ms, topics\nreturn answers",
     ),
-    bug("ACLs that are not written", "An ACL holds until the next start.").at(
+    bug("ACL not written", "A new ACL is lost by a restart.").at(
         "Journal.commit",
         "self._log.append(seal_records(area, len(records), self._now_ms(), **self._place()))",
         "if type(records[0].record).__name__ != 'AccessControlEntryRecord':\n"
         "    self._log.append(seal_records(area, len(records), self._now_ms(), **self._place()))",
     ),
-    bug(
-        "a throttle that is only told", "The answer says for how long a client has to wait, and it is served at once."
-    ).at("MutedConnections.mute", "self._is_closed", "throttle_ms"),
-    bug("a throttle without an end", "A client that is throttled once is served a minute late.").at(
+    bug("throttled connection not muted", "The answer has a throttle time, but the next request is served at once.").at(
+        "MutedConnections.mute", "self._is_closed", "throttle_ms"
+    ),
+    bug("throttle time too long", "A throttled client is served a minute late.").at(
         "MutedConnections.mute",
         "self._clock.call_later(throttle_ms, partial(_end, future))",
         "self._clock.call_later(throttle_ms + 60_000, partial(_end, future))",
     ),
-    bug("a throttle of nobody", "A client that left while it was throttled is remembered.").at(
-        "MutedConnections._forget", "self._timers.pop(future, None)", "self._timers.get(future)"
-    ),
-    bug("a refusal of nobody", "The delay of a refusal goes on when the client is gone.").at(
-        "SaslAuthenticator._refuse", "timer.cancel()", "timer"
-    ),
+    bug(
+        "throttle state not removed on disconnect",
+        "The state of a throttled client is not removed when the client disconnects.",
+    ).at("MutedConnections._forget", "self._timers.pop(future, None)", "self._timers.get(future)"),
+    bug(
+        "delayed refusal not cancelled on disconnect",
+        "The delay of a refused login continues after the client has disconnected.",
+    ).at("SaslAuthenticator._refuse", "timer.cancel()", "timer"),
 )

@@ -1,12 +1,12 @@
-"""Bugs of what `why` says: sentences that are false, and such as are missing."""
+"""Bugs of `why`: false and missing findings."""
 
 from tests.simulation.planted.planting import Bug
 
 BUGS = (
-    Bug(
-        "a lag that why does not see", "`why consumer` says of a group that is behind that it has read all there is."
-    ).at("rules.consumer:_rank", "not each.lag", "each.lag is not None"),
-    Bug("an aborted record called committed", "`why record` looks for no abort.").at(
+    Bug("lag not found by why", "`why consumer` says that a group that is behind has read all records.").at(
+        "rules.consumer:_rank", "not each.lag", "each.lag is not None"
+    ),
+    Bug("aborted record reported as committed", "`why record` does not look for an abort marker.").at(
         "_decided",
         "facts._replace(fate=Fate.ABORTED, marker=marker)",
         "facts._replace(fate=Fate.COMMITTED, marker=marker)",

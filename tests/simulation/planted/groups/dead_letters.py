@@ -1,4 +1,4 @@
-"""Bugs of dead-letter queues: which records get a dead letter, of what, and when they are archived."""
+"""Bugs of dead-letter queues: which records get a dead letter, and when they are archived."""
 
 from tests.simulation.planted.planting import Bug
 
@@ -10,20 +10,24 @@ def _bug(name: str, says: str) -> Bug:
 
 
 BUGS = (
-    _bug("rejected records without dead letters", "What a member rejects is archived at once.").at(
+    _bug("rejected record without a dead letter", "A rejected record is archived at once.").at(
         "finished_state",
         "DeliveryState.ARCHIVING if settings.dead_letter_topic else DeliveryState.ARCHIVED",
         "DeliveryState.ARCHIVED",
     ),
-    _bug("released records without dead letters", "What is released at the limit waits for a letter for ever.").at(
+    _bug(
+        "released record without a dead letter",
+        "A record that is released at the delivery limit waits forever for its dead letter.",
+    ).at(
         "SharePartition.acknowledge",
         "cell.state is DeliveryState.ARCHIVING",
         "cell.state is DeliveryState.ARCHIVING and kind is AcknowledgeType.REJECT",
     ),
-    _bug("ended locks without dead letters", "What is not acknowledged at the limit waits for a letter for ever.").at(
-        "SharePartition.expire", "change.dead_letters = worn_out(late)"
-    ),
-    _bug("dead letters tried once", "An append that fails loses its letters.").at(
+    _bug(
+        "expired lock without a dead letter",
+        "A record whose lock expires at the delivery limit waits forever for its dead letter.",
+    ).at("SharePartition.expire", "change.dead_letters = worn_out(late)"),
+    _bug("dead letter not retried", "A dead letter is lost if its append fails.").at(
         "DeadLetterQueue._append", "pause_ms is None or not error.code.retriable", "True"
     ),
 )

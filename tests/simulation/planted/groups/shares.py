@@ -1,4 +1,4 @@
-"""Bugs of share groups: what is delivered to whom, how often, for how long, and what of it survives the broker."""
+"""Bugs of share groups: acquisition, delivery counts, locks, and the stored delivery states."""
 
 from tests.simulation.planted.planting import Bug
 
@@ -10,69 +10,73 @@ def _bug(name: str, says: str) -> Bug:
 
 
 BUGS = (
-    _bug("an accepted record that comes again", "An acceptance counts as a release.").at(
+    _bug("accepted record delivered again", "ACCEPT has the effect of RELEASE.").at(
         "share_partition:_state_after", "DeliveryState.ACKNOWLEDGED", "released_state(cell, settings)"
     ),
-    _bug("a delivery more than the limit", "A record is archived one delivery too late.").at(
+    _bug("delivery limit exceeded by one", "A record is archived one delivery too late.").at(
         "released_state", "cell.count >= settings.delivery_count_limit", "cell.count > settings.delivery_count_limit"
     ),
-    _bug("deliveries that are not counted", "The delivery count stays at one.").at(
-        "Acquisition._acquire", "cell.count += 1"
-    ),
-    _bug("locks without a timer", "Records are held until their member acknowledges them or goes.").at(
-        "LedSharePartition.acquire", "self._watch_locks()"
-    ),
-    _bug("a renewal that renews nothing", "A renewal is answered, and the lock ends as before.").at(
+    _bug("deliveries not counted", "The delivery count stays at 1.").at("Acquisition._acquire", "cell.count += 1"),
+    _bug(
+        "acquisition lock without a timeout", "A record stays acquired until its member acknowledges it or leaves."
+    ).at("LedSharePartition.acquire", "self._watch_locks()"),
+    _bug("acquisition lock not renewed", "RENEW succeeds, but the acquisition lock ends as before.").at(
         "SharePartition.acknowledge", "cell.deadline = now + settings.record_lock_duration_ms / 1000"
     ),
-    _bug("acknowledgements of another holder", "A member may acknowledge what another one holds.").at(
-        "acknowledgements:_check_cell", "cell.member != member", "False"
-    ),
-    _bug("held records acquired again", "A fetch takes what another member holds.").at(
+    _bug(
+        "acknowledgement by another member accepted",
+        "A member can acknowledge a record that another member has acquired.",
+    ).at("acknowledgements:_check_cell", "cell.member != member", "False"),
+    _bug("acquired record acquired again", "ShareFetch acquires a record that another member has acquired.").at(
         "Acquisition._take",
         "cell.is_available and cell.last >= first and cell.first <= last",
         "not cell.is_finished and cell.last >= first and cell.first <= last",
     ),
-    _bug("states that are not loaded", "After a start only the start offset is known.").at(
+    _bug("delivery states not loaded", "After a restart, a share partition has only its start offset.").at(
         "LedSharePartition._begin",
         "SharePartition(stored, self.leader_epoch)",
         "SharePartition(stored._replace(batches=()), self.leader_epoch)",
     ),
-    _bug("a snapshot of the last change only", "A snapshot has not what the updates before it say.").at(
+    _bug("share snapshot without earlier updates", "A snapshot of a share partition contains only the last update.").at(
         "deciding:_changed",
         "merged(state.batches, update.batches, start_offset)",
         "merged((), update.batches, start_offset)",
     ),
-    _bug("delivery counts that are not stored", "After a start each record was delivered once.").at(
+    _bug("delivery counts not stored", "After a restart, each record has a delivery count of 1.").at(
         "state_batches", "int(cell.state), cell.count", "int(cell.state), 1"
     ),
-    _bug("aborted records delivered", "A share group that reads committed records gets aborted ones, too.").at(
-        "DelayedShareFetch._batches", "is_aborted and is_data", "False"
-    ),
-    _bug("open transactions delivered", "A share group that reads committed records does not wait for the end.").at(
-        "DelayedShareFetch._fetch", "self._settings.is_read_committed", "False"
-    ),
-    _bug("a delivery without its last batch", "The answer has fewer records than were acquired.").at(
+    _bug(
+        "aborted records delivered to a share group",
+        "A share group with `read_committed` gets records of aborted transactions.",
+    ).at("DelayedShareFetch._batches", "is_aborted and is_data", "False"),
+    _bug(
+        "uncommitted records delivered to a share group",
+        "A share group with `read_committed` gets records of open transactions.",
+    ).at("DelayedShareFetch._fetch", "self._settings.is_read_committed", "False"),
+    _bug("ShareFetch without its last batch", "The answer has fewer records than were acquired.").at(
         "delayed_share_fetch:_bounds", "if each.first <= last: ...", "if each.first < last: ..."
     ),
-    _bug("a record in two states", "What is being stored as released can be acquired already.").at(
+    _bug("record acquired during its release", "A record can be acquired while its release is still being stored.").at(
         "DeliveryCell.is_available",
         "self.state is DeliveryState.AVAILABLE and self.change is None",
         "self.state is DeliveryState.AVAILABLE",
     ),
-    _bug("partitions that are not assigned", "Once the state of a partition is there, no new target is computed.").at(
-        "share.heartbeat:_epoch", "is_bumped or _waits_for_assignment(group, topics)", "is_bumped"
-    ),
-    _bug("an old leader's deliveries", "A node that leads again goes on where it was when it led before.").at(
-        "SharePartitionManager._current", "led is not None and led.leader_epoch != leader_epoch", "False"
-    ),
-    _bug("offsets that are reset under members", "A share group with members can be reset.")
+    _bug(
+        "share partition not assigned",
+        "No new target assignment is computed after the state of a share partition was initialized.",
+    ).at("share.heartbeat:_epoch", "is_bumped or _waits_for_assignment(group, topics)", "is_bumped"),
+    _bug(
+        "old delivery states used by a new leader",
+        "A node that becomes leader again does not read the delivery states again.",
+    ).at("SharePartitionManager._current", "led is not None and led.leader_epoch != leader_epoch", "False"),
+    _bug("offsets reset while members exist", "The offsets of a share group can be reset while it has members.")
     .at("ShareGroups._altering", "known.members", "False")
     .at("ShareGroups._deleting", "known.members", "False"),
-    _bug("a reset that keeps what was accepted", "Only the start offset is set anew.").at(
-        "deciding:initialize", "()", "() if tracked is None else tracked.state.batches"
-    ),
-    _bug("states of before a reset", "A leader that has not heard of a reset goes on storing.").at(
-        "deciding:_check_state_epoch", "tracked is not None and state_epoch < tracked.max_state_epoch", "False"
-    ),
+    _bug(
+        "delivery states not removed by a reset", "A reset of a share group's offsets changes only the start offset."
+    ).at("deciding:initialize", "()", "() if tracked is None else tracked.state.batches"),
+    _bug(
+        "state epoch not checked after a reset",
+        "A leader that does not know of a reset can still write delivery states.",
+    ).at("deciding:_check_state_epoch", "tracked is not None and state_epoch < tracked.max_state_epoch", "False"),
 )

@@ -1,7 +1,7 @@
 """The decisions about SyncGroup and Heartbeat of members of the classic protocol in a consumer group.
 
-No request waits here. REBALANCE_IN_PROGRESS tells a member to rejoin: so it moves to the next epoch, revokes
-partitions, and gets those that others revoked; the time limit is its rebalance timeout.
+No request waits here. A member that gets REBALANCE_IN_PROGRESS rejoins: it moves to the next epoch, revokes partitions,
+and gets partitions that other members have revoked. Its rebalance timeout limits the time for this.
 """
 
 from __future__ import annotations
