@@ -5,15 +5,21 @@ in `chaos/share_ledger.py`, and at the end against what was written.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from barnabas import Barnabas
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
-from tests.compat.chaos.share_play import ShareScript, play_share_group
+from tests.compat.chaos.play import Writer
+from tests.compat.chaos.share_ledger import Delivery, ShareLedger
+from tests.compat.chaos.share_members import ShareChaosMember
+from tests.compat.chaos.share_play import ShareScript, play_share_group, set_up_group
 from tests.compat.chaos.troubles import NODES, OFFSETS_TOPIC, SHARE_STATE_TOPIC, OneBroker, ThreeNodes
+from tests.support.processes.planted import PlantedBroker
 from tests.support.processes.server import Server
+from tests.support.waiting import PATIENCE_S, until
 
 PARTITIONS = 3
 MEMBERS = 4
@@ -59,6 +65,46 @@ def test_records_are_finished_once_while_nodes_are_killed_and_leaders_move(nodes
 def test_records_are_finished_once_over_kills_of_one_broker(server: Server, seed: int) -> None:
     topic = _topic(server.address, "killed")
     assert play_share_group(server.address, topic, _script(seed), OneBroker(server)).deliveries_again > 0
+
+
+def test_a_broker_that_takes_acknowledgements_of_another_holder_is_found(tmp_path: Path, seed: int) -> None:
+    settings = SETTINGS | {"group.share.record.lock.duration.ms": 1_000}
+    with PlantedBroker("acknowledgements of another holder", tmp_path / "data", settings) as broker:
+        topic = _topic(broker.address, "planted")
+        set_up_group(broker.address, topic, DELIVERY_COUNT_LIMIT)
+        ledger = ShareLedger(DELIVERY_COUNT_LIMIT)
+        writer = Writer(broker.address, topic)
+        late, other = (ShareChaosMember(broker.address, topic, each, ledger, seed) for each in ("late", "other"))
+
+        def is_found() -> bool:
+            late.stall()
+            return bool(ledger.broken)
+
+        until(is_found, PATIENCE_S)
+        writer.end()
+        late.leave()
+        other.leave()
+    assert "late finished" in ledger.broken[0]
+    assert "which it does not hold" in ledger.broken[0]
+
+
+@pytest.mark.parametrize(
+    ("acknowledged_before", "broken"),
+    [
+        (0, ["a finished (0, 1), which it does not hold: ['a: delivery 1', 'b: delivery 2']"]),
+        (1, ["a finished (0, 1), which it does not hold: ['a: delivery 1', 'b: delivery 2']"]),
+        (2, []),  # the start offset may be behind it: then no acknowledgement is refused
+    ],
+)
+def test_the_ledger_finds_an_acknowledgement_of_another_holder(acknowledged_before: int, broken: list[str]) -> None:
+    ledger = ShareLedger(DELIVERY_COUNT_LIMIT)
+    records = [(0, 0), (0, 1)]
+    ledger.delivered("a", [Delivery(each, 1) for each in records], ())
+    ledger.delivered("b", [Delivery(each, 2) for each in records], ())
+    ledger.sends(records[:acknowledged_before])
+    ledger.sends(records[1:])
+    ledger.confirmed("a", records[1:])
+    assert ledger.broken == broken
 
 
 @pytest.mark.long

@@ -1,7 +1,7 @@
 """Members of a share group that tell a `ShareLedger` what they see: each leaves, is killed, or stalls.
 
 A stalled member has records, and neither acknowledges them nor sends heartbeats until other members have finished
-them. Its acknowledgements come then, and must be refused.
+them, or until another holds one of them. Its acknowledgements come then, and must be refused.
 """
 
 import random
@@ -21,6 +21,7 @@ _MAX_RECORDS = 20
 _SURELY_REFUSED = frozenset(
     {ErrorCode.INVALID_RECORD_STATE, ErrorCode.SHARE_SESSION_NOT_FOUND, ErrorCode.INVALID_SHARE_SESSION_EPOCH}
 )
+_TAKEN = 0.5  # how many of the stalls end when another member holds the records
 _KINDS = (*[AcknowledgeType.ACCEPT] * 8, AcknowledgeType.REJECT, AcknowledgeType.RELEASE)
 
 
@@ -52,7 +53,7 @@ class ShareChaosMember:
         self.leave()
 
     def stall(self) -> None:
-        """Let the next records lie until other members have finished them."""
+        """Let the next records lie until other members have finished them, or hold one of them."""
         self._stalling.set()
 
     @property
@@ -88,15 +89,25 @@ class ShareChaosMember:
     def _work(self, member: ShareConsumer, records: Sequence[AcquiredRecord]) -> None:
         if not records:
             return
-        if self._stalling.is_set():
-            self._wait_for_others({_id(each) for each in records})
+        ids = {_id(each) for each in records}
+        stalls = self._stalling.is_set()
+        if stalls:
+            self._wait_for_others(ids)
+        else:
+            until(lambda: not self.ledger.is_awaited(ids), PATIENCE_S)
+        self._acknowledge(member, records)
+        if stalls:
+            self.ledger.await_taker(())
             self._stalling.clear()
+
+    def _acknowledge(self, member: ShareConsumer, records: Sequence[AcquiredRecord]) -> None:
         ended = set()
         for record in records:
             kind = self._dice.choice(_KINDS)
             member.acknowledge(record, kind)
             if kind is not AcknowledgeType.RELEASE:
                 ended.add(_id(record))
+        self.ledger.sends(ended)
         refused = {partition: error.code for (_, partition), error in member.commit().items()}
         self.ledger.confirmed(self.owner, (each for each in ended if each[0] not in refused))
         for partition, code in refused.items():
@@ -105,7 +116,11 @@ class ShareChaosMember:
         self.ledger.doubted(each for each in ended if each[0] in unsure)
 
     def _wait_for_others(self, records: set[RecordId]) -> None:
-        until(lambda: self.ledger.has_ended(records) or self._stopping.is_set(), PATIENCE_S)
+        if self._dice.random() < _TAKEN:
+            self.ledger.await_taker(records)
+            until(lambda: self.ledger.is_taken(self.owner, records) or self._stopping.is_set(), PATIENCE_S)
+        else:
+            until(lambda: self.ledger.has_ended(records) or self._stopping.is_set(), PATIENCE_S)
 
 
 def _id(record: AcquiredRecord) -> RecordId:

@@ -67,8 +67,10 @@ class _SharePlay:
         if member is None:
             self._join(slot)
             return
+        if member.is_stalled:  # it ends that itself, late: after others were given its records
+            return
         match self._dice.choice(("leave", "kill", "stall")):
-            case "stall" if not any(each.is_stalled for each in self._living.values()):  # others finish its records
+            case "stall" if not any(each.is_stalled for each in self._living.values()):  # others take its records
                 self.story.append(f"{member.owner} stalls")
                 member.stall()
             case how:
@@ -95,15 +97,17 @@ class _SharePlay:
         return bool(self.ledger.broken) or set(lags) == {0}
 
 
+def set_up_group(address: str, group: str, delivery_count_limit: int) -> None:
+    """Have the group begin with the first record of its topic."""
+    settings = {"share.auto.offset.reset": "earliest", "share.delivery.count.limit": str(delivery_count_limit)}
+    changes = [ConfigChange(name, ConfigOperation.SET, value) for name, value in settings.items()]
+    with Client(address) as client:
+        alter_configs(client, ResourceType.GROUP, group, changes)
+
+
 def play_share_group(address: str, topic: str, script: ShareScript, troubles: Troubles) -> ShareLedger:
     """Play it with a group that is new, over a topic that exists and is empty."""
-    with Client(address) as client:
-        settings = {
-            "share.auto.offset.reset": "earliest",
-            "share.delivery.count.limit": str(script.delivery_count_limit),
-        }
-        changes = [ConfigChange(name, ConfigOperation.SET, value) for name, value in settings.items()]
-        alter_configs(client, ResourceType.GROUP, topic, changes)
+    set_up_group(address, topic, script.delivery_count_limit)
     playing = _SharePlay(address, topic, script, troubles)
     try:
         playing.play()
