@@ -50,7 +50,7 @@ class ErrorCode(IntEnum):
     NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20, _RETRY, "Written, but to fewer in-sync replicas than the topic requires."
     INVALID_REQUIRED_ACKS = 21, _FINAL, "acks must be -1, 0 or 1."
     ILLEGAL_GENERATION = 22, _FINAL, "The generation is not the group's current one."
-    INCONSISTENT_GROUP_PROTOCOL = 23, _FINAL, "The member shares no protocol type or protocol with the group."
+    INCONSISTENT_GROUP_PROTOCOL = 23, _FINAL, "The group has other protocols, or is a share or streams group."
     INVALID_GROUP_ID = 24, _FINAL, "The group id is invalid."
     UNKNOWN_MEMBER_ID = 25, _FINAL, "The group does not know this member."
     INVALID_SESSION_TIMEOUT = 26, _FINAL, "The session timeout is outside the range the broker allows."

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Level(StrEnum):
-    """The severity of a finding. Only a problem prevents a broker from starting or clients from using it."""
+    """The severity of a finding. Only a problem prevents a start or the use by clients, or loses data."""
 
     OK = "ok"
     NOTE = "note"

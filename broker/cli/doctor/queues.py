@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from barnabas.broker.cli.doctor.finding import CheckResult, ok, warning
+from barnabas.broker.cli.doctor.finding import CheckResult, ok, problem, warning
 from barnabas.broker.partitions.share.dead_letters import refusal
+from barnabas.client.addresses import Address
 from barnabas.client.admin.configs import ResourceType, describe_configs, list_resources
 from barnabas.client.admin.groups import list_groups
 from barnabas.client.admin.topics import list_topics
@@ -39,17 +40,20 @@ class DeadLetterTopic(NamedTuple):
     prefix: str
 
 
-def examine(client: Client) -> list[CheckResult]:
-    """Return findings about share groups; none if there are no such groups. The requests change nothing."""
+def examine(client: Client, address: Address) -> list[CheckResult]:
+    """Return findings about share groups of the broker at this address; none if there are no such groups.
+
+    The requests change nothing.
+    """
     try:
         groups = [each.group_id for each in list_groups(client, types=["share"])]
         topics_of = _dead_letter_topics(client, groups)
         if not groups and not topics_of:
             return []
         level = client.controller(client.deadline()).features.get(_FEATURE, 0)
-        findings = level_findings(level, groups, sorted(topics_of))
+        findings = level_findings(level, groups, sorted(topics_of), address)
         if level >= _DEAD_LETTERS_SINCE:
-            findings += [finding for each in _examined(client, topics_of) for finding in topic_findings(each)]
+            findings += [finding for each in _examined(client, topics_of) for finding in topic_findings(each, address)]
     except UnsupportedByBroker:
         return []
     except KafkaError as failed:
@@ -57,18 +61,19 @@ def examine(client: Client) -> list[CheckResult]:
     return findings or [ok(_CHECK, f"share groups are enabled: {_FEATURE} is {level}")]
 
 
-def level_findings(level: int, groups: list[str], with_dead_letters: list[str]) -> list[CheckResult]:
+def level_findings(level: int, groups: list[str], with_dead_letters: list[str], address: Address) -> list[CheckResult]:
     """Return findings about the level of share.version, for groups that exist and groups with dead-letter topics."""
+    advice = f"raise it: kafka-features.sh --bootstrap-server {address} upgrade --feature {_FEATURE}=2"
     if level == 0 and groups:
         text = f"{_FEATURE} is 0, so members of these share groups are refused: {_listed(groups)}"
-        return [warning(_CHECK, text, f"raise it: kafka-features.sh upgrade --feature {_FEATURE}=2")]
+        return [warning(_CHECK, text, advice)]
     if 0 < level < _DEAD_LETTERS_SINCE and with_dead_letters:
         text = f"{_FEATURE} is {level}, so these groups get no dead letters: {_listed(with_dead_letters)}"
-        return [warning(_CHECK, text, f"raise it: kafka-features.sh upgrade --feature {_FEATURE}=2")]
+        return [warning(_CHECK, text, advice)]
     return []
 
 
-def topic_findings(topic: DeadLetterTopic) -> list[CheckResult]:
+def topic_findings(topic: DeadLetterTopic, address: Address) -> list[CheckResult]:
     """Return why a topic gets no dead letters, if it gets none."""
     reason = refusal(
         topic.name,
@@ -82,16 +87,16 @@ def topic_findings(topic: DeadLetterTopic) -> list[CheckResult]:
     if not reason:
         return []
     text = f"dead letters of {_listed(topic.groups)} for topic {topic.name} are lost: {reason}"
-    return [warning(_CHECK, text, _remedy(topic))]
+    return [problem(_CHECK, text, _remedy(topic, address))]
 
 
-def _remedy(topic: DeadLetterTopic) -> str:
+def _remedy(topic: DeadLetterTopic, address: Address) -> str:
     if not topic.name.startswith(topic.prefix):
         return f"choose a name that begins with {topic.prefix}, and set {_TOPIC_NAME} of the groups to it"
     if not topic.exists:
-        return f"barnabas topics create {topic.name} --config {_ENABLED}=true"
+        return f"barnabas topics create {topic.name} --config {_ENABLED}=true --bootstrap-server {address}"
     wrong = f"{_CLEANUP_POLICY}=delete" if topic.is_enabled else f"{_ENABLED}=true"
-    return f"barnabas configs alter --topic {topic.name} --set {wrong}"
+    return f"barnabas configs alter --topic {topic.name} --set {wrong} --bootstrap-server {address}"
 
 
 def _dead_letter_topics(client: Client, groups: Iterable[str]) -> dict[str, str]:

@@ -55,7 +55,7 @@ def examine(
         findings.append(_advertised(address, node_id, advertised, probed, met_at))
     if not any(each.level == "problem" for each in findings):
         with Client([address], clock=clock, timeout_ms=timeout_ms, security=security) as client:
-            findings += [*_volumes(client), *queues.examine(client)]
+            findings += [*_volumes(client), *queues.examine(client, address)]
     return [*findings, *_descriptors(address), _hanging(address)]
 
 

@@ -129,7 +129,7 @@ def _delete_one(client: Client, name: str, options: argparse.Namespace) -> tuple
     if describe_any_group(client, name).type == SHARE:
         topics = whole_topics(options.topic)
         delete_share_offsets(client, name, topics)
-        sentence = f"group {name}: deleted where it starts in {counted(len(topics), 'topic')}"
+        sentence = f"group {name}: deleted its start offsets in {counted(len(topics), 'topic')}, where it begins anew"
         return {"group": name, "deleted": False, "topics": topics}, sentence
     places = named_partitions(client, options.topic)
     groups.delete_offsets(client, name, places)

@@ -9,12 +9,15 @@ from barnabas import Barnabas
 from barnabas.broker.cli.doctor import queues
 from barnabas.broker.cli.doctor.finding import Level
 from barnabas.broker.cli.doctor.queues import DeadLetterTopic, level_findings, topic_findings
+from barnabas.client.addresses import Address
 from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.consume.share.share_consumer import ShareConsumer
 from barnabas.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 
+HERE = Address("broker", 9092)
+AT = "--bootstrap-server broker:9092"
 UNSAFE_DOWNGRADE = 3
 ENABLED = "errors.deadletterqueue.group.enable"
 GOOD: dict[str, Any] = {
@@ -40,13 +43,13 @@ def set_dead_letter_topic(client: Client, group: str, topic: str) -> None:
 
 
 def test_without_share_groups_there_is_no_finding(client: Client) -> None:
-    assert queues.examine(client) == []
+    assert queues.examine(client, HERE) == []
 
 
 def test_a_share_group_at_a_level_that_has_them_is_fine(client: Client) -> None:
     with ShareConsumer(client, "workers", ["jobs"]) as member:
         member.poll(0)
-        (found,) = queues.examine(client)
+        (found,) = queues.examine(client, HERE)
     assert (found.check, found.level, found.text) == (
         "queues",
         Level.OK,
@@ -60,8 +63,9 @@ def test_a_group_is_named_whose_members_are_refused(client: Client) -> None:
     lowered = FeatureUpdateKey(feature="share.version", max_version_level=0, upgrade_type=UNSAFE_DOWNGRADE)
     client.ask_any(UpdateFeaturesRequest(feature_updates=[lowered]))
     client.close()
-    (found,) = queues.examine(client)
+    (found,) = queues.examine(client, HERE)
     assert found.text == "share.version is 0, so members of these share groups are refused: workers"
+    assert found.advice == f"raise it: kafka-features.sh {AT} upgrade --feature share.version=2"
 
 
 def test_topics_that_get_no_dead_letters_are_named_with_their_groups(client: Client) -> None:
@@ -69,12 +73,12 @@ def test_topics_that_get_no_dead_letters_are_named_with_their_groups(client: Cli
     create_topic(client, "dlq.good", partitions=1, configs={ENABLED: "true"})
     for group, topic in {"a": "dlq.plain", "b": "dlq.missing", "c": "dlq.plain", "d": "dlq.good"}.items():
         set_dead_letter_topic(client, group, topic)
-    missing, plain = queues.examine(client)
+    missing, plain = queues.examine(client, HERE)
     assert missing.text.startswith("dead letters of b for topic dlq.missing are lost: the topic does not exist")
-    assert missing.advice == f"barnabas topics create dlq.missing --config {ENABLED}=true"
+    assert missing.advice == f"barnabas topics create dlq.missing --config {ENABLED}=true {AT}"
     assert plain.text == f"dead letters of a, c for topic dlq.plain are lost: {ENABLED} is not set for the topic"
-    assert plain.advice == f"barnabas configs alter --topic dlq.plain --set {ENABLED}=true"
-    assert {missing.level, plain.level} == {Level.WARNING}
+    assert plain.advice == f"barnabas configs alter --topic dlq.plain --set {ENABLED}=true {AT}"
+    assert {missing.level, plain.level} == {Level.PROBLEM}
 
 
 @pytest.mark.parametrize(
@@ -87,13 +91,13 @@ def test_topics_that_get_no_dead_letters_are_named_with_their_groups(client: Cli
     ],
 )
 def test_each_reason_has_its_advice(differs: dict[str, Any], advice: str) -> None:
-    (found,) = topic_findings(DeadLetterTopic(**{**GOOD, **differs}))
+    (found,) = topic_findings(DeadLetterTopic(**{**GOOD, **differs}), HERE)
     assert advice in (found.advice or "")
 
 
 @pytest.mark.parametrize("differs", [{}, {"exists": False, "may_create": True}, {"prefix": ""}])
 def test_a_topic_that_gets_dead_letters_has_no_finding(differs: dict[str, Any]) -> None:
-    assert topic_findings(DeadLetterTopic(**{**GOOD, **differs})) == []
+    assert topic_findings(DeadLetterTopic(**{**GOOD, **differs}), HERE) == []
 
 
 @pytest.mark.parametrize(
@@ -109,9 +113,11 @@ def test_a_topic_that_gets_dead_letters_has_no_finding(differs: dict[str, Any]) 
 def test_the_level_is_compared_with_the_groups(
     level: int, groups: list[str], with_dead_letters: list[str], text: str | None
 ) -> None:
-    assert [each.text for each in level_findings(level, groups, with_dead_letters)] == ([] if text is None else [text])
+    assert [each.text for each in level_findings(level, groups, with_dead_letters, HERE)] == (
+        [] if text is None else [text]
+    )
 
 
 def test_many_groups_are_cut_short() -> None:
-    (found,) = level_findings(0, [f"g{number}" for number in range(11)], [])
+    (found,) = level_findings(0, [f"g{number}" for number in range(11)], [], HERE)
     assert found.text.endswith("g8, g9 …")

@@ -97,7 +97,7 @@ def test_a_share_group_is_reset(cli: Barnabas, client: Client, group: str) -> No
 def test_the_offsets_of_a_share_group_are_deleted_by_topic(cli: Barnabas, group: str) -> None:
     outcome = cli("groups", "delete", group, "--topic", f"{group}:0")
     assert (outcome.status, f"by topic: --topic {group}" in outcome.stderr) == (2, True)
-    deleted = f"group {group}: deleted where it starts in 1 topic\n"
+    deleted = f"group {group}: deleted its start offsets in 1 topic, where it begins anew\n"
     assert cli("groups", "delete", group, "--topic", group) == (0, deleted, "")
     assert cli("groups", "offsets", group) == (0, "", f"group {group} has begun nothing\n")
     again = cli("groups", "delete", group, "--topic", group)
