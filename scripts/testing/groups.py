@@ -70,6 +70,7 @@ HOT = (
     "tests/storage",
     "tests/broker/api/handlers",
     "tests/broker/coordinator",
+    "tests/broker/partitions/share",
     "tests/barnabas/test_form.py",
 )
 

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """ShareAcknowledge (key 79), v1-2: acknowledge records of a share group, and end the share session (KIP-932).
 
 Acknowledgements are applied for each partition together or not at all, whether the session has the partition or not;

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """ShareFetch (key 78), v1-2: acquire records of a share group, and acknowledge earlier ones (KIP-932).
 
 Acknowledgements are stored while the fetch goes on, as in Kafka: what they release comes with the next fetch. A fetch

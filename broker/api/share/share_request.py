@@ -1,3 +1,4 @@
+# compiled: mypyc
 """One request of a share session: its member checked, its acknowledgements applied, its partitions authorized.
 
 Invariant: what is wrong with one partition is the error of that partition; only what is wrong with the session, the

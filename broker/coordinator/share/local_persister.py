@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The persister of share partitions whose share coordinators are in this process: `Persister` without requests.
 
 Each operation is a call to the coordinator of its share partition. One that is not available (it loads its log, or

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The share coordinator: the interface for the request handlers and the persister.
 
 Finds the partition of `__share_group_state` for a share partition, calls the decisions in `decisions/`, and has the

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Acknowledgements of one member for one share partition: checked as a whole, before anything changes (KIP-932).
 
 Either all of a request's acknowledgements for a partition are applied or none is. Offsets below the start offset are

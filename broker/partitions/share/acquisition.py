@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Which records of a share partition one fetch acquires, as Apache Kafka 4.4.0 decides it.
 
 Pure: the batches of the log come as ranges, and the time as a parameter. New records are acquired in whole batches of

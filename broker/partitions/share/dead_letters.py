@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The dead letters of a share group (KIP-1191): records that were rejected, or not processed after the last delivery.
 
 Pure: decides which topic may have them, and builds the records. A dead letter says in its headers where the record

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """A ShareFetch that may wait: until records can be acquired from its partitions, or until its time is over (KIP-932).
 
 The log is read when the fetch is answered: first the headers of its batches, which decide what is acquired, then the

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The records between a share partition's start and end: batches as they were acquired, in cells of one state each.
 
 Knows ranges of offsets; knows neither members' sessions nor the log. A batch is what was acquired together first, and

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """A share partition on the node that leads it: its state loaded, changed and stored, and its locks ended in time.
 
 The state itself is `share_partition.py`. Here are the clock, the persister and the requests that wait: they are woken

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """One share partition: which records a share group has in flight, who holds them, and how far it has come (KIP-932).
 
 A pure state machine: no clock, no log, no storage. Times are parameters, in seconds; what has to be stored is returned

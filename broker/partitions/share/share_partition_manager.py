@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The share partitions and share sessions of one node (KIP-932): loaded when they are fetched first.
 
 Knows groups by their settings only. As in Apache Kafka, membership is not checked: a client that opens a session may

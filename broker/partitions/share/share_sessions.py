@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Share sessions (KIP-932): the partitions that a member of a share group fetches, bound to the connection that began.
 
 Knows sessions and their epochs; knows no share partition. `when_ended` is called for each session that ends, by its

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """A change of records' states, from its decision until it is stored.
 
 A change that waits for its write is not seen by fetches: its cells count as in the new state for the delivery complete

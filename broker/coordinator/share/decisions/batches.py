@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The ranges of a share partition's state: a change is put over the ranges so far.
 
 Where ranges overlap, the one with the higher delivery count is in force, of equal ones that with the higher state, as

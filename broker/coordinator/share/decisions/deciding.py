@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The decisions of the share coordinator: one function for each request, and two that no request makes.
 
 Pure: they get the state of the share partition, and return records and the reply, or raise KafkaError. Codes are those

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The share coordinator's records in `__share_group_state`: values to bytes and back."""
 
 from __future__ import annotations

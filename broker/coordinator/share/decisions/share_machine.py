@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The share partitions of one partition of `__share_group_state`: the state that replay builds from its records.
 
 Driven by the runtime (`runtime.Machine`). Only `replay` changes it, at run time and at start alike; nothing is

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from barnabas.broker.config.resources.share_groups import ShareGroupSettings
 from barnabas.broker.partitions.share.persister import NOT_STARTED, SharePartitionKey
 from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.broker.services import RequestContext
@@ -439,7 +440,11 @@ async def test_members_need_to_read_the_group_and_the_topic(
 async def test_an_error_of_the_broker_is_answered_at_the_top(monkeypatch: pytest.MonkeyPatch) -> None:
     member = ShareWorld().member()
     await member.fetch()
-    monkeypatch.setattr(member.world.services.share_partitions, "settings_of", None)
+
+    def broken(group_id: str) -> ShareGroupSettings:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(member.world.services.share_partitions, "settings_of", broken)
     for answer in (await member.fetch(0), await member.acknowledge((0, 0, [1]))):
         assert (answer.error_code, answer.responses) == (E.UNKNOWN_SERVER_ERROR, [])
 

@@ -300,6 +300,7 @@ async def test_a_lock_that_ends_while_states_cannot_be_stored_has_its_dead_lette
     assert letters_in(world) == [Letter(0, 2, WORN_OUT)]
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize(("refusals", "is_written"), [(4, True), (5, False)])
 async def test_an_append_that_may_succeed_later_is_tried_again(
     refusals: int, is_written: bool, monkeypatch: pytest.MonkeyPatch
