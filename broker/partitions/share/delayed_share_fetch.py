@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.partitions.share.acquisition import Acquired, AcquireRequest, LogRange
+from barnabas.broker.partitions.share.share_sessions import SessionPartition
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.purgatory import DelayedOperation, PartitionKey, Purgatory, Woken
     from barnabas.broker.partitions.share.led_share_partition import LedSharePartition
     from barnabas.broker.partitions.share.share_partition_manager import SharePartitionManager
-    from barnabas.broker.partitions.share.share_sessions import SessionPartition
     from barnabas.storage.log.log import PartitionLog
     from barnabas.storage.log.read import ReadResult
 
