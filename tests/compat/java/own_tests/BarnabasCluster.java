@@ -3,27 +3,26 @@ package barnabas.own;
 import java.io.IOException;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import kafka.server.KafkaBroker;
+import org.apache.kafka.common.Node;
 import org.apache.kafka.common.test.ClusterInstance;
 import org.apache.kafka.common.test.api.ClusterConfig;
-import org.apache.kafka.metadata.MetadataCache;
 
 /** What Kafka's own tests take for their cluster: the nodes of one Barnabas. What it cannot say, it refuses to say. */
 public final class BarnabasCluster implements InvocationHandler {
     private static final ThreadLocal<BarnabasProcess> OF_THIS_THREAD = new ThreadLocal<>();
     private final BarnabasProcess barnabas;
     private final Map<Integer, KafkaBroker> brokers = new TreeMap<>();
-    private final ClusterInstance instance = proxy(ClusterInstance.class, this);
+    private final ClusterInstance instance = BarnabasBroker.proxy(ClusterInstance.class, this);
 
-    BarnabasCluster(int brokers, Map<String, String> settings) throws IOException {
-        barnabas = new BarnabasProcess(brokers, settings);
+    BarnabasCluster(int brokers, Map<String, String> settings, Map<String, Short> features) throws IOException {
+        barnabas = new BarnabasProcess(brokers, settings, features);
         for (int id = 0; id < brokers; id++) {
-            this.brokers.put(id, proxy(KafkaBroker.class, this::ofBroker));
+            this.brokers.put(id, new BarnabasBroker(id, barnabas, settings).proxy());
         }
     }
 
@@ -52,13 +51,15 @@ public final class BarnabasCluster implements InvocationHandler {
     public Object invoke(Object self, Method method, Object[] arguments) throws Throwable {
         switch (method.getName()) {
             case "bootstrapServers": return barnabas.bootstrapServers();
+            case "brokerBoundPorts": return barnabas.runningNodes().stream().map(Node::port).toList();
             case "brokers": return brokers;
             case "config": return ClusterConfig.defaultBuilder().setBrokers(brokers.size()).build();
+            case "controllers": return Map.of(); // none whose metadata lags behind
             case "waitForReadyBrokers": return null; // a node that has started is ready
             case "shutdownBroker": barnabas.stopNode((int) arguments[0]); return null;
             case "startBroker": barnabas.startNode((int) arguments[0]); return null;
-            case "shareConsumer": return ofObject(self, method, reconnectingAtOnce(arguments));
-            default: return ofObject(self, method, arguments);
+            case "shareConsumer": return BarnabasBroker.ofObject(self, method, reconnectingAtOnce(arguments));
+            default: return BarnabasBroker.ofObject(self, method, arguments);
         }
     }
 
@@ -76,36 +77,5 @@ public final class BarnabasCluster implements InvocationHandler {
         Object[] changed = arguments.clone();
         changed[0] = settings;
         return changed;
-    }
-
-    private Object ofBroker(Object self, Method method, Object[] arguments) throws Throwable {
-        switch (method.getName()) {
-            case "awaitShutdown": return null; // shutdownBroker waits for the end
-            case "metadataCache": return proxy(MetadataCache.class, this::ofMetadata);
-            default: return ofObject(self, method, arguments);
-        }
-    }
-
-    private Object ofMetadata(Object self, Method method, Object[] arguments) throws Throwable {
-        if (!method.getName().equals("getAliveBrokerNodes")) {
-            return ofObject(self, method, arguments);
-        }
-        return barnabas.runningNodes();
-    }
-
-    private static Object ofObject(Object self, Method method, Object[] arguments) throws Throwable {
-        if (method.isDefault()) {
-            return InvocationHandler.invokeDefault(self, method, arguments);
-        }
-        switch (method.getName()) {
-            case "equals": return self == arguments[0];
-            case "hashCode": return System.identityHashCode(self);
-            case "toString": return "a Barnabas";
-            default: throw new UnsupportedOperationException(method.toString());
-        }
-    }
-
-    private static <T> T proxy(Class<T> type, InvocationHandler handler) {
-        return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
     }
 }

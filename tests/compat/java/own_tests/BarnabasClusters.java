@@ -24,7 +24,7 @@ import org.junit.jupiter.api.extension.TestTemplateInvocationContextProvider;
 
 /**
  * JUnit: gives each of Kafka's own cluster tests a Barnabas of its own, in place of the cluster in this JVM that Kafka's
- * extension makes. The settings are those that its annotations name.
+ * extension makes. Settings and features are those that its annotations name.
  */
 public final class BarnabasClusters implements TestTemplateInvocationContextProvider {
     @Override
@@ -54,8 +54,10 @@ public final class BarnabasClusters implements TestTemplateInvocationContextProv
                 }
                 settings.put(property.key(), property.value());
             });
+            Map<String, Short> features = new LinkedHashMap<>();
+            Arrays.stream(test.features()).forEach(each -> features.put(each.feature().featureName(), each.version()));
             try {
-                return List.of(new OfOneTest(new BarnabasCluster(brokers(), settings)));
+                return List.of(new OfOneTest(new BarnabasCluster(brokers(), settings, features)));
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }

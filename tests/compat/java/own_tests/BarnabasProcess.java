@@ -43,8 +43,11 @@ public final class BarnabasProcess {
     private String bootstrapServers;
     private String http;
 
-    /** @param settings broker keys under Kafka's names; the program's path is the property `barnabas` */
-    public BarnabasProcess(int brokers, Map<String, String> settings) throws IOException {
+    /**
+     * @param settings broker keys under Kafka's names; the program's path is the property `barnabas`
+     * @param features levels of features, by name
+     */
+    public BarnabasProcess(int brokers, Map<String, String> settings, Map<String, Short> features) throws IOException {
         // One node is stopped with its process, and is found at its port again. Of several the ports stay while they run.
         int port = brokers == 1 ? unusedPort() : 0;
         Path directory = Files.createTempDirectory(Path.of(System.getProperty("data")), "node-");
@@ -54,6 +57,7 @@ public final class BarnabasProcess {
         command.addAll(List.of("--port", String.valueOf(port), "--data-dir", directory.toString()));
         command.addAll(List.of("--brokers", String.valueOf(brokers), "--http", "127.0.0.1:0", "--set", "node.id=0"));
         new TreeMap<>(settings).forEach((key, value) -> command.addAll(List.of("--set", key + "=" + value)));
+        features.forEach((name, level) -> command.addAll(List.of("--feature", name + "=" + level)));
     }
 
     /** The addresses of all nodes, those of stopped ones among them. */
@@ -126,10 +130,14 @@ public final class BarnabasProcess {
         }
     }
 
+    Admin admin() {
+        return Admin.create(Map.of("bootstrap.servers", bootstrapServers()));
+    }
+
     private void alterStopped(int id, AlterConfigOp.OpType operation) throws InterruptedException, ExecutionException {
         var entry = new ConfigEntry("barnabas.nodes.stopped", String.valueOf(id));
         var everyBroker = new ConfigResource(ConfigResource.Type.BROKER, "");
-        try (Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrapServers()))) {
+        try (Admin admin = admin()) {
             admin.incrementalAlterConfigs(Map.of(everyBroker, List.of(new AlterConfigOp(entry, operation)))).all().get();
         }
     }

@@ -73,7 +73,7 @@ public final class KafkaClusterTestKit implements AutoCloseable {
         }
 
         public KafkaClusterTestKit build() throws IOException {
-            return new KafkaClusterTestKit(new BarnabasProcess(brokers, settings));
+            return new KafkaClusterTestKit(new BarnabasProcess(brokers, settings, Map.of()));
         }
     }
 }
