@@ -34,7 +34,7 @@ from barnabas.embedded.handles.trace import Trace
 from barnabas.embedded.handles.why import WhyHandle
 from barnabas.embedded.revival import Revival
 from barnabas.embedded.running import ANSWER_TIMEOUT_S, Running
-from barnabas.embedded.settings import Grants, Topics, Wire, checked, texts
+from barnabas.embedded.settings import Grants, SeedDocument, Topics, Wire, checked, texts
 from barnabas.embedded.snapshots import Snapshot, replace_directory
 
 _REMEMBERED_LOG = 1 << 16  # characters, once the broker and its directory are gone
@@ -60,6 +60,7 @@ class Barnabas:
         secure: bool = False,
         users: Mapping[str, str] | None = None,
         grants: Grants | None = None,
+        seed: SeedDocument | None = None,
     ) -> None:
         """Check the settings, and start nothing yet. Raises ValueError or TypeError for invalid settings.
 
@@ -71,7 +72,7 @@ class Barnabas:
         `client_settings`. users: further users with their passwords, {"alice": "wonderland"}; with data_dir they are
         stored beside it, in DATA_DIR.security/users.properties. grants: their permissions, {"alice": ["--consumer
         --topic orders --group readers"]}, granted at the first start of this object, also over a data_dir that was used
-        before, and not by `restart`.
+        before, and not by `restart`. seed: what new data hold besides, the file of a seed or its values: docs/seeds.md.
         """
         self._settings = checked(
             topics=topics,
@@ -85,6 +86,7 @@ class Barnabas:
             secure=secure,
             users=users,
             grants=grants,
+            seed=seed,
         )
         self._in_process = in_process
         self._running: Running | None = None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, TypeAlias
+from datetime import date
+from typing import Any, NamedTuple, TypeAlias
 
 Wire: TypeAlias = dict[str, object]
 """Settings in the plain values that `marshal` supports."""
@@ -33,6 +35,9 @@ Topics: TypeAlias = Mapping[str, int | Topic] | Iterable[str]
 Grants: TypeAlias = Mapping[str, str | Iterable[str]]
 """Users with their permissions, each in the words of `barnabas acls add`: "--operation Read --topic orders"."""
 
+SeedDocument: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
+"""The file of a seed, or the values of such a document: {"topics": [{"name": "orders", "records": …}]}."""
+
 
 class BrokerSettings(NamedTuple):
     """Checked settings. topics: name, partitions, config; config: broker keys; data_dir: None for a temporary one."""
@@ -48,6 +53,8 @@ class BrokerSettings(NamedTuple):
     secure: bool
     users: dict[str, str]
     grants: dict[str, list[str]]
+    seed_file: str | None
+    seed_json: str | None
 
     def __repr__(self) -> str:
         return "BrokerSettings(…)"  # there are passwords in it
@@ -70,6 +77,7 @@ def checked(
     secure: bool = False,
     users: Mapping[str, str] | None = None,
     grants: Grants | None = None,
+    seed: SeedDocument | None = None,
 ) -> BrokerSettings:
     """Check the settings; raise ValueError or TypeError for an invalid one. The broker checks the rest."""
     for key, place in _PLACES.items():
@@ -97,7 +105,24 @@ def checked(
         secure=bool(secure),
         users=_users(users or {}),
         grants=_grants(grants or {}),
+        seed_file=os.path.abspath(os.fspath(seed)) if isinstance(seed, str | os.PathLike) else None,
+        seed_json=None if seed is None or isinstance(seed, str | os.PathLike) else _json(seed),
     )
+
+
+def _json(seed: Mapping[str, Any]) -> str:
+    if not isinstance(seed, Mapping):
+        raise TypeError(f"seed must be a file or a mapping, not a {_type(seed)}")
+    try:
+        return json.dumps(seed, default=_date_text)
+    except ValueError as wrong:
+        raise ValueError(f"seed: {wrong}") from wrong
+
+
+def _date_text(value: object) -> str:
+    if isinstance(value, date):
+        return value.isoformat()
+    raise TypeError(f"seed: {value!r} has no form in JSON: a value of bytes is given as value_base64")
 
 
 def _topics(topics: Topics) -> Iterable[tuple[str, int, dict[str, str]]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +99,7 @@ class Broker:
         the flush thread. cluster: creates the node's view. others: listeners of other nodes. tls: TLS of all of them.
         """
         self.bound, self.state, self._tls = bound, STARTING, tls
+        self._found = state_of(directory)
         self._directory, self._environment, self.events = directory, environment, Events(environment.stopwatch)
         self._clock, self._machine_clock = clock, machine_clock = environment.clock, environment.machine_clock
         self._loop, self.watch = loop, DirectoryWatch(directory, machine_clock)
@@ -259,14 +260,19 @@ class Broker:
         """The listener that accepts the first node's connections."""
         return self.members[0].listener
 
-    async def start(self) -> None:
-        """Accept connections. Clients of each listener get its advertised address."""
+    async def start(self, before_listening: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Accept connections. Clients of each listener get its advertised address.
+
+        before_listening: done when all state is there, before the first client can connect.
+        """
         self.recovery.watch()
         reconcile_directories(self.services.partitions, self._directory, self.catalogue)
         for notice in self._directory.notices:
             _log.warning(notice)
         self.disk_space.start()
         await self.settle_transactions()
+        if before_listening is not None:
+            await before_listening()
         if self._tls is not None:
             self._tls.begin(self._machine_clock, self._loop)
         dispatcher = await self._nodes.listen()
@@ -276,7 +282,7 @@ class Broker:
         self.watch.start()
         self.state = RUNNING
         preload(dispatcher, self._machine_clock)
-        node, facts = self.services.node, {"found": state_of(self._directory), "form": form.running()}
+        node, facts = self.services.node, {"found": self._found, "form": form.running()}
         at = {"cluster": node.cluster_id, "data": self._directory.path}
         _log.info(line("broker started", node=node.node_id, **at, **facts))
 
@@ -359,8 +365,11 @@ class Broker:
             self._close_http()
         _log.info(line("broker stopped"))
 
-    def abandon(self) -> None:
-        """Release everything, as a kill does: nothing is completed, synced or marked. Then the event loop must end."""
+    def abandon(self, *, gives_up: bool = False) -> None:
+        """Release everything, as a kill does: nothing is completed, synced or marked. Then the event loop must end.
+
+        gives_up: remove also the files in a directory that was empty before the start.
+        """
         self._close_http()
         self._take_faults_back()
         self._nodes.abort()
@@ -377,7 +386,10 @@ class Broker:
         if self._flush_thread is not None:
             self._flush_thread.shutdown()
         self.flush.close()  # after the last round of syncs
-        self._directory.close(clean=False)
+        if gives_up:
+            self._directory.give_up()
+        else:
+            self._directory.close(clean=False)
 
     def _close_doors(self) -> None:
         self._nodes.close_sasl_listeners()

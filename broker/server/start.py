@@ -18,6 +18,8 @@ from barnabas.broker.server.broker import Broker
 from barnabas.broker.server.data_directories import open_directory, sockets_max
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.restored_clock import in_its_time
+from barnabas.protocol.files.names import SEED_INCOMPLETE
+from barnabas.storage.errors import NotADataDirectory
 
 if TYPE_CHECKING:
     import socket
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
     from barnabas.broker.security.acl.acl import Acl
     from barnabas.broker.security.sasl.add_scram import NewUser
     from barnabas.broker.server.secure.directory import Security
+    from barnabas.broker.server.seeding.reading import SeedSource
     from barnabas.broker.server.tls import Tls
+    from barnabas.storage.directories.log_directories import LogDirectories
 
 
 async def start_broker(
@@ -48,6 +52,7 @@ async def start_broker(
     faults: FaultPlan | None = None,
     environment: Environment | None = None,
     others: Sequence[Sequence[BoundAddress]] = (),
+    seed: SeedSource | None = None,
 ) -> Broker:
     """Start a broker over the configuration's directory, accepting connections on the running event loop.
 
@@ -55,15 +60,16 @@ async def start_broker(
     passwords, and the users of `security` their rights, with those that are `granted`. `http`: bound sockets that serve
     the broker's state, from before it can be used until it has stopped; `secures_http`: with TLS and for users only.
     `control`: who may change its clock there, which must be movable, and arm faults. `faults`: armed from the start.
-    `environment`: this machine's unless given. `others`: the listeners of the other nodes. Raises CatalogueError,
-    ConfigError, StorageError or KafkaError with the reason if it fails; then the directory is as a kill leaves it, and
-    a new one is removed again.
+    `environment`: this machine's unless given. `others`: the listeners of the other nodes. `seed`: what a new
+    directory holds. Raises CatalogueError, ConfigError, StorageError, KafkaError or SeedError with the reason if it
+    fails; then the directory is as a kill leaves it, and a new one is removed again.
     """
     environment = environment or Environment()
     set_http_address(config, address_text(*http[0].getsockname()[:2]) if http else None)
     tls = _open_tls(config)
     directory = open_directory(config, environment.files, environment.random, descriptor_limit)
     try:
+        _check_complete(directory)
         broker = Broker(
             config,
             directory,
@@ -83,7 +89,7 @@ async def start_broker(
         for topic in topics:
             if topic.name not in broker.catalogue.topics:
                 broker.catalogue.create_topic(topic.name, topic.num_partitions, topic.configs)
-        if faults is not None:
+        if faults is not None and seed is None:
             broker.faults.get().registry.arm(faults)
         if http:
             secured = _http_security(broker, tls, control, environment) if secures_http else None
@@ -91,12 +97,41 @@ async def start_broker(
     except BaseException:
         directory.give_up()
         raise
+    if seed is not None:
+        await _start_seeded(broker, directory, seed, faults)
+        return broker
     try:
         await broker.start()
     except BaseException:
         directory.close(clean=False)
         raise
     return broker
+
+
+async def _start_seeded(broker: Broker, directory: LogDirectories, seed: SeedSource, faults: FaultPlan | None) -> None:
+    """Start the broker; a new directory gets the seed before clients are accepted, and before `faults` are armed.
+
+    A start that fails leaves nothing of the seed: it releases everything, and a new directory is removed.
+    """
+    from barnabas.broker.server.seeding.first_start import seed_new
+
+    async def apply_seed() -> None:
+        await seed_new(broker.members, directory, seed)
+        if faults is not None:
+            broker.faults.get().registry.arm(faults)
+
+    try:
+        await broker.start(apply_seed)
+    except BaseException:
+        broker.abandon(gives_up=True)
+        raise
+
+
+def _check_complete(directory: LogDirectories) -> None:
+    """Raise NotADataDirectory if its broker was killed while it applied a seed."""
+    if directory.root.exists(SEED_INCOMPLETE):
+        reason = "the broker was killed while it applied a seed here: remove the directory, and start again"
+        raise NotADataDirectory(directory.path, reason)
 
 
 def _http_security(

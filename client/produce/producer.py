@@ -183,7 +183,9 @@ class Producer:
 
     def _open_sender(self) -> BatchSender:
         """Return a sender for the next batches. KafkaError if no producer id is available."""
-        return self._sender_for(self._ask_for_id() if self._idempotent else NO_PRODUCER)
+        return self._sender_for(
+            request_producer_id(self._client, self._timeout_ms) if self._idempotent else NO_PRODUCER
+        )
 
     def _sender_for(self, identity: ProducerIdentity, **options: Any) -> BatchSender:
         return BatchSender(
@@ -197,17 +199,6 @@ class Producer:
             **options,
         )
 
-    def _ask_for_id(self) -> ProducerIdentity:
-        deadline = self._client.deadline(self._timeout_ms)
-
-        def ask() -> ProducerIdentity:
-            request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
-            response: InitProducerIdResponse = self._client.ask_any(request, deadline)
-            raise_for(response.error_code, None, "producer id")
-            return ProducerIdentity(response.producer_id, response.producer_epoch)
-
-        return self._client.with_retries(ask, deadline)
-
     def _gave_up(self, error: KafkaError) -> None:
         """Drop the sender: at least one batch was lost, with this error."""
         self._discard_sender()
@@ -217,6 +208,19 @@ class Producer:
         if self._sender is not None:
             self._sender.close()
             self._sender = None
+
+
+def request_producer_id(client: Client, timeout_ms: int) -> ProducerIdentity:
+    """Return a new producer id, without a transactional id. KafkaError if there is none in time."""
+    deadline = client.deadline(timeout_ms)
+
+    def ask() -> ProducerIdentity:
+        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
+        response: InitProducerIdResponse = client.ask_any(request, deadline)
+        raise_for(response.error_code, None, "producer id")
+        return ProducerIdentity(response.producer_id, response.producer_epoch)
+
+    return client.with_retries(ask, deadline)
 
 
 def _fail(taken: dict[TopicPartition, CollectedBatch], error: Exception) -> None:

@@ -6,7 +6,7 @@ hand.
 
 from collections.abc import Callable, Mapping
 
-from docs.generate import apis, config, control, differences, events, metrics, packages, planted_bugs
+from docs.generate import apis, config, control, differences, events, metrics, packages, planted_bugs, seeds
 from tests.support.source_tree import ROOT
 
 DOCS = ROOT / "docs"
@@ -19,6 +19,7 @@ PAGES: Mapping[str, Callable[[str], str]] = {
     "faults.md": events.page_of_faults,
     "metrics.md": lambda _: metrics.page(),
     "planted-bugs.md": lambda _: planted_bugs.page(),
+    "seed.schema.json": lambda _: seeds.page(),
     "trace.md": events.page_of_trace,
     DIFFERENCES: differences.page,  # the last: a broker answers all recorded requests for it, which takes minutes
 }

@@ -29,6 +29,7 @@ SEAMS = {
         ("os.urandom", "secrets.", "random.", "uuid.uuid1", "uuid.uuid4"),
         (
             "broker/http/console/sign_in.py",  # the secret of browsers' sessions, over HTTP
+            "broker/server/seeding/applying.py",  # the salt of a password, before the first client
             "broker/control/faults/matching.py",  # dice of the plan's own seed
             "client/consume/consumer_membership.py",  # unless an id is passed in
             "client/consume/share/share_consumer.py",  # likewise
@@ -43,6 +44,7 @@ SEAMS = {
         (
             "broker/network/advertised_address.py",  # the machine's routes, for `Network.default_gateways`
             "broker/server/secure/directory.py",  # made before there is a broker
+            "broker/server/seeding/",  # the files of a seed, read before the first client
             "broker/security/oauth_keys/files.py",  # keys of tokens, which no simulated broker has
             "broker/runtime/workers/",  # processes beside the loop, which a broker may be told to do without
             "client/security/client_properties.py",  # the file of --command-config, which commands read

@@ -5,6 +5,7 @@ Knows the broker's parts, not its caller: `child.py` reads calls from a socket, 
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
@@ -27,6 +28,7 @@ from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.server.broker import Broker
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.restored_clock import movable
+from barnabas.broker.server.seeding.errors import MISSING_PACKAGES, SeedError
 from barnabas.broker.server.start import start_broker
 from barnabas.embedded.inside import questions, whys
 from barnabas.embedded.inside.fault_questions import fault_questions
@@ -39,13 +41,17 @@ if TYPE_CHECKING:
     from barnabas.broker.control.time_control.time_control import ClockState, TimeControl
     from barnabas.broker.metadata.cluster.topology import ClusterTopology
     from barnabas.broker.server.secure.directory import Security
+    from barnabas.broker.server.seeding.reading import SeedSource
 
 
 class QuestionFailed(Exception):
     """A call with arguments that make no sense, or a bug of ours. str() names both; the broker continues."""
 
 
-FORESEEN = (CatalogueError, ClockRefused, ConfigError, FaultRefused, KafkaError, OSError, QuestionFailed, StorageError)
+FORESEEN = (
+    *(CatalogueError, ClockRefused, ConfigError, FaultRefused, KafkaError),
+    *(OSError, QuestionFailed, SeedError, StorageError),
+)
 """The errors that a broker reports in a sentence; anything else is a bug of ours."""
 
 Answer = Callable[..., Any | Awaitable[Any]]
@@ -221,12 +227,25 @@ async def open_host(
             granted=granted,
             environment=movable(Environment(owns_process=owns_process)),
             others=bound[1:],
+            seed=_seed(settings),
         )
     except BaseException:
         for each in chain.from_iterable(bound):
             close_sockets(each)
         raise
     return Host(broker, data_dir, loaded.warnings, security)
+
+
+def _seed(settings: Mapping[str, Any]) -> SeedSource | None:
+    """Return the seed at this object's first start, if there is one. Raises ConfigError, SeedError, OSError."""
+    file, text = settings["seed_file"], settings["seed_json"]
+    if settings["ports"] or (file is None and text is None):
+        return None
+    try:
+        from barnabas.broker.server.seeding.reading import read_file, read_values
+    except ImportError as missing:
+        raise ConfigError(f"seed {MISSING_PACKAGES}") from missing
+    return read_values(json.loads(text)) if file is None else read_file(file)
 
 
 def _bind(config: BrokerConfig, count: int, ports: list[int]) -> list[list[BoundAddress]]:

@@ -33,6 +33,7 @@ from barnabas.broker.cli.serving.serve_options import (
     owns_listener,
     parse,
     secures_http,
+    seed_source,
     table_text,
     wishes,
 )
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from barnabas.broker.network.bound_sockets import BoundAddress
     from barnabas.broker.runtime.clock import Clock
     from barnabas.broker.server.secure.directory import Security
+    from barnabas.broker.server.seeding.reading import SeedSource
 
 _KAFKAS_LINES = """\
 [BrokerLifecycleManager id={node_id}] Transitioning from RECOVERY to RUNNING
@@ -78,7 +80,7 @@ def _serve(options: Options) -> int:
     wished, addresses, count = wishes(options, os.environ), http_addresses(options), brokers_count(options)
     control, has_secured_http = control_admission(options, os.environ), secures_http(options)
     config, security = _config(options)
-    faults = fault_plan(options, config)
+    faults, seed = fault_plan(options, config), seed_source(options)
     bound: list[list[BoundAddress]] = []
     try:
         http = _bind_http(addresses)
@@ -102,6 +104,7 @@ def _serve(options: Options) -> int:
             control,
             faults,
             security,
+            seed,
             has_secured_http=has_secured_http,
             has_console="--console" in options,
             ends_with_stdin=ends_with_stdin,
@@ -192,6 +195,7 @@ async def _run(
     control: Admission | None,
     faults: FaultPlan | None,
     security: Security | None,
+    seed: SeedSource | None,
     *,
     has_secured_http: bool,
     has_console: bool,
@@ -228,6 +232,7 @@ async def _run(
         faults=faults,
         environment=environment,
         others=bound[1:],
+        seed=seed,
     )
     broker.watch.when_failed = stopping.set
     addresses = ",".join(each.address for each in itertools.chain.from_iterable(bound))

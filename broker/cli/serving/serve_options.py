@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from barnabas.broker.control.faults.model import FaultPlan
     from barnabas.broker.http.control.admission import Admission
     from barnabas.broker.security.sasl.add_scram import NewUser
+    from barnabas.broker.server.seeding.reading import SeedSource
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = "9092"
@@ -45,6 +46,7 @@ OPTIONS: Table = {
     "--set": ("KEY=VALUE", "a key of server.properties; may be given several times"),
     "--brokers": ("N", "run N nodes on N ports, so that leaders and coordinators can move (default 1)"),
     "--topic": ("NAME[:PARTITIONS]", "create a topic if it does not exist; may be given several times"),
+    "--seed": ("FILE", "what a new data directory holds, in YAML or JSON: topics, records, transactions, users …"),
     "--feature": ("NAME=LEVEL", "the level of a feature, such as transaction.version=1; may be given several times"),
     "--add-scram": (
         "MECHANISM=[name=N,password=P]",
@@ -274,6 +276,19 @@ def fault_plan(options: Options, config: BrokerConfig, command: str = "serve") -
         return read_plan(data, known_in(config, range(config.node_id, config.node_id + brokers_count(options))))
     except FaultRefused as refused:
         raise UsageError(f"{command}: --faults {path}: {refused}") from refused
+
+
+def seed_source(options: Options) -> SeedSource | None:
+    """Return the seed of a new data directory, if any. UsageError; SeedError, OSError for one that cannot be read."""
+    if "--seed" not in options:
+        return None
+    try:
+        from barnabas.broker.server.seeding.reading import read_file
+    except ImportError as missing:
+        from barnabas.broker.server.seeding.errors import MISSING_PACKAGES
+
+        raise UsageError(f"serve: --seed {MISSING_PACKAGES}") from missing
+    return read_file(options["--seed"][-1])
 
 
 def brokers_count(options: Options) -> int:

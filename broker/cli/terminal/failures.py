@@ -17,6 +17,7 @@ def describe(error: Exception) -> tuple[str | None, int]:
     """Return (the sentence, the exit status); None as the sentence of an unexpected exception."""
     from barnabas.broker.config import ConfigError
     from barnabas.broker.metadata.catalogue import CatalogueError
+    from barnabas.broker.server.seeding.errors import SeedError
     from barnabas.client.errors import AuthenticationFailed, ConnectionFailed
     from barnabas.protocol.errors import DecodeError, KafkaError
     from barnabas.storage.errors import StorageError
@@ -25,7 +26,7 @@ def describe(error: Exception) -> tuple[str | None, int]:
         return str(error), USAGE_ERROR
     if isinstance(error, ConnectionFailed | AuthenticationFailed):
         return f"{error}{_hint(error.message)}", FAILURE
-    if isinstance(error, CatalogueError | ConfigError | KafkaError | StorageError | DecodeError):
+    if isinstance(error, CatalogueError | ConfigError | KafkaError | SeedError | StorageError | DecodeError):
         return str(error), FAILURE
     if isinstance(error, OSError):
         what = error.strerror.lower() if error.strerror else str(error)

@@ -16,6 +16,7 @@ from barnabas.broker.security.acl.audit import AclAudit, Denial
 from barnabas.broker.security.acl.authorizer import Authorizer
 from barnabas.broker.security.acl.index import AclIndex
 from barnabas.broker.security.session.operations import Resource
+from barnabas.broker.security.session.principal import INTERNAL
 from barnabas.protocol.registry import ApiKey
 
 _NAMED_AS: Final = {
@@ -42,7 +43,7 @@ def access_of(
     """
     acls = Acls(catalogue, random_bytes)
     allows_if_no_acl = config.boolean("allow.everyone.if.no.acl.found")
-    users = super_users(config.text("super.users"))
+    users = super_users(config.text("super.users")) | {str(INTERNAL)}
     authorizer = Authorizer(
         AclIndex(acls.all), users, AclAudit(partial(_report, events)), allows_if_no_acl=allows_if_no_acl
     )

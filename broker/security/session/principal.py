@@ -25,3 +25,5 @@ USER = "User"
 """The kind of authenticated principals."""
 ANONYMOUS = Principal(USER, "ANONYMOUS")
 """The principal of clients on a listener that does not authenticate."""
+INTERNAL = Principal("Internal", "broker")
+"""The principal of the broker's own connections, of a kind that no client gets: it has all rights."""

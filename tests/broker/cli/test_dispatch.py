@@ -15,7 +15,7 @@ from tests.support.command_line import Barnabas
 from tests.support.ports import unused_port
 
 ALL = (
-    "serve, topics, produce, consume, groups, txn, nodes, clock, faults, why, trace, configs, quotas, acls, "
+    "serve, topics, produce, consume, groups, txn, nodes, clock, faults, why, trace, seed, configs, quotas, acls, "
     "doctor, log, handover"
 )
 

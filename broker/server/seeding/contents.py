@@ -1,0 +1,155 @@
+"""The records of a seed as bytes: keys, values and headers of all forms, in place or from files.
+
+Files are read line by line, each time anew, so that a seed of many records does not lie in memory.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import UNSET
+
+from barnabas.broker.server.seeding.document import Header, RecordFile, SeedRecord, SeedTopic
+from barnabas.broker.server.seeding.errors import SeedError
+from barnabas.broker.server.seeding.positions import Path, path_text
+from barnabas.broker.server.seeding.reading import SeedSource, explained
+from barnabas.protocol.records.builder import NewRecord
+
+_FORMS = ("", "_json", "_base64", "_file")
+_decoder = msgspec.json.Decoder(SeedRecord)
+
+
+class Place(NamedTuple):
+    """The place of a record: in the document, or in a file with a record in each line."""
+
+    source: SeedSource
+    path: Path
+    file: str | None = None
+    line: int = 0
+
+    def error(self, what: str, *field: str | int) -> SeedError:
+        """Return an error about the record, or about one of its fields."""
+        if self.file is None:
+            return self.source.error((*self.path, *field), what)
+        return SeedError(
+            f"{self.file}, line {self.line}: {path_text(field)}: {what}"
+            if field
+            else f"{self.file}, line {self.line}: {what}"
+        )
+
+
+class Content(NamedTuple):
+    """A record as bytes; partition: None where the key, or the turn of records without one, decides."""
+
+    place: Place
+    record: NewRecord
+    partition: int | None
+
+
+def contents_of(source: SeedSource, number: int, now_ms: int) -> Iterator[Content]:
+    """Yield the records of a topic, the one with this number in the seed. Raises SeedError.
+
+    now_ms: the timestamp of records without one, in ms since 1970.
+    """
+    for place, record in _given(source, source.seed.topics[number], number):
+        yield content(place, record, now_ms)
+
+
+def _given(source: SeedSource, topic: SeedTopic, number: int) -> Iterator[tuple[Place, SeedRecord]]:
+    for index, record in enumerate(topic.records):
+        yield Place(source, ("topics", number, "records", index)), record
+    for index, file in enumerate(topic.records_from):
+        yield from _of_file(source, ("topics", number, "records_from", index), file)
+
+
+def _of_file(source: SeedSource, path: Path, file: RecordFile) -> Iterator[tuple[Place, SeedRecord]]:
+    try:
+        with open(os.path.join(source.folder, file.file), "rb") as lines:
+            for number, line in enumerate(lines, 1):
+                place = Place(source, path, file.file, number)
+                if file.format == "lines":
+                    yield place, _text_record(place, line)
+                elif line.strip():
+                    yield place, _json_record(place, line)
+    except OSError as wrong:
+        raise source.error((*path, "file"), f"{file.file}: {(wrong.strerror or str(wrong)).lower()}") from wrong
+
+
+def _text_record(place: Place, line: bytes) -> SeedRecord:
+    try:
+        return SeedRecord(value=line.removesuffix(b"\n").removesuffix(b"\r").decode())
+    except UnicodeDecodeError as wrong:
+        raise place.error("this is not UTF-8") from wrong
+
+
+def _json_record(place: Place, line: bytes) -> SeedRecord:
+    try:
+        return _decoder.decode(line)
+    except msgspec.ValidationError as wrong:
+        field, what = explained(str(wrong))
+        raise place.error(what, *field) from wrong
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
+        raise place.error(f"this is not a record as JSON: {wrong}") from wrong
+
+
+def content(place: Place, given: SeedRecord, now_ms: int) -> Content:
+    """Return the record as bytes. Raises SeedError."""
+    key = _bytes(place, "key", given.key, given.key_json, given.key_base64, given.key_file)
+    if given.value is given.value_json is given.value_base64 is given.value_file is UNSET:
+        raise place.error("the field value is missing: null is the value of a tombstone")
+    value = _bytes(place, "value", given.value, given.value_json, given.value_base64, given.value_file)
+    headers = tuple(_headers(place, given.headers)) if given.headers else ()
+    return Content(place, NewRecord(key, value, headers, _timestamp_ms(given.timestamp, now_ms)), given.partition)
+
+
+def _timestamp_ms(given: int | datetime | None, now_ms: int) -> int:
+    if given is None:
+        return now_ms
+    return given if isinstance(given, int) else int(given.timestamp() * 1000)
+
+
+def _headers(place: Place, given: dict[str, str | None] | list[Header]) -> Iterable[tuple[str, bytes | None]]:
+    if isinstance(given, dict):
+        for name, text in given.items():
+            yield name, None if text is None else text.encode()
+        return
+    for index, header in enumerate(given):
+        at = ("headers", index)
+        if header.value is header.value_json is header.value_base64 is UNSET:
+            raise place.error("the field value is missing", *at)
+        yield header.name, _bytes(place, "value", header.value, header.value_json, header.value_base64, UNSET, at)
+
+
+def _bytes(
+    place: Place, field: str, text: Any, as_json: Any, as_base64: Any, file: Any, before: Path = ()
+) -> bytes | None:
+    """Return what the one given form of a field says; None for null, and for a field that is not there."""
+    count = (text is not UNSET) + (as_json is not UNSET) + (as_base64 is not UNSET) + (file is not UNSET)
+    if count > 1:
+        given = zip(_FORMS, (text, as_json, as_base64, file), strict=True)
+        names = [field + form for form, value in given if value is not UNSET]
+        raise place.error(f"only one of {' and '.join(names)} may be given", *before)
+    if text is not UNSET:
+        return None if text is None else text.encode("utf-8", "surrogatepass")
+    if as_json is not UNSET:
+        return msgspec.json.encode(as_json)
+    if as_base64 is not UNSET:
+        try:
+            return base64.b64decode(as_base64, validate=True)
+        except (binascii.Error, ValueError) as wrong:
+            raise place.error("this is not base64", *before, f"{field}_base64") from wrong
+    return None if file is UNSET else _file_content(place, file, (*before, f"{field}_file"))
+
+
+def _file_content(place: Place, name: str, field: Path) -> bytes:
+    try:
+        with open(os.path.join(place.source.folder, name), "rb") as file:
+            return file.read()
+    except OSError as wrong:
+        raise place.error(f"{name}: {(wrong.strerror or str(wrong)).lower()}", *field) from wrong

@@ -1,0 +1,184 @@
+"""Reading a seed: from a YAML or JSON file, or from the values of such a document.
+
+An error says file, line and field in one sentence. A field that stands twice in one mapping is an error, too: one of
+the two would be lost.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import yaml
+
+from barnabas.broker.server.seeding import document
+from barnabas.broker.server.seeding.document import Seed
+from barnabas.broker.server.seeding.errors import SeedError
+from barnabas.broker.server.seeding.positions import Path, line_of, path_text
+from barnabas.client.near_names import did_you_mean
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_AT = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<path>.*)`)?$", re.DOTALL)
+_STEP = re.compile(r"\.(?P<name>[^.\[]+)|\[(?P<number>\d+)\]")
+_TYPES = {
+    "str": "a string",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "null": "null",
+    "object": "a mapping",
+    "array": "a list",
+    "datetime": "a date with its time and time zone",
+    "date": "a date",
+}
+_CHOICES = {
+    "outcome": "committed, aborted or open",
+    "format": "json-lines or lines",
+    "pattern": "literal or prefixed",
+    "permission": "allow or deny",
+    "mechanisms": "SCRAM-SHA-256 or SCRAM-SHA-512",
+    "offset": "a number, earliest or latest",
+    "version": "1",
+    "cluster": "true",
+}
+_PATTERNS = {
+    "name": "a topic's name has letters, digits, '.', '_' and '-' only",
+    "topic": "a topic's name has letters, digits, '.', '_' and '-' only",
+    "principal": "a principal is written as User:name",
+}
+
+
+class SeedSource:
+    """A seed, and where it comes from: the folder where the names of its files begin, and its text, to find lines."""
+
+    def __init__(self, seed: Seed, name: str, folder: str, text: str | None) -> None:
+        self.seed = seed
+        self.name = name
+        self.folder = folder
+        self._text = text
+
+    def error(self, path: Path, what: str) -> SeedError:
+        """Return an error about a field."""
+        return _error(self.name, self._text, path, what)
+
+
+def read_file(path: str) -> SeedSource:
+    """Return the seed in a file, YAML or JSON. Raises SeedError, OSError."""
+    with open(path, "rb") as file:
+        content = file.read()
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as wrong:
+        line = content.count(b"\n", 0, wrong.start) + 1
+        raise SeedError(f"{path}, line {line}: this is not UTF-8") from wrong
+    values = _json(text, path) if text.lstrip()[:1] == "{" else _yaml(text, path)
+    return SeedSource(_converted(values, path, text), path, os.path.dirname(os.path.abspath(path)), text)
+
+
+def read_values(values: Mapping[str, Any]) -> SeedSource:
+    """Return the seed of these values; the names of its files begin at the working directory. Raises SeedError."""
+    return SeedSource(_converted(values, "seed", None), "seed", os.getcwd(), None)
+
+
+def _converted(values: object, name: str, text: str | None) -> Seed:
+    try:
+        return msgspec.convert({} if values is None else values, Seed)
+    except msgspec.ValidationError as wrong:
+        path, what = explained(str(wrong))
+        raise _error(name, text, path, what) from wrong
+
+
+def _error(name: str, text: str | None, path: Path, what: str) -> SeedError:
+    line = None if text is None else line_of(text, path)
+    where = name if line is None else f"{name}, line {line}"
+    return SeedError(f"{where}: {path_text(path)}: {what}" if path else f"{where}: {what}")
+
+
+def explained(message: str) -> tuple[Path, str]:
+    """Return the path, and the sentence, for a message of msgspec about a value that does not fit."""
+    parts = _AT.match(message)
+    assert parts is not None, "the pattern matches every text"
+    what, steps = parts["what"], parts["path"] or ""
+    path: Path = tuple(
+        int(step["number"]) if step["number"] else step["name"] for step in _STEP.finditer(steps.partition("[...]")[0])
+    )
+    field = next((each for each in reversed(path) if isinstance(each, str)), "")
+    if match := re.match(r"Object contains unknown field `(.*)`", what):
+        return (*path, match[1]), f"there is no such field{did_you_mean(match[1], _field_names())}"
+    if match := re.match(r"Object missing required field `(.*)`", what):
+        return path, f"the field {match[1]} is missing"
+    if what.startswith("Invalid enum value") and field in _CHOICES:
+        return path, f"expected {_CHOICES[field]}"
+    if "matching regex" in what and field in _PATTERNS:
+        return path, _PATTERNS[field]
+    return path, _in_words(what)
+
+
+def _in_words(what: str) -> str:
+    if match := re.match(r"Expected `(.*)`, got `(.*)`$", what):
+        wanted, found = ([_TYPES.get(each, each) for each in group.split(" | ")] for group in match.groups())
+        hint = (
+            ": write it in quotes" if "a string" in wanted and found[0] not in ("a list", "a mapping", "null") else ""
+        )
+        return f"expected {' or '.join(dict.fromkeys(wanted))}, got {found[0]}{hint}"
+    if match := re.match(r"Expected `(.*)` of length (>=|<=) (\d+)$", what):
+        kind = {"str": "characters", "array": "entries"}.get(match[1], "entries")
+        return f"expected {'at least' if match[2] == '>=' else 'at most'} {match[3]} {kind}"
+    if match := re.match(r"Expected `(.*)` (>=|<=) (-?\d+)$", what):
+        limit = "at least" if match[2] == ">=" else "at most"
+        return f"expected {_TYPES.get(match[1], match[1])} of {limit} {match[3]}"
+    return what.replace("`", "")[:1].lower() + what.replace("`", "")[1:]
+
+
+def _field_names() -> list[str]:
+    structs = (value for value in vars(document).values() if isinstance(value, type))
+    return sorted({name for each in structs for name in getattr(each, "__struct_fields__", ())})
+
+
+def _json(text: str, path: str) -> object:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise SeedError(f"{path}: the field {twice} stands twice in one object")
+        return found
+
+    try:
+        return json.loads(text, object_pairs_hook=unique)
+    except json.JSONDecodeError as wrong:
+        raise SeedError(f"{path}, line {wrong.lineno}: this is not JSON: {wrong.msg.lower()}") from wrong
+    except RecursionError as wrong:
+        raise SeedError(f"{path}: its values are nested too deeply") from wrong
+
+
+class _UniqueLoader(_Loader):  # type: ignore[misc]  # of C or of Python, so of a type that is not known here
+    """PyYAML's loader of plain values, which refuses a key that stands twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        found: dict[Any, Any] = super().construct_mapping(node, deep=deep)
+        if len(found) < len(node.value):
+            names = [key.value for key, _ in node.value]
+            twice = next((key for key, _ in node.value if names.count(key.value) > 1), None)
+            if twice is not None:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the field {twice.value} stands twice", twice.start_mark
+                )
+        return found
+
+
+def _yaml(text: str, path: str) -> object:
+    try:
+        return yaml.load(text, Loader=_UniqueLoader)  # nosec B506 - a loader of plain values
+    except yaml.MarkedYAMLError as wrong:
+        mark = wrong.problem_mark
+        where = path if mark is None else f"{path}, line {mark.line + 1}"
+        raise SeedError(f"{where}: {wrong.problem or 'this is not YAML'}") from wrong
+    except (yaml.YAMLError, ValueError) as wrong:
+        raise SeedError(f"{path}: this is not YAML: {str(wrong).splitlines()[0]}") from wrong
+    except RecursionError as wrong:
+        raise SeedError(f"{path}: its values are nested too deeply") from wrong

@@ -1,0 +1,27 @@
+"""docs/seeds.md: its seed gives what the page says."""
+
+import re
+from pathlib import Path
+
+from barnabas import Barnabas
+from barnabas.broker.server.seeding.document import Seed, SeedAcl, SeedGroup, SeedTopic, SeedTransaction, SeedUser
+from tests.support.source_tree import ROOT
+
+PAGE = (ROOT / "docs" / "seeds.md").read_text()
+
+
+def test_the_seed_of_the_page_is_applied(tmp_path: Path) -> None:
+    seed = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    assert seed is not None
+    path = tmp_path / "shop.yaml"
+    path.write_text(seed[1])
+    with Barnabas(seed=path) as broker:
+        assert len(broker.records("orders")) == 3
+        assert [record.value for record in broker.records("payments")] == [b"paid"]
+        assert [each.transaction.transactional_id for each in broker.open_transactions()] == ["shop-2"]
+
+
+def test_the_page_has_every_field() -> None:
+    structs = (Seed, SeedTopic, SeedTransaction, SeedGroup, SeedUser, SeedAcl)
+    fields = {name for each in structs for name in each.__struct_fields__} - {"version"}
+    assert {name for name in fields if f"`{name}" not in PAGE} == set()
