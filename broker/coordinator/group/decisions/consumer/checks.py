@@ -5,7 +5,6 @@ Raise KafkaError with Kafka's codes and messages, in Kafka's order.
 
 from __future__ import annotations
 
-from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.consumer.model import (
     Claimed,
     ConsumerConfig,
@@ -55,17 +54,6 @@ def _check_joining(request: HeartbeatRequest) -> None:
 
 def _invalid(why: str) -> KafkaError:
     return KafkaError(ErrorCode.INVALID_REQUEST, why)
-
-
-def check_group_size(group: ConsumerGroup, member_id: str, instance_id: str | None, max_size: int) -> None:
-    """Raise GROUP_MAX_SIZE_REACHED if the group has no room for one more member."""
-    if instance_id in group.instances or member_id in group.members:
-        return
-    if len(group.members) >= max_size:
-        raise KafkaError(
-            ErrorCode.GROUP_MAX_SIZE_REACHED,
-            f"The consumer group has reached its maximum capacity of {max_size} members.",
-        )
 
 
 def check_epoch(member: ConsumerGroupMember, received: int, owned: Claimed | None) -> None:

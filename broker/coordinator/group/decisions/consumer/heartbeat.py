@@ -12,10 +12,7 @@ from typing import NamedTuple
 
 from barnabas.broker.coordinator.group.decisions.consumer import records, regexes
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import SubscriptionType
-from barnabas.broker.coordinator.group.decisions.consumer.checks import (
-    check_epoch,
-    check_group_size,
-)
+from barnabas.broker.coordinator.group.decisions.consumer.checks import check_epoch
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup, assignor_of, counted, preferred
 from barnabas.broker.coordinator.group.decisions.consumer.model import (
     ConsumerConfig,
@@ -37,6 +34,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.timers import cancelle
 from barnabas.broker.coordinator.group.decisions.modern.group import MetadataSeen
 from barnabas.broker.coordinator.group.decisions.modern.members import (
     JOINING_EPOCH,
+    check_group_size,
     check_released,
     known_member,
     known_static_member,
@@ -81,7 +79,8 @@ def heartbeat(
 
     Runs in steps if a target is computed: the group must not change in between, topics may.
     """
-    check_group_size(group, request.member_id, request.instance_id, config.max_size)
+    takes_place = group.static_member(request.instance_id) is not None
+    check_group_size(group, request.member_id, config.max_size, takes_place=takes_place)
     before, replaced = _member(group, request, request.member_id or fresh_member_id)
     step = yield from take_step(group, before, replaced, request, topics=topics, now_ms=now_ms, config=config)
     member = step.member

@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from barnabas.broker.coordinator.group.decisions.classic.model import GroupConfig, JoinReply, JoinRequest
-from barnabas.broker.coordinator.group.decisions.consumer.checks import (
-    check_group_size,
-)
 from barnabas.broker.coordinator.group.decisions.consumer.group import CONSUMER_PROTOCOL, ConsumerGroup
 from barnabas.broker.coordinator.group.decisions.consumer.heartbeat import replacement, take_step
 from barnabas.broker.coordinator.group.decisions.consumer.model import (
@@ -25,7 +22,11 @@ from barnabas.broker.coordinator.group.decisions.consumer.timers import join_tim
 from barnabas.broker.coordinator.group.decisions.group_types import AnyOutcome
 from barnabas.broker.coordinator.group.decisions.migration import downgrade
 from barnabas.broker.coordinator.group.decisions.migration.embedded import owned_partitions
-from barnabas.broker.coordinator.group.decisions.modern.members import JOINING_EPOCH, known_static_member
+from barnabas.broker.coordinator.group.decisions.modern.members import (
+    JOINING_EPOCH,
+    check_group_size,
+    known_static_member,
+)
 from barnabas.broker.coordinator.runtime.outcome import CancelTimer, Outcome, SetTimer
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.log_records.consumer_protocol import decode_subscription
@@ -58,7 +59,8 @@ def _joined(
     topics, config = context.topics, context.config_of(group.group_id)
     if not config.migration_policy.lets_classic_members_in:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-    check_group_size(group, member_id, request.group_instance_id, config.max_size)
+    takes_place = group.static_member(request.group_instance_id) is not None
+    check_group_size(group, member_id, config.max_size, takes_place=takes_place)
     if not group.takes_classic_protocols(request.protocol_type, (name for name, _ in request.protocols)):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     if request.requires_known_member_id and not request.member_id and request.group_instance_id is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol, TypeVar
 
+from barnabas.broker.coordinator.group.decisions.modern.group import ModernGroup
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 JOINING_EPOCH = 0
@@ -64,6 +65,18 @@ def check_not_blank(value: str | None, field: str) -> None:
     """Raise INVALID_REQUEST for a text of a request that is there, and blank."""
     if value is not None and is_blank(value):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"{field} can't be empty.")
+
+
+def check_group_size(group: ModernGroup, member_id: str, max_size: int, *, takes_place: bool = False) -> None:
+    """Raise GROUP_MAX_SIZE_REACHED if a joining member is one more than the group may have.
+
+    takes_place: the member takes the place of a static one.
+    """
+    if not takes_place and member_id not in group.members and len(group.members) >= max_size:
+        raise KafkaError(
+            ErrorCode.GROUP_MAX_SIZE_REACHED,
+            f"The {group.group_type} group has reached its maximum capacity of {max_size} members.",
+        )
 
 
 def known_member(group: GroupWithMembers[Member], member_id: str) -> Member:

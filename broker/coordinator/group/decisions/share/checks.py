@@ -43,15 +43,6 @@ def share_group_of(group: AnyGroup | None, group_id: str, *, may_create: bool = 
     raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Share group {group_id} not found.")
 
 
-def check_share_group_size(group: ShareGroup, member_id: str, max_size: int) -> None:
-    """Raise GROUP_MAX_SIZE_REACHED if the group has no room for one more member."""
-    if member_id not in group.members and len(group.members) >= max_size:
-        raise KafkaError(
-            ErrorCode.GROUP_MAX_SIZE_REACHED,
-            f"The share group has reached its maximum capacity of {max_size} members.",
-        )
-
-
 def check_share_epoch(member: ShareGroupMember, received: int) -> None:
     """Raise FENCED_MEMBER_EPOCH unless the member names its epoch, or the previous one: a reply may have been lost."""
     known, previous = member.member_epoch, member.previous_member_epoch

@@ -17,11 +17,11 @@ from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import
 from barnabas.broker.coordinator.group.decisions.consumer.model import Topics
 from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import metadata_hash
 from barnabas.broker.coordinator.group.decisions.modern.group import MetadataSeen
-from barnabas.broker.coordinator.group.decisions.modern.members import JOINING_EPOCH, known_member
+from barnabas.broker.coordinator.group.decisions.modern.members import JOINING_EPOCH, check_group_size, known_member
 from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord, encoded
 from barnabas.broker.coordinator.group.decisions.share import records, states
 from barnabas.broker.coordinator.group.decisions.share.assignor import SharingMember, SharingSpec, assign_shared
-from barnabas.broker.coordinator.group.decisions.share.checks import check_share_epoch, check_share_group_size
+from barnabas.broker.coordinator.group.decisions.share.checks import check_share_epoch
 from barnabas.broker.coordinator.group.decisions.share.group import ShareGroup, share_subscription_type
 from barnabas.broker.coordinator.group.decisions.share.leaving import ShareOutcome, share_session_timer
 from barnabas.broker.coordinator.group.decisions.share.model import (
@@ -68,7 +68,7 @@ def share_heartbeat(
 
     Runs in steps if a target is computed. `busy`: the partitions whose states are being initialized.
     """
-    check_share_group_size(group, request.member_id, config.max_size)
+    check_group_size(group, request.member_id, config.max_size)
     before = _known(group, request)
     member = _updated(before, request)
     written: list[KeyedRecord] = []

@@ -14,7 +14,6 @@ from barnabas.broker.coordinator.group.decisions.modern.members import (
     check_not_blank,
     fenced,
 )
-from barnabas.broker.coordinator.group.decisions.streams.group import StreamsGroup
 from barnabas.broker.coordinator.group.decisions.streams.model import (
     StreamsGroupMember,
     StreamsHeartbeatRequest,
@@ -62,17 +61,6 @@ def _check_joining(request: StreamsHeartbeatRequest) -> None:
 
 def _invalid(why: str) -> KafkaError:
     return KafkaError(ErrorCode.INVALID_REQUEST, why)
-
-
-def check_group_size(group: StreamsGroup, member_id: str, instance_id: str | None, max_size: int) -> None:
-    """Raise GROUP_MAX_SIZE_REACHED if the group has no room for one more member."""
-    if instance_id in group.instances or member_id in group.members:
-        return
-    if len(group.members) >= max_size:
-        raise KafkaError(
-            ErrorCode.GROUP_MAX_SIZE_REACHED,
-            f"The streams group has reached its maximum capacity of {max_size} members.",
-        )
 
 
 def check_epoch(member: StreamsGroupMember, received: int, owned: TaskSets | None) -> None:

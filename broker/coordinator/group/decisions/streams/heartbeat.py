@@ -17,6 +17,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import (
 from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import metadata_hash
 from barnabas.broker.coordinator.group.decisions.modern.members import (
     JOINING_EPOCH,
+    check_group_size,
     check_released,
     known_member,
     known_static_member,
@@ -25,7 +26,6 @@ from barnabas.broker.coordinator.group.decisions.modern.records import KeyedReco
 from barnabas.broker.coordinator.group.decisions.streams import records
 from barnabas.broker.coordinator.group.decisions.streams.checks import (
     check_epoch,
-    check_group_size,
     check_tasks,
 )
 from barnabas.broker.coordinator.group.decisions.streams.endpoints import endpoints
@@ -92,7 +92,8 @@ def heartbeat(
     """
     is_joining = request.member_epoch == JOINING_EPOCH
     if is_joining:
-        check_group_size(group, request.member_id, request.instance_id, config.max_size)
+        takes_place = group.static_member(request.instance_id) is not None
+        check_group_size(group, request.member_id, config.max_size, takes_place=takes_place)
     step = _Step(group, request)
     before = _member(step)
     member = _updated(before, request)
