@@ -288,7 +288,8 @@ class Barnabas:
     def end_locks(self, group: str, member: str | None = None) -> int:
         """End the acquisition locks of a share group's member, or of all, as if their time were over.
 
-        Return the number of records: another member can acquire them now. Raises BarnabasError.
+        Return the number of records: another member can acquire them now. Raises BarnabasError, also for a member that
+        is not in the group and holds nothing.
         """
         count: int = self._ask("end_locks", group, member)
         return count

@@ -1,1 +1,1 @@
-"""Control of a running broker's behaviour: faults, and its clock."""
+"""Control of a running broker's behaviour: faults, its clock, and the locks of share groups."""

@@ -60,6 +60,7 @@ def _control(broker: BrokerView, admission: Admission) -> Mounted:
     from barnabas.broker.http.control.clock_api import clock_routes
     from barnabas.broker.http.control.describing import BODY_BYTES_MAX
     from barnabas.broker.http.control.faults_api import faults_routes
+    from barnabas.broker.http.control.share_locks_api import share_locks_routes
     from barnabas.broker.http.control.trace_api import trace_routes
     from barnabas.broker.http.control.why_api import why_routes
     from barnabas.broker.insight.why.sources.armed_faults import ArmedFaults
@@ -70,6 +71,7 @@ def _control(broker: BrokerView, admission: Admission) -> Mounted:
     route_groups = [
         clock_routes(broker.time_control.get()),
         faults_routes(broker.faults.get()),
+        share_locks_routes(broker.services),
         trace_routes(broker.history.get),
         why_routes(Why(broker.services, TraceHistory(history), ArmedFaults(broker.faults))),
     ]

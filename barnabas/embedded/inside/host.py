@@ -132,7 +132,7 @@ class Host:
         return held_records(self.broker.services)
 
     async def _end_locks(self, group_id: str, member_id: str | None) -> int:
-        from barnabas.embedded.inside.share_groups import end_locks  # as above
+        from barnabas.broker.control.share_locks import end_locks  # as above
 
         return await end_locks(self.broker.services, group_id, member_id)
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from barnabas.broker.coordinator.group.decisions.share.group import ShareGroup
+from barnabas.broker.control.share_locks import coordinated_share_group
 from barnabas.broker.insight.inspection.logs import ends
 from barnabas.broker.insight.inspection.share_partitions import DeliveryRange, UsedSharePartition, used_share_partitions
 from barnabas.broker.partitions.share.persister import NOT_STARTED, UNKNOWN_COUNT, SharePartitionKey
 from barnabas.broker.services import Services
-from barnabas.protocol.errors import ErrorCode, KafkaError
 
 _RANGES_MAX = 10_000
 _ANY_EPOCH = -1
@@ -23,9 +22,7 @@ Fields = tuple[Any, ...]
 
 async def share_group(services: Services, group_id: str) -> Fields:
     """Return the state, the ids of the members, and the partitions. Raises KafkaError."""
-    if not services.offers_share_groups:
-        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "there are no share groups: the feature share.version is at 0")
-    node, group = await _found(services, group_id)
+    node, group = await coordinated_share_group(services, group_id)
     used = {(each.topic, each.partition): each for each in used_share_partitions(services, group_id)}
     begun = {
         (topic.name, number): SharePartitionKey(group_id, topic_id, number)
@@ -49,35 +46,6 @@ def held_records(services: Services) -> list[tuple[str, list[Fields]]]:
         if held:
             found.setdefault(each.group_id, []).extend((each.topic, each.partition, *one) for one in held)
     return list(found.items())
-
-
-async def end_locks(services: Services, group_id: str, member_id: str | None) -> int:
-    """End the locks of a member now, or those of all members; return the number of records. Raises KafkaError."""
-    await _found(services, group_id)
-    count = 0
-    for node in services.every_node:
-        manager = node.deferred_share_partitions.built
-        for led in () if manager is None else manager.every_led():
-            if led.key.group_id == group_id:
-                count += led.end_locks(member_id)
-    return count
-
-
-async def _found(services: Services, group_id: str) -> tuple[Services, ShareGroup]:
-    """Return the node that coordinates the group, and the group, once it is loaded. Raises KafkaError."""
-    refusal = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    for node in services.every_node:
-        while True:
-            try:
-                return node, node.groups.share.describe(group_id)
-            except KafkaError as error:
-                refusal = error
-                if error.code is not ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
-                    break
-            await services.upkeep.next_turn()
-        if refusal.code is not ErrorCode.NOT_COORDINATOR:
-            break
-    raise refusal
 
 
 def _live(used: UsedSharePartition) -> Fields:

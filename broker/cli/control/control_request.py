@@ -47,7 +47,7 @@ def where_options(command: str, *, again: bool = False) -> Parser:
     )
     options.add_argument(
         "--token",
-        default=argparse.SUPPRESS if again else os.environ.get(_TOKEN_VARIABLE) or None,
+        default=argparse.SUPPRESS if again else token_of_variable(),
         metavar="TOKEN",
         help=f"its --control-token (default ${_TOKEN_VARIABLE})",
     )
@@ -61,6 +61,11 @@ def where_options(command: str, *, again: bool = False) -> Parser:
         "--json", action="store_true", default=argparse.SUPPRESS if again else False, help="print JSON"
     )
     return options
+
+
+def token_of_variable() -> str | None:
+    """Return the token that is used without --token."""
+    return os.environ.get(_TOKEN_VARIABLE) or None
 
 
 def ask(options: argparse.Namespace, path: str, body: object = None, *, method: str | None = None) -> dict[str, Any]:

@@ -1,6 +1,7 @@
-"""`barnabas groups`: list, describe, offsets, reset, delete.
+"""`barnabas groups`: list, describe, offsets, reset, delete, end-locks.
 
-Descriptions as text and JSON: broker/cli/group/described.py. Offsets: broker/cli/group/group_offsets.py.
+Descriptions as text and JSON: broker/cli/group/described.py. Offsets: broker/cli/group/group_offsets.py. Locks, which
+no request of a client ends: broker/cli/group/share_locks.py.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from barnabas.broker.cli.group import group_offsets
+from barnabas.broker.cli.group import group_offsets, share_locks
 from barnabas.broker.cli.group.described import group_facts, print_group
 from barnabas.broker.cli.group.share_offsets import whole_topics
 from barnabas.broker.cli.terminal.options import Parser, connected, shared_options
@@ -28,6 +29,9 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 def run(arguments: Sequence[str]) -> int:
     """Run the command and return its exit status."""
     options = parser().parse_args(arguments)
+    if options.command == "end-locks":
+        share_locks.end_locks(options)
+        return 0
     with connected(options) as client:
         options.action(client, options)
     return 0
@@ -73,6 +77,8 @@ def parser() -> argparse.ArgumentParser:
     delete.add_argument("--if-exists", action="store_true", help="succeed if a group does not exist")
     add_topic_option(delete, "delete only the offsets committed for these")
     delete.set_defaults(action=_delete)
+
+    share_locks.add_parser(commands)
     return top
 
 

@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from barnabas.broker.control.time_control.clock_change import ClockChange, read_change
 from barnabas.broker.control.time_control.movable_clock import ClockRefused
 from barnabas.broker.control.time_control.time_control import ClockState, GaveUp, TimeControl
-from barnabas.broker.http.control.changes import ClockChange, read_change
 from barnabas.broker.http.control.clock_openapi import CLOCK, PATH
 from barnabas.broker.http.control.route_group import SERVICE_UNAVAILABLE, RouteGroup, refused
 from barnabas.storage.errors import StorageError

@@ -8,13 +8,14 @@ from barnabas.broker.http.control.clock_openapi import CLOCK
 from barnabas.broker.http.control.describing import REFUSAL, operation
 from barnabas.broker.http.control.faults_openapi import FAULTS
 from barnabas.broker.http.control.route_group import Description
+from barnabas.broker.http.control.share_locks_openapi import SHARE_LOCKS
 from barnabas.broker.http.control.trace_openapi import TRACE
 from barnabas.broker.http.control.why_openapi import WHY
 
 PATH = "/control/openapi.json"
 _ITSELF = {"description": "It.", "content": {"application/json": {"schema": {"type": "object"}}}}
 OPENAPI = Description({PATH: {"get": operation("describe", "This description", _ITSELF)}}, {})
-DESCRIPTIONS = (CLOCK, FAULTS, TRACE, WHY, OPENAPI)
+DESCRIPTIONS = (CLOCK, FAULTS, SHARE_LOCKS, TRACE, WHY, OPENAPI)
 """In the order of the document."""
 
 

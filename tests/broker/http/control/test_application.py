@@ -14,6 +14,7 @@ from barnabas.broker.http.control.clock_api import clock_routes
 from barnabas.broker.http.control.faults_api import faults_routes
 from barnabas.broker.http.control.openapi import document
 from barnabas.broker.http.control.route_group import RouteGroup
+from barnabas.broker.http.control.share_locks_api import share_locks_routes
 from barnabas.broker.http.control.trace_api import trace_routes
 from barnabas.broker.http.control.why_api import why_routes
 from barnabas.broker.insight.why.why import Why
@@ -29,6 +30,7 @@ def rooms_of(world: BrokerWorld) -> list[RouteGroup]:
     return [
         clock_routes(broker.time_control.get()),
         faults_routes(broker.faults.get()),
+        share_locks_routes(world.services),
         trace_routes(broker.history.get),
         why_routes(Why(world.services)),
     ]
@@ -143,6 +145,24 @@ async def test_bad_input_is_answered_with_one_sentence(control: Control, body: b
     assert why in found["error"]
     assert "\n" not in found["error"]
     assert (await control.ask("GET", "/control/clock"))[1] == before
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"[" * 4000, b"{}", b"null", b'{"group": 1}', b'{"group": "g", "member": null}', b'{"group": "g", "x": 1}'],
+)
+async def test_locks_of_an_unclear_group_are_not_ended(control: Control, body: bytes) -> None:
+    assert await control.ask("POST", "/control/share-locks/end", content=body) == (
+        400,
+        {"error": 'the body is {"group": "workers"} or {"group": "workers", "member": "worker-1"}'},
+    )
+
+
+async def test_locks_of_a_group_that_does_not_exist_are_not_found(control: Control) -> None:
+    assert await control.ask("POST", "/control/share-locks/end", json={"group": "g", "member": "m"}) == (
+        404,
+        {"error": "Group g not found."},
+    )
 
 
 async def test_a_missing_resource_is_reported(control: Control) -> None:
