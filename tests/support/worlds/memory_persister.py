@@ -30,19 +30,22 @@ class MemoryPersister(Persister):
         self.start_offsets: dict[SharePartitionKey, int] = {}
         self.updates: list[ShareStateUpdate] = []
         self.held: list[Future[None]] | None = None
-        """The writes that wait to be let go, if they are held up."""
+        """The writes and the beginnings of states that wait to be let go, if they are held up."""
         self.failure: KafkaError | None = None
         """The error of the next writes."""
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Future[None]:
+        self._begin(key, start_offset)
+        return self._stored()
+
+    def _begin(self, key: SharePartitionKey, start_offset: int) -> None:
         self.states[key], self.start_offsets[key] = {}, start_offset
-        return _done(None)
 
     def read(self, key: SharePartitionKey, leader_epoch: int) -> Future[StoredShareState]:
         if key not in self.states:
             if not self.begins:
                 return _failed(KafkaError(ErrorCode.INVALID_REQUEST))
-            self.initialize(key, 0, NOT_STARTED)
+            self._begin(key, NOT_STARTED)
         start = self.start_offsets[key]
         batches: list[StateBatch] = []
         for offset, each in sorted(self.states[key].items()):
@@ -62,13 +65,16 @@ class MemoryPersister(Persister):
         for each in update.batches:
             for offset in range(each.first_offset, each.last_offset + 1):
                 self.states[key][offset] = each._replace(first_offset=offset, last_offset=offset)
+        return self._stored()
+
+    def _stored(self) -> Future[None]:
         if self.held is None:
             return _done(None)
         self.held.append(asyncio.get_running_loop().create_future())
         return self.held[-1]
 
     def let_go(self) -> None:
-        """Let the writes end that were held up."""
+        """Let end what was held up."""
         held, self.held = self.held or [], None
         for each in held:
             each.set_result(None)

@@ -21,7 +21,8 @@ class ShareWhy(Inspected):
 
     def __init__(self) -> None:
         super().__init__(topics={"t": 2})
-        self.services.deferred_persister.built = MemoryPersister()
+        self.persister = MemoryPersister()
+        self.services.deferred_persister.built = self.persister
 
     async def beat(self, member: str, epoch: int) -> None:
         """A heartbeat of a member of the share group `queue`."""
@@ -33,12 +34,14 @@ class ShareWhy(Inspected):
 async def test_a_share_group_waits_for_states_and_for_no_member() -> None:
     world = ShareWhy()
     asked = Asked(world.services)
+    world.persister.held = []
     await world.beat("m", 0)
     told = await asked.group("queue")
     assert told.sentences == (
         "Group queue waits for no member: it is Stable, with 1 member.",
         "No member gets t-0 and t-1 yet: a heartbeat assigns them once their state is stored.",
     )
+    world.persister.let_go()
     await world.settle()
     await world.advance(5_000)
     await world.beat("m", 2)

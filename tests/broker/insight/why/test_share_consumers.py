@@ -113,11 +113,13 @@ async def test_open_transactions_hold_records_back_from_committed_reading() -> N
 
 async def test_a_topic_without_state_or_that_is_missing_is_named() -> None:
     world = Reading()
+    world.persister.held = []
     await world.beat("m", 0, "t", "elsewhere")
     assert await world.why() == (
         "Group g subscribes to topic elsewhere, and there is no such topic.",
         "No member gets t-0 yet: a heartbeat assigns them once their state is stored.",
     )
+    world.persister.let_go()
     await world.settle()
     assert await world.why() == (
         "Group g subscribes to topic elsewhere, and there is no such topic.",
