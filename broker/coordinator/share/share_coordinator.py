@@ -12,7 +12,7 @@ Invariant: a state changes only by a record in the log; no reply is sent before 
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from barnabas.broker.coordinator.runtime.coordinator_partitions import (
@@ -186,6 +186,12 @@ class ShareCoordinator:
         for partition in self._partitions.loaded():
             for key, tracked in list(partition.machine.tracked.items()):
                 yield key, tracked.state
+
+    def load_in_background(self, indexes: Collection[int]) -> bool:
+        """Load those of these partitions that were not used yet, in the background. Return whether some are left."""
+        self._partitions.load_in_background(indexes)
+        finished = {partition.index for partition in self._partitions.loaded()} | set(self._partitions.failed())
+        return not finished.issuperset(indexes)
 
     def delete(self, key: SharePartitionKey) -> Reply[None]:
         """Delete the state; one that does not exist counts as deleted."""

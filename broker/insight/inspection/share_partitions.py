@@ -1,7 +1,7 @@
 """The share partitions that are in use (KIP-932): what is in flight, who holds it and until when, and how far it is.
 
 A share partition is loaded at the first ShareFetch of its group. Until then its state is only stored, and nothing of it
-is in flight; inspection does not load it.
+is in flight; inspection does not load it, but what is stored: `begin_loading_share_states` starts that.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from barnabas.broker.insight.inspection.topics import topic_name
 from barnabas.broker.partitions.share.deliveries import ArchiveReason
 from barnabas.broker.partitions.share.persister import DeliveryState, StoredShareState
 from barnabas.protocol.acknowledge_type import AcknowledgeType
+from barnabas.protocol.files.names import SHARE_GROUP_STATE_TOPIC
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
@@ -138,6 +139,20 @@ class OpenShareSession(NamedTuple):
     partitions_count: int
     epoch: int
     """The epoch that the next request must have."""
+
+
+def begin_loading_share_states(services: Services) -> bool:
+    """Start to load the stored states that were not used in this run. Return whether some are still being loaded."""
+    if SHARE_GROUP_STATE_TOPIC not in services.catalogue.topics:
+        return False
+    on_disk = services.partitions.directory.partitions  # the others contain no state
+    used = [index for topic, index in on_disk if topic == SHARE_GROUP_STATE_TOPIC]
+    is_loading = False
+    for node in services.every_node:
+        led = [index for index in used if node.cluster.leads(SHARE_GROUP_STATE_TOPIC, index)]
+        if led:
+            is_loading |= node.deferred_shares.get().load_in_background(led)
+    return is_loading
 
 
 def stored_share_states(services: Services, topic_id: bytes, partition: int) -> Steps[dict[str, StoredShareState]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from barnabas.broker.insight.inspection.share_partitions import begin_loading_share_states
 from barnabas.broker.insight.why.group_types.share_deliveries import share_deliveries
 from barnabas.broker.insight.why.history_lookup import TransactionPast
 from barnabas.broker.insight.why.partitions import opened
@@ -55,7 +56,9 @@ def record_facts(known: WhySources, topic: str, partition: int, offset: int) -> 
     except (StorageError, DecodeError) as failure:
         return facts._replace(trouble=str(failure))
     facts = yield from _with_transaction(log, facts, Holders(known), known.ring)
-    return facts._replace(share_groups=(yield from share_deliveries(known, topic, partition, offset)))
+    is_loading = begin_loading_share_states(known.services)
+    share_groups = yield from share_deliveries(known, topic, partition, offset)
+    return facts._replace(share_groups=share_groups, share_states_are_loading=is_loading or None)
 
 
 def _found(log: PartitionLog, facts: RecordFacts) -> Steps[tuple[RecordFacts, LogBatch | None]]:

@@ -1,7 +1,7 @@
 """Facts about a record in the share groups that read its partition: its present state, and the events about it.
 
 A share partition that members fetch from has its state in memory. Of the others the stored state is read, as far as the
-share coordinator has loaded it.
+share coordinator has loaded it. After a start the first question begins that, and does not wait for it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _STATUS = {
     DeliveryState.AVAILABLE: DeliveryStatus.AVAILABLE,
     DeliveryState.ACQUIRED: DeliveryStatus.ACQUIRED,
     DeliveryState.ACKNOWLEDGED: DeliveryStatus.ACKNOWLEDGED,
-    DeliveryState.ARCHIVING: DeliveryStatus.ARCHIVED,
+    DeliveryState.ARCHIVING: DeliveryStatus.ARCHIVING,
     DeliveryState.ARCHIVED: DeliveryStatus.ARCHIVED,
 }
 

@@ -19,9 +19,18 @@ class DeliveryStatus(StrEnum):
     ACQUIRED = "acquired"
     ACKNOWLEDGED = "acknowledged"
     ARCHIVED = "archived"
+    ARCHIVING = "archiving"
+    """Archived once its dead letter is written."""
     DONE = "done"
     """Acknowledged or archived: the stored state does not say which."""
     LOADING = "loading"
+
+
+_ENDS = {
+    DeliveryStatus.ACKNOWLEDGED: "it was accepted",
+    DeliveryStatus.ARCHIVING: "it was given up",
+    DeliveryStatus.ARCHIVED: "it was archived",
+}
 
 
 class DeliveryStep(NamedTuple):
@@ -79,6 +88,9 @@ def _of_group(facts: GroupDelivery) -> list[str]:
         case DeliveryStatus.AVAILABLE:
             reader = "any member can acquire it" if facts.is_used else "no member fetches from the partition now"
             first = f"In {group} it can be delivered again, after {number} deliveries: {reader}."
+        case DeliveryStatus.ARCHIVING:
+            when = "now" if facts.is_used else "when a member fetches from the partition again"
+            first = f"In {group} it is not delivered again{_counted(facts)}, and its dead letter is written {when}."
         case _:
             first = f"In {group} it is done, and is not delivered again{_counted(facts)}."
     stored = " That is being stored, and fetches do not see it yet." if facts.is_being_stored else ""
@@ -86,7 +98,7 @@ def _of_group(facts: GroupDelivery) -> list[str]:
 
 
 def _counted(facts: GroupDelivery) -> str:
-    how = {DeliveryStatus.ACKNOWLEDGED: "it was accepted", DeliveryStatus.ARCHIVED: "it was archived"}.get(facts.status)
+    how = _ENDS.get(facts.status)
     if how is None:
         return ""
     deliveries = "1 delivery" if facts.delivery_count == 1 else f"{facts.delivery_count} deliveries"

@@ -75,6 +75,8 @@ class RecordFacts(NamedTuple):
 
     share_groups: tuple[GroupDelivery, ...] = ()
     """What became of it in the share groups that read the partition."""
+    share_states_are_loading: bool | None = None
+    """True while stored states of share groups are being loaded, so that groups may be missing."""
 
     @property
     def where(self) -> str:
@@ -106,7 +108,9 @@ def _sentences(facts: RecordFacts) -> list[str]:
         case OffsetContent.MARKER:
             return _marker(what, facts)
     first = _record(what, facts)
-    return [first, *_writer(facts), *_seen_by(facts), *delivery_sentences(facts.share_groups)]
+    loading = ["Stored states of share groups are being loaded: ask again for groups that are missing here."]
+    in_share_groups = [*delivery_sentences(facts.share_groups), *(loading if facts.share_states_are_loading else ())]
+    return [first, *_writer(facts), *_seen_by(facts), *in_share_groups]
 
 
 def _gone(what: str, facts: RecordFacts) -> list[str]:

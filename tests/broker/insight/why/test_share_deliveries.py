@@ -6,6 +6,7 @@ import pytest
 
 from barnabas.broker.insight.history.history import History
 from barnabas.broker.insight.why.rules.deliveries import DeliveryStatus, GroupDelivery, delivery_sentences
+from barnabas.broker.insight.why.rules.record import OffsetContent, RecordFacts, explain
 from barnabas.broker.insight.why.sources.trace_history import TraceHistory
 from barnabas.broker.partitions.share.share_sessions import SessionPartition
 from tests.support.source_tree import ROOT
@@ -172,6 +173,35 @@ async def test_without_members_the_stored_state_is_read() -> None:
         3: "In share group g it was not delivered yet. The group is at offset 1.",
     }
     await world.close()
+
+
+async def test_after_a_restart_the_first_question_loads_the_stored_states() -> None:
+    before = ShareWorld(in_memory=False)
+    before.append("t", b"a", b"b")
+    before.services.groups.share.alter("g", {(before.topic_id, 0): 1})
+    await before.settle()
+    await before.advance(1_000)
+    await before.close()
+    world = ShareWorld(in_memory=False, after=before)
+    asked = Asked(world.services)
+    assert (await asked.record("t", 0, 0)).sentences[-1] == "In share group g it is done, and is not delivered again."
+    await world.close()
+
+
+def test_an_answer_without_all_stored_states_says_so() -> None:
+    known = RecordFacts("t", 0, 0, place=OffsetContent.RECORD, high_watermark=1, last_stable_offset=1)
+    loading = "Stored states of share groups are being loaded: ask again for groups that are missing here."
+    assert explain(known._replace(share_states_are_loading=True)).sentences == (*explain(known).sentences, loading)
+
+
+@pytest.mark.parametrize(
+    ("is_used", "when"), [(True, "now"), (False, "when a member fetches from the partition again")]
+)
+def test_a_dead_letter_that_is_not_written_yet_is_announced(is_used: bool, when: str) -> None:
+    given_up = GroupDelivery("g", DeliveryStatus.ARCHIVING, is_used, delivery_count=2, delivery_count_limit=5)
+    (sentence,) = delivery_sentences((given_up,))
+    given_up_so = "In share group g it is not delivered again: it was given up after 2 deliveries"
+    assert sentence == f"{given_up_so}, and its dead letter is written {when}."
 
 
 async def test_a_state_that_is_being_loaded_is_unknown() -> None:
