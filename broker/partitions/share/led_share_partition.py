@@ -9,8 +9,8 @@ Records that get dead letters (KIP-1191) are archived in a second write, once th
 then the start offset stays before them. A state that is loaded anew waits for that (`burials.py`); after a kill the
 letters are written again: at least once.
 
-Invariants: one timer at most, for the first lock that ends; a partition that is closed begins nothing any more, but
-archives the records whose dead letters it was writing.
+Invariants: one timer at most, which fires when the first lock ends or before; a partition that is closed begins nothing
+any more, but archives the records whose dead letters it was writing.
 """
 
 from __future__ import annotations
@@ -163,10 +163,10 @@ class LedSharePartition:
     def acquire(self, request: AcquireRequest, fetch_offset: int, log: Sequence[LogRange]) -> list[Acquired]:
         """Acquire records for a member, as `SharePartition.acquire` does."""
         assert self.state is not None, "only a loaded state is fetched from"
-        settings = self._settings()
-        acquired = self.state.acquire(request, fetch_offset, log, settings, self._clock.monotonic())
+        settings, now = self._settings(), self._clock.monotonic()
+        acquired = self.state.acquire(request, fetch_offset, log, settings, now)
         if acquired:
-            self._watch_locks()
+            self._watch_lock(now + settings.record_lock_duration_ms / 1000)
             self.deliveries.acquired(request.member, acquired, settings.record_lock_duration_ms)
         return acquired
 
@@ -175,7 +175,6 @@ class LedSharePartition:
         if self.state is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         change = self.state.acknowledge(member, batches, self._settings(), self._clock.monotonic())
-        self._watch_locks()
         report = partial(self.deliveries.acknowledged, member, batches, change.update, self.deliveries.cause)
         return self._store(change, report)
 
@@ -270,7 +269,10 @@ class LedSharePartition:
 
     def _watch_locks(self) -> None:
         assert self.state is not None, "only what is loaded has locks"
-        due = self.state.next_deadline
+        self._watch_lock(self.state.next_deadline)
+
+    def _watch_lock(self, due: float) -> None:
+        """Set the timer for a lock. One that fires early, since the lock was renewed or ended, looks for the next."""
         if due == NEVER or self._is_closed or (self._timer is not None and self._timer.due <= due):
             return
         if self._timer is not None:

@@ -308,7 +308,8 @@ class SharePartition:
     def _settle(self) -> None:
         self._may_have_available = True
         for batch in self._in_flight.batches:
-            batch.join_cells()
+            if len(batch.cells) > 1:
+                batch.join_cells()
         self._advance()
 
     def _advance(self) -> None:
