@@ -197,6 +197,23 @@ async def test_a_lock_ends_though_its_acknowledgement_could_not_be_stored() -> N
     assert await member.acquire() == [(0, 0, 2), (1, 1, 2)]
 
 
+@pytest.mark.parametrize("duration_ms", [30_000, 15_000])
+async def test_a_lock_ends_in_its_time_whatever_became_of_an_earlier_one(duration_ms: int) -> None:
+    world = ShareWorld()
+    world.append("t", b"a")
+    member, other = world.member(), world.member("other")
+    await member.fetch()
+    await world.advance(10_000)
+    world.append("t", b"b")
+    world.configure("share.record.lock.duration.ms", str(duration_ms))
+    assert await other.acquire() == [(1, 1, 1)]
+    assert partition_of(await member.acknowledge((0, 0, [ACCEPT]))).error_code == E.NONE
+    await world.advance(duration_ms - 1)
+    assert await member.acquire() == []
+    await world.advance(1)
+    assert await member.acquire() == [(1, 1, 2)]
+
+
 async def test_a_renewed_lock_ends_later() -> None:
     world = ShareWorld()
     world.append("t", b"a")
