@@ -34,6 +34,10 @@ async def test_every_page_of_an_empty_broker_can_be_read(console: Console, path:
     assert 'aria-current="page"' in html
 
 
+async def test_the_first_page_leads_to_queues(console: Console) -> None:
+    assert '--share NAME hello</code>) share its records, and <a href="/console/groups">' in await console.get("")
+
+
 @pytest.mark.parametrize("path", PAGES)
 async def test_every_page_of_several_nodes_can_be_read(path: str) -> None:
     world = BrokerWorld({"offsets.topic.num.partitions": "3"}, nodes=3, topics={"t": 3})
