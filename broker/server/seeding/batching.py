@@ -30,7 +30,7 @@ class PlacedRecord(NamedTuple):
     record: NewRecord
 
 
-class PreparedRecords(NamedTuple):
+class SeedRecords(NamedTuple):
     """The batches of all topics, the records of each transaction, and the number of records."""
 
     batches: list[NewBatch]
@@ -38,7 +38,7 @@ class PreparedRecords(NamedTuple):
     records_count: int
 
 
-def prepare(source: SeedSource, facts: BrokerFacts, now_ms: int) -> PreparedRecords:
+def prepare(source: SeedSource, facts: BrokerFacts, now_ms: int) -> SeedRecords:
     """Return the records of a checked seed. Raises SeedError for one that does not fit.
 
     now_ms: the timestamp of records without one, in ms since 1970.
@@ -66,7 +66,7 @@ def prepare(source: SeedSource, facts: BrokerFacts, now_ms: int) -> PreparedReco
             of_topic[name].size(each)
         transactions.append(placed)
         count += len(placed)
-    return PreparedRecords(batches, transactions, count)
+    return SeedRecords(batches, transactions, count)
 
 
 def _message_bytes_max(config: Mapping[str, object], facts: BrokerFacts) -> int:
