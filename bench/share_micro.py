@@ -36,6 +36,7 @@ class _Member:
     def __init__(self, bench: Bench, topic: str, partitions: int) -> None:
         self._bench = bench
         self._sink: Sink = bench.connect()
+        self._topic = topic
         self._topic_id = bench.broker.catalogue.topics[topic].topic_id
         self._wanted: Sequence[int] = range(partitions)
         self._epoch = 0
@@ -51,6 +52,24 @@ class _Member:
 
     async def poll(self, acquired: Acquired, *, max_wait_ms: int) -> Acquired:
         """Acknowledge these records, and fetch others."""
+        return await self.polled(self.poll_request(acquired, max_wait_ms=max_wait_ms))
+
+    async def polled(self, frame: bytes, then: bytes = b"") -> Acquired:
+        """Return what a ShareFetch acquires. `then`: a request that is sent after it, by another client."""
+        self._sink.last = []
+        self._bench.send(frame, self._sink.connection)
+        if then:
+            while self._bench.broker.services.purgatory.parked_on(self._topic, 0) == 0:
+                await self._bench.turn()
+            await self._bench.turn()  # the acknowledgements are stored
+            await self._bench.turn()
+            self._bench.send(then)
+        while not self._sink.last:
+            await self._bench.turn()
+        return self._decoded(ApiKey.SHARE_FETCH)
+
+    def poll_request(self, acquired: Acquired, *, max_wait_ms: int) -> bytes:
+        """Return the ShareFetch that acknowledges these records."""
         partitions = [
             share_fetch.FetchPartition(
                 partition_index=each,
@@ -74,8 +93,7 @@ class _Member:
             topics=[share_fetch.FetchTopic(topic_id=self._topic_id, partitions=partitions)] if partitions else [],
             forgotten_topics_data=[],
         )
-        await self._ask(request_frame(request, _VERSION))
-        return self._decoded(ApiKey.SHARE_FETCH)
+        return request_frame(request, _VERSION)
 
     async def acknowledge(self, acquired: Acquired) -> None:
         """Accept these records, a type for each as Java's explicit mode does."""
@@ -151,6 +169,25 @@ def work(*, partitions: int, records_each: int, is_explicit: bool) -> Callable[[
     return make
 
 
+def wait(bench: Bench) -> Prepare:
+    """Wait for a record, and acknowledge it with the next ShareFetch, which waits for the next record."""
+    topic = bench.topic()
+    message = produce(topic, batch(1, VALUE_BYTES))
+    members: list[_Member] = []
+    acquired: list[Acquired] = [{}]
+
+    async def run(records: int) -> None:
+        if not members:
+            members.append(_Member(bench, topic, 1))
+            await members[0].begin()
+        for _ in range(records):
+            frame = members[0].poll_request(acquired.pop(), max_wait_ms=_LOADING_MS)
+            acquired.append(await members[0].polled(frame, then=message))
+            assert acquired[0], "the record did not come"
+
+    return run
+
+
 CASES = (
     Case(
         "ShareFetch of 500 records, 12 partitions",
@@ -158,6 +195,7 @@ CASES = (
         200,
     ),
     Case("the same, and a ShareAcknowledge", work(partitions=12, records_each=RECORDS_EACH, is_explicit=True), 200),
+    Case("a record to a ShareFetch that waits", wait, 500),
     Case("ShareFetch of 500 batches of 1 record", work(partitions=1, records_each=1, is_explicit=False), 10),
 )
 
