@@ -1,7 +1,5 @@
 """The kinds of events in docs/trace.md, and the steps in docs/faults.md at which a fault may act."""
 
-from collections.abc import Iterator
-
 from barnabas.broker.control.faults.plan.of_points import points
 from barnabas.broker.runtime.events import KINDS, EventKind
 from docs.generate.tables import replaced
@@ -21,19 +19,12 @@ def page_of_faults(written: str) -> str:
 
 
 def _event(kind: EventKind) -> str:
-    return f"| `{kind.name}` | {kind.what} | {_facts(kind)} | {', '.join(_actions(kind))} |"
+    return f"| `{kind.name}` | {kind.what} | {_facts(kind)} | {', '.join(kind.actions)} |"
 
 
 def _point(kind: EventKind) -> str:
-    return f"| `{kind.name}` | {' or '.join(_actions(kind))} | {kind.what} | {_facts(kind)} |"
+    return f"| `{kind.name}` | {' or '.join(kind.actions)} | {kind.what} | {_facts(kind)} |"
 
 
 def _facts(kind: EventKind) -> str:
     return ", ".join(f"`{fact}`" for fact in kind.facts)
-
-
-def _actions(kind: EventKind) -> Iterator[str]:
-    if kind.may_crash:
-        yield "crash"
-    if kind.may_pause:
-        yield "pause"

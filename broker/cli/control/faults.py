@@ -106,6 +106,7 @@ def _points(options: argparse.Namespace) -> int:
                     "facts": list(kind.facts),
                     "crash": kind.may_crash,
                     "pause": kind.may_pause,
+                    "error": kind.may_fail,
                 }
                 for kind in kinds
             ]
@@ -113,8 +114,7 @@ def _points(options: argparse.Namespace) -> int:
         return 0
     width = max((len(kind.name) for kind in kinds), default=0)
     for kind in kinds:
-        may = ", ".join(name for name, is_so in (("crash", kind.may_crash), ("pause", kind.may_pause)) if is_so)
-        print(f"{kind.name:{width}}  {may:12}  {kind.what} ({', '.join(kind.facts)})")
+        print(f"{kind.name:{width}}  {', '.join(kind.actions):19}  {kind.what} ({', '.join(kind.facts)})")
     return 0
 
 

@@ -14,6 +14,7 @@ from barnabas.broker.control.faults.held_requests import BlockedRequest, HeldUp,
 from barnabas.broker.control.faults.matching import Chances
 from barnabas.broker.control.faults.model import Fault
 from barnabas.broker.runtime.clock import Clock
+from barnabas.protocol.errors import KafkaError
 
 
 class Armed:
@@ -88,6 +89,12 @@ class Armed:
             timer = self._clock.call_later(delay_ms, lambda: _go(future))
             future.add_done_callback(lambda _: timer.cancel())
         self._changed()
+        return future
+
+    def failed(self, error: KafkaError) -> Future[None]:
+        """Return a future that has failed: the step may not continue."""
+        future: Future[None] = self._loop.create_future()
+        future.set_exception(error)
         return future
 
     def let_go(self, why: HoldReason | None = None) -> int:

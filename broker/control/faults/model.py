@@ -151,12 +151,14 @@ class PointMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointAction:
-    """Exactly one of the two."""
+    """Exactly one of the three."""
 
     crash: bool = False
     """The process ends as by SIGKILL."""
     pause: bool = False
     """The step waits until it is released."""
+    error: ErrorCode | None = None
+    """The write after the step fails with this code; nothing is written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

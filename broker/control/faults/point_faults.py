@@ -1,8 +1,8 @@
 """The interception of the broker's steps by faults: a listener of its events, while there are faults of steps.
 
-At a step that matches a live fault the work is held up, or the process ends as by SIGKILL: nothing is finished,
-flushed or sent, except for a line in the log before it. `barnabas serve` is gone then; a program that embeds the
-broker sees that its process has ended (barnabas/embedded), and starts it again.
+At a step that matches a live fault the work is held up, or the write after the step fails, or the process ends as by
+SIGKILL: nothing is finished, flushed or sent, except for a line in the log before it. `barnabas serve` is gone then; a
+program that embeds the broker sees that its process has ended (barnabas/embedded), and starts it again.
 
 If the broker shares its process with the test, no crash is armed: the plan is refused.
 """
@@ -19,6 +19,7 @@ from barnabas.broker.control.faults.held_requests import HoldReason, about_step
 from barnabas.broker.control.faults.matching import matches_point
 from barnabas.broker.control.faults.model import FaultPlan, FaultRefused, PointAction, PointMatch
 from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
     from asyncio import Future
@@ -90,7 +91,10 @@ class PointFaults:
             _log.error(line(CRASHING, fault=armed.name, point=kind.name, **facts))
             self._end()
             return None
-        held = armed.hold(HoldReason.PAUSED, about_step(self._registry.now_ms(), kind.name, facts))
         where: Facts = {name: facts[name] for name in ("topic", "partition") if name in facts}
+        if action.error is not None:
+            self._registry.fired(armed, "error", {"point": kind.name, **where})
+            return armed.failed(KafkaError(action.error, f"fault {armed.name}"))
+        held = armed.hold(HoldReason.PAUSED, about_step(self._registry.now_ms(), kind.name, facts))
         self._registry.fired(armed, "pause", {"point": kind.name, **where})
         return held

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import Future
 from collections.abc import Callable, Sequence
 
 from barnabas.broker.coordinator.share.decisions.model import ShareOutcome, ShareRecord, SnapshotWritten
@@ -24,7 +25,9 @@ class ShareStateEvents:
     def writing(self, entity_id: str, records: Sequence[ShareRecord]) -> None:
         """Implement `DecisionListener.writing`."""
         for record in records:
-            self._emit(kinds.SHARE_WRITING, record)
+            failed = self._emit(kinds.SHARE_WRITING, record)
+            if failed is not None:
+                failed.result()
 
     def written(self, entity_id: str, records: Sequence[ShareRecord], partition: int, offset: int) -> None:
         """Implement `DecisionListener.written`."""
@@ -34,10 +37,10 @@ class ShareStateEvents:
     def happened(self, entity_id: str, seen: None, outcome: ShareOutcome) -> None:
         """Implement `DecisionListener.happened`: deliveries are reported by the leader of the partition."""
 
-    def _emit(self, kind: EventKind, record: ShareRecord) -> None:
+    def _emit(self, kind: EventKind, record: ShareRecord) -> Future[None] | None:
         key = record.key
         facts = {"group": key.group_id, "topic": self._topic_name(key.topic_id), "partition": key.partition}
-        self._events.emit(kind, {**facts, "delivery_states": _delivery_states(record)})
+        return self._events.emit(kind, {**facts, "delivery_states": _delivery_states(record)})
 
 
 def _delivery_states(record: ShareRecord) -> list[str]:

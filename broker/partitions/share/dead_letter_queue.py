@@ -140,11 +140,11 @@ class DeadLetterQueue:
                 if batch is None:
                     yield None
                 else:
-                    yield from self._step(kinds.SHARE_DEAD_LETTERS_WRITING, _placed(source, target, batch))
-                    base_offset = yield from self._append(target, batch, counts)
+                    facts = _placed(source, target, batch)
+                    base_offset = yield from self._append(target, batch, facts, counts)
                     written += batch.records_count
-                    facts = {**_placed(source, target, batch), "dead_letter_offset": base_offset}
-                    yield from self._step(kinds.SHARE_DEAD_LETTERS_WRITTEN, facts)
+                    written_facts = {**facts, "dead_letter_offset": base_offset}
+                    yield from self._step(kinds.SHARE_DEAD_LETTERS_WRITTEN, written_facts)
         except Exception as error:
             reason = error.message if isinstance(error, KafkaError) else repr(error)
             self._lose(source, settings.dead_letter_topic, without_first(letters, written), reason)
@@ -169,10 +169,11 @@ class DeadLetterQueue:
             self._events.emit(kinds.SHARE_DEAD_LETTERS_LOST, {**_where(source), **lost})
 
     def _step(self, kind: EventKind, facts: Facts) -> Work[None]:
-        """Report a step, and wait there as long as a listener holds it."""
+        """Report a step, and wait there as long as a listener holds it. Raises KafkaError if it fails the step."""
         held = self._events.emit(kind, facts) if self._events.is_on else None
         if held is not None:
             yield held
+            held.result()
 
     # --- the target --------------------------------------------------------------------------------------------------
 
@@ -197,11 +198,12 @@ class DeadLetterQueue:
         max_bytes = log_config(self._config, topic.configs).max_message_bytes
         return _Target(name, source_partition % len(topic.partitions), max_bytes)
 
-    def _append(self, target: _Target, batch: LetterBatch, counts: DeadLetterCounts) -> Work[int]:
-        """Append one batch, and return the offset of its first record. Raises KafkaError."""
+    def _append(self, target: _Target, batch: LetterBatch, facts: Facts, counts: DeadLetterCounts) -> Work[int]:
+        """Append one batch, and return the offset of its first record. Raises KafkaError. `facts`: of its events."""
         for pause_ms in (*_PAUSES_MS, None):
             counts.requests += 1
             try:
+                yield from self._step(kinds.SHARE_DEAD_LETTERS_WRITING, facts)
                 base_offset = yield from self._append_once(target, batch)
             except KafkaError as error:
                 counts.failed_requests += 1

@@ -11,7 +11,8 @@ Events that clients cause by repeating a request are reported by `emit_repeated`
 for a while with or without a listener, and explanations read them (`lately`).
 
 A listener is called at once, in the call in which the event happens: it must neither raise nor do much. At a kind that
-may be paused it may return a future, and the part continues when that is done.
+may be paused it may return a future, and the part continues when that is done. At a kind that may fail it may return a
+future that has failed with a KafkaError, which the part raises in place of its write.
 
 The cause of events (`cause`) is set, for the time in which it applies, by the code that knows it: the entries of
 requests, where they were made while there is a listener, and timers of coordinators.
@@ -94,7 +95,10 @@ class Events:
         return RequestCause(number, api, version, client_id, peer, correlation_id, node, requested, principal)
 
     def emit(self, kind: EventKind, facts: Facts) -> Future[Any] | None:
-        """Report an event. Return a future to wait for before continuing if a listener pauses the step, else None."""
+        """Report an event. Return a future to wait for before continuing if a listener pauses the step, else None.
+
+        The future of a step that may fail has the result None, or the error.
+        """
         held: list[Future[None]] | None = None
         for listener in self._notified:
             future = listener(kind, facts)
@@ -102,7 +106,7 @@ class Events:
                 held = [future] if held is None else [*held, future]
         if held is None:
             return None
-        assert kind.may_pause, f"{kind.name} cannot be held up"
+        assert kind.may_pause or kind.may_fail, f"{kind.name} cannot be held up"
         return held[0] if len(held) == 1 else gather(*held)
 
     def emit_repeated(self, kind: EventKind, which: Mapping[str, Any], **latest: Any) -> None:

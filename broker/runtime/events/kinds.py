@@ -277,6 +277,7 @@ SHARE_WRITING = EventKind(
     "the records that change (available, acknowledged, archiving, archived)",
     _STATE,
     may_crash=True,
+    may_fail=True,
 )
 SHARE_WRITTEN = EventKind(
     "share.record_written",
@@ -312,10 +313,11 @@ SHARE_ARCHIVED = EventKind(
 )
 SHARE_DEAD_LETTERS_WRITING = EventKind(
     "share.dead_letters_writing",
-    "records are stored as archiving, and are about to be written to a dead-letter topic in one batch",
+    "records are stored as archiving, and are about to be written to a dead-letter topic in one batch, perhaps again",
     (*_RECORDS, "dead_letter_topic", "dead_letter_partition"),
     may_crash=True,
     may_pause=True,
+    may_fail=True,
 )
 SHARE_DEAD_LETTERS_WRITTEN = EventKind(
     "share.dead_letters_written",

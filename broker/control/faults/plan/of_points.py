@@ -19,8 +19,11 @@ from barnabas.broker.control.faults.plan.scalars import (
     whole_number,
 )
 from barnabas.broker.runtime.events import KINDS, EventKind
+from barnabas.protocol.errors import ErrorCode
 
-ACTIONS = ("crash", "pause")
+ACTIONS = ("crash", "pause", "error")
+CODES = ("KAFKA_STORAGE_ERROR", "NOT_LEADER_OR_FOLLOWER", "NOT_ENOUGH_REPLICAS", "MESSAGE_TOO_LARGE")
+"""The errors with which an append to a log can fail."""
 _NUMBER_MAX = (1 << 63) - 1
 NUMBERS = {
     "base_offset": 0,
@@ -65,7 +68,7 @@ _ONE_OF = {
 
 def points() -> dict[str, EventKind]:
     """Return the steps at which an action is possible, by name."""
-    return {name: kind for name, kind in KINDS.items() if kind.may_crash or kind.may_pause}
+    return {name: kind for name, kind in KINDS.items() if kind.actions}
 
 
 def point_fault(
@@ -80,12 +83,15 @@ def point_fault(
                 f"{typo(name, kind.facts)}{kind.name} has no fact {shown(name)}, but {listed(kind.facts)}"
             )
         _check(name, value)
-    done = object_of(do, f"do at {kind.name}", _can(kind))
+    done = object_of(do, f"do at {kind.name}", kind.actions)
     if len(done) != 1:
-        raise FaultRefused(f"a fault at {kind.name} has exactly one action: {' or '.join(_can(kind))}")
+        raise FaultRefused(f"a fault at {kind.name} has exactly one action: {' or '.join(kind.actions)}")
     ((name, value),) = done.items()
+    matched = PointMatch(point=kind.name, facts=facts)
+    if name == "error":
+        return matched, PointAction(error=ErrorCode[one_of(value, f"the error of a write at {kind.name}", CODES)])
     flag(value, name)
-    return PointMatch(point=kind.name, facts=facts), PointAction(crash=name == "crash", pause=name == "pause")
+    return matched, PointAction(crash=name == "crash", pause=name == "pause")
 
 
 def _check(name: str, value: Any) -> None:
@@ -102,8 +108,3 @@ def _check(name: str, value: Any) -> None:
         one_of(value, name, _ONE_OF[name])
     else:
         text(value, name)
-
-
-def _can(kind: EventKind) -> tuple[str, ...]:
-    may = {"crash": kind.may_crash, "pause": kind.may_pause}
-    return tuple(name for name in ACTIONS if may[name])

@@ -102,7 +102,7 @@ class SequenceDrawing(NamedTuple):
 
 def may_of(kind: EventKind) -> str:
     """Return the actions that are possible at a step, in words."""
-    return "crash or pause" if kind.may_crash and kind.may_pause else "crash" if kind.may_crash else "pause"
+    return " or ".join(kind.actions)
 
 
 def place_of(kind: EventKind, state: str, marks: Sequence[FaultMark], *, is_chosen: bool) -> StepView:

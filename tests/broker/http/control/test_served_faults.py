@@ -107,7 +107,7 @@ def test_the_command_line_lists_the_points(offline: Barnabas) -> None:
     status, out, _ = offline("faults", "points")
     names = [line.split()[0] for line in out.splitlines()]
     assert status == 0
-    assert names == [name for name, kind in KINDS.items() if kind.may_crash or kind.may_pause]
+    assert names == [name for name, kind in KINDS.items() if kind.actions]
     assert out.splitlines()[0].endswith("(transactional_id, state, producer_id, producer_epoch)")
     status, out, _ = offline("faults", "points", "--json")
     assert [each["point"] for each in json.loads(out)] == names
