@@ -27,7 +27,7 @@ from scripts.testing.results import UNTESTED, Row
 from scripts.testing.setting_up import CannotRun, set_up
 
 PLACES = max(2, os.cpu_count() or 2)
-HANGS_AFTER_S = 1800.0
+HANGS_AFTER_S = 2700.0
 END_LINES = 20  # of what a group printed, where no report says what failed
 LONG_HANGS_AFTER_S = 3 * HANGS_AFTER_S  # of a group of the tests that other runs leave out
 
