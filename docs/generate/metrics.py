@@ -4,13 +4,11 @@ from collections.abc import Iterator
 
 from barnabas.broker.clients.telemetry.points import BUCKETS_MAX
 from barnabas.broker.clients.telemetry.series import SERIES_MAX, SERIES_OF_CLIENT_MAX
+from barnabas.broker.http.metrics.metric import JMX, LAG, OWN
 from barnabas.broker.http.metrics.metric_table import (
     GROUP_PARTITIONS_MAX,
     GROUPS_MAX,
-    JMX,
-    LAG,
     METRICS,
-    OWN,
     PARTITIONS_MAX,
     SHARE_PARTITIONS_MAX,
     TOPICS_MAX,

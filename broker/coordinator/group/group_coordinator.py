@@ -126,6 +126,8 @@ class GroupCoordinator:
         self._partitions = CoordinatorPartitions(topic, machine_clock, upkeep, self._build, self._on_loaded)
         self.unsynced = self._partitions.unsynced
         self._decisions = GroupDecisions(self._partitions, upkeep)
+        self.rebalances = self._decisions.rebalances
+        self.partitions_by_state = self._partitions.by_state
         self.consumer = ConsumerGroups(
             consumer, config, self._partitions, self._decisions, clock, upkeep, self._fresh_id
         )

@@ -7,6 +7,7 @@ runs in slices of the upkeep scheduler and is carried out in its last step. Othe
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Protocol, TypeVar
@@ -15,12 +16,15 @@ from barnabas.broker.coordinator.group.decisions.classic.model import Group
 from barnabas.broker.coordinator.group.decisions.classic.states import ClassicGroupState
 from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup, AnyOutcome
 from barnabas.broker.coordinator.group.decisions.modern.group import ModernGroup
-from barnabas.broker.coordinator.group.decisions.modern.records import is_large
+from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord, is_large
 from barnabas.broker.coordinator.group.group_partition import GroupPartition
 from barnabas.broker.coordinator.runtime.decision_queue import CompletedDecision, Decision, DecisionQueue
 from barnabas.broker.runtime.replies import Reply
 from barnabas.broker.runtime.scheduler import CooperativeScheduler
 from barnabas.protocol.errors import EncodeError, ErrorCode, KafkaError
+from barnabas.protocol.log_records.group import ConsumerGroupMetadataValue
+from barnabas.protocol.log_records.share_group import ShareGroupMetadataValue
+from barnabas.protocol.log_records.streams_group import StreamsGroupMetadataValue
 from barnabas.storage.steps import Steps
 
 T = TypeVar("T")
@@ -28,6 +32,14 @@ T = TypeVar("T")
 RECORDS_AT_ONCE = 200
 """Records of one decision: more are prepared in steps; the rest of the work then takes some ms for thousands."""
 _DECIDED_AT_ONCE = RECORDS_AT_ONCE  # records of a request for which a count is known in advance
+
+
+_BEGINS_REBALANCE: dict[type[object], str] = {
+    ConsumerGroupMetadataValue: "consumer",
+    ShareGroupMetadataValue: "share",
+    StreamsGroupMetadataValue: "streams",
+}
+"""The record of a new group epoch -> the protocol of the group."""
 
 
 class GroupPartitions(Protocol):
@@ -47,6 +59,8 @@ class GroupDecisions:
         self._partitions = partitions
         self._queue = DecisionQueue(upkeep)
         self.is_deciding = self._queue.is_deciding
+        self.rebalances: Counter[str] = Counter()
+        """The group epochs that began in this run, by protocol."""
 
     def made(self, group_id: str, decide: Callable[[AnyGroup | None], AnyOutcome], count: int = 1) -> Reply[T]:
         """Decide about a group, and carry it out: after earlier requests, as Kafka's coordinator does.
@@ -63,8 +77,7 @@ class GroupDecisions:
 
     def _made_at_once(self, group_id: str, decide: Callable[[AnyGroup | None], AnyOutcome]) -> Reply[T]:
         partition = self._partitions.of(group_id)
-        reply: Reply[T] = partition.shard.execute(group_id, decide(partition.machine.group(group_id)))
-        return reply
+        return self._executed(partition, group_id, decide(partition.machine.group(group_id)))
 
     def _made(self, group_id: str, decide: Callable[[AnyGroup | None], Steps[AnyOutcome]]) -> Decision[T]:
         """Decide in steps, and carry it out in the last step. Start again if the group was changed in between."""
@@ -77,7 +90,15 @@ class GroupDecisions:
             except EncodeError as unfit:  # a client's name is longer than a record can carry
                 raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(unfit)) from unfit
             if outcome is not None:
-                return CompletedDecision(partition.shard.execute(group_id, outcome))
+                return CompletedDecision(self._executed(partition, group_id, outcome))
+
+    def _executed(self, partition: GroupPartition, group_id: str, outcome: AnyOutcome) -> Reply[T]:
+        reply: Reply[T] = partition.shard.execute(group_id, outcome)
+        for record in outcome.records:
+            protocol = _BEGINS_REBALANCE.get(type(record.value)) if isinstance(record, KeyedRecord) else None
+            if protocol is not None:
+                self.rebalances[protocol] += 1
+        return reply
 
 
 def _in_one_step(decide: Callable[[AnyGroup | None], AnyOutcome], group: AnyGroup | None) -> Steps[AnyOutcome]:

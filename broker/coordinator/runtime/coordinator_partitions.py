@@ -15,6 +15,7 @@ but not sooner than RETRY_MS after the last attempt, however many requests come.
 from __future__ import annotations
 
 from asyncio import Future
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
@@ -72,6 +73,13 @@ class CoordinatorPartition(Generic[M]):
     def is_ready(self) -> bool:
         """Whether the partition is loaded, and not closed because it is corrupt."""
         return self.loader is None and self.failure is None
+
+    @property
+    def state(self) -> str:
+        """The state in Kafka's words."""
+        if self.failure is not None:
+            return "failed"
+        return "active" if self.loader is None else "loading"
 
 
 class CoordinatorPartitions(Generic[M]):
@@ -150,6 +158,10 @@ class CoordinatorPartitions(Generic[M]):
     def failed(self) -> list[int]:
         """Return the requested partitions that could not be loaded."""
         return [index for index, partition in self._used.items() if partition.failure is not None]
+
+    def by_state(self) -> Counter[str]:
+        """Count the requested partitions by state: active, loading, failed."""
+        return Counter(partition.state for partition in self._used.values())
 
     @property
     def are_ready(self) -> bool:

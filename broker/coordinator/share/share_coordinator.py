@@ -85,6 +85,9 @@ class ShareCoordinator:
         self._upkeep = upkeep
         self._listener_factory = listener_factory
         self._partitions = CoordinatorPartitions(topic, machine_clock, upkeep, self._build, _nothing)
+        self.partitions_by_state = self._partitions.by_state
+        self.writes_count = 0
+        """The changes of states that were stored for leaders of share partitions."""
         self._pruned: dict[int, int] = {}
         """By partition, the offset before which the log was deleted."""
         self._timers: dict[str, Timer] = {}
@@ -166,7 +169,7 @@ class ShareCoordinator:
 
     def write(self, key: SharePartitionKey, update: ShareStateUpdate) -> Reply[None]:
         """Store a change."""
-        return self._decide(
+        stored: Reply[None] = self._decide(
             key,
             lambda tracked: deciding.write(
                 tracked,
@@ -176,6 +179,8 @@ class ShareCoordinator:
                 now_ms=self._clock.now_ms(),
             ),
         )
+        self.writes_count += 1
+        return stored
 
     def summarize(self, key: SharePartitionKey) -> Reply[ShareStateSummary]:
         """Return the progress."""

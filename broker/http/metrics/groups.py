@@ -17,7 +17,13 @@ from barnabas.broker.coordinator.group.decisions.share.model import ShareGroupSt
 from barnabas.broker.coordinator.group.decisions.streams.model import StreamsGroupState
 from barnabas.broker.http.metrics.metric_table import GROUP_PARTITIONS_MAX, GROUPS_MAX
 from barnabas.broker.http.metrics.sources import Readings, Sources
-from barnabas.broker.insight.inspection.groups import Committed, LoadedGroup, begin_loading, loaded_groups
+from barnabas.broker.insight.inspection.groups import (
+    Committed,
+    LoadedGroup,
+    begin_loading,
+    group_coordinators,
+    loaded_groups,
+)
 from barnabas.broker.insight.inspection.lag import lag
 from barnabas.storage.steps import Steps
 
@@ -25,10 +31,8 @@ if TYPE_CHECKING:
     from barnabas.broker.services import Services
 
 _SLICE = 100  # groups read in a step
-_CONSUMER_GROUPS = "kafka_server_group_coordinator_metrics_consumer_group_count"
-_SHARE_GROUPS = "kafka_server_group_coordinator_metrics_share_group_count"
-_STREAMS_GROUPS = "kafka_server_group_coordinator_metrics_streams_group_count"
-_OF_PROTOCOL = "kafka_server_group_coordinator_metrics_group_count"
+_OF_COORDINATOR = "kafka_server_group_coordinator_metrics_"
+_PARTITION_STATES = ("active", "loading", "failed")
 _STATES: dict[str, type[Enum]] = {
     "classic": ClassicGroupState,
     "consumer": GroupState,
@@ -56,14 +60,16 @@ def read_groups(sources: Sources, readings: Readings) -> Steps[None]:
     readings.add(_OF_STATE, sum(states[state] for state in ClassicGroupState))
     for state in ClassicGroupState:
         readings.add(_OF_STATE + state.value.lower(), states[state])
-    for consumer_state in GroupState:
-        readings.add(_CONSUMER_GROUPS, states[consumer_state], consumer_state.value.lower())
-    for share_state in ShareGroupState:
-        readings.add(_SHARE_GROUPS, states[share_state], share_state.value.lower())
-    for streams_state in StreamsGroupState:
-        readings.add(_STREAMS_GROUPS, states[streams_state], streams_state.value.lower())
     for protocol, of_protocol in _STATES.items():
-        readings.add(_OF_PROTOCOL, sum(states[state] for state in of_protocol), protocol)
+        for each in of_protocol:
+            readings.add(f"{_OF_COORDINATOR}{protocol}_group_count", states[each], each.value.lower())
+        readings.add(f"{_OF_COORDINATOR}group_count", sum(states[state] for state in of_protocol), protocol)
+    totals = group_coordinators(sources.services)
+    for protocol in ("consumer", "share", "streams"):
+        readings.add(f"{_OF_COORDINATOR}{protocol}_group_rebalance_count", totals.rebalances[protocol])
+    for partition_state in _PARTITION_STATES:
+        count = totals.partitions_by_state[partition_state]
+        readings.add(f"{_OF_COORDINATOR}num_partitions", count, partition_state)
     readings.add("barnabas_metrics_left_out", max(0, len(found) - GROUPS_MAX), "groups")
     readings.add("barnabas_metrics_left_out", reader.left_out, "committed offsets")
 

@@ -15,7 +15,8 @@ from barnabas.broker.http.metrics.broker import read_broker
 from barnabas.broker.http.metrics.cleaner import read_cleaner
 from barnabas.broker.http.metrics.clients import PUSHED_HELP, read_clients, read_pushed
 from barnabas.broker.http.metrics.groups import read_groups
-from barnabas.broker.http.metrics.metric_table import COUNTER, HISTOGRAM, METRICS, Metric
+from barnabas.broker.http.metrics.metric import COUNTER, HISTOGRAM, Metric
+from barnabas.broker.http.metrics.metric_table import METRICS
 from barnabas.broker.http.metrics.partitions import read_partitions
 from barnabas.broker.http.metrics.quotas import read_quotas
 from barnabas.broker.http.metrics.requests import read_requests

@@ -8,6 +8,7 @@ from barnabas.broker.insight.inspection.share_partitions import (
     UsedSharePartition,
     dead_letters,
     delivery_totals,
+    share_coordinators,
     share_sessions,
     used_share_partitions,
 )
@@ -15,6 +16,7 @@ from barnabas.protocol.acknowledge_type import AcknowledgeType
 from barnabas.storage.steps import Steps
 
 _OF_GROUP = "kafka_server_sharegroupmetrics_"
+_OF_COORDINATOR = "kafka_server_share_coordinator_metrics_"
 _OF_PARTITION = "kafka_server_sharepartitionmetrics_"
 
 
@@ -34,6 +36,10 @@ def read_share_groups(sources: Sources, readings: Readings) -> Steps[None]:
         readings.add(f"{_OF_GROUP}deadletterqueuetotalproducerequests_total", letters.appends, letters.group_id)
         readings.add(f"{_OF_GROUP}deadletterqueuefailedproducerequests_total", letters.failed_appends, letters.group_id)
         readings.add("barnabas_share_dead_letters_lost_total", letters.lost, letters.group_id)
+    coordinators = share_coordinators(services)
+    readings.add(f"{_OF_COORDINATOR}write_total", coordinators.writes)
+    for state in ("active", "loading", "failed"):
+        readings.add(f"{_OF_COORDINATOR}num_partitions", coordinators.partitions_by_state[state], state)
     sessions = list(share_sessions(services))
     readings.add("kafka_server_sharesessioncache_sharesessionscount", len(sessions))
     partitions_count = sum(each.partitions_count for each in sessions)

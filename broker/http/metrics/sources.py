@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from barnabas.broker.http.metrics.metric_table import BY_NAME, HISTOGRAM
+from barnabas.broker.http.metrics.metric import HISTOGRAM
+from barnabas.broker.http.metrics.metric_table import BY_NAME
 
 if TYPE_CHECKING:
     from barnabas.broker.api.authentication.sasl_listener import SaslListener

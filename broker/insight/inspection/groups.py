@@ -5,6 +5,7 @@ Groups are loaded at their first use, and an inspection is a use: `begin_loading
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
@@ -78,6 +79,24 @@ class LoadedGroup:
         for topic, by_partition in sorted(self._machine.durable.offsets(self.group_id).items()):
             for partition, committed in sorted(by_partition.items()):
                 yield Committed(topic, partition, committed.offset)
+
+
+class GroupCoordinatorTotals(NamedTuple):
+    """The group coordinators of all nodes."""
+
+    rebalances: Counter[str]
+    """Group epochs that began in this run, by protocol: consumer, share, streams."""
+    partitions_by_state: Counter[str]
+    """The partitions of `__consumer_offsets` in use: active, loading, failed."""
+
+
+def group_coordinators(services: Services) -> GroupCoordinatorTotals:
+    """Return what the group coordinators did in this run, and the partitions that they have."""
+    rebalances, by_state = Counter[str](), Counter[str]()
+    for node in services.every_node:
+        rebalances.update(node.groups.rebalances)
+        by_state.update(node.groups.partitions_by_state())
+    return GroupCoordinatorTotals(rebalances, by_state)
 
 
 class FoundGroup(NamedTuple):

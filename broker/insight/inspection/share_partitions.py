@@ -206,6 +206,26 @@ def delivery_totals(services: Services) -> DeliveryTotals:
     return DeliveryTotals(acknowledged, {each.name.lower(): archived[each] for each in ArchiveReason})
 
 
+class ShareCoordinatorTotals(NamedTuple):
+    """The share coordinators of all nodes."""
+
+    writes: int
+    """Changes of states that they stored in this run."""
+    partitions_by_state: Counter[str]
+    """The partitions of `__share_group_state` in use: active, loading, failed."""
+
+
+def share_coordinators(services: Services) -> ShareCoordinatorTotals:
+    """Return what the share coordinators did in this run, and the partitions that they have."""
+    writes, by_state = 0, Counter[str]()
+    for node in services.every_node:
+        coordinator = node.deferred_shares.built
+        if coordinator is not None:
+            writes += coordinator.writes_count
+            by_state.update(coordinator.partitions_by_state())
+    return ShareCoordinatorTotals(writes, by_state)
+
+
 class DeadLetterTotals(NamedTuple):
     """The dead letters of one share group in this run."""
 

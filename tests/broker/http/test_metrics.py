@@ -19,9 +19,11 @@ from barnabas.broker.http.metrics.sources import Sources
 from barnabas.broker.http.pages import METRICS_TEXT
 from barnabas.broker.metadata.image.client_quotas import QuotaAlteration
 from barnabas.broker.partitions.share.dead_letter_queue import DeadLetterCounts
+from barnabas.broker.partitions.share.persister import SharePartitionKey, ShareStateUpdate
 from barnabas.broker.partitions.share.share_sessions import SessionPartition
 from barnabas.broker.server.broker import RUNNING
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from tests.support.files.memory_files import MemoryFiles
 from tests.support.requests import BY_NAME, add_partitions, commit, end_txn, fetch, init_producer, produce
 from tests.support.source_tree import ROOT
@@ -159,6 +161,39 @@ async def test_a_group_has_its_lag_to_the_end_and_to_the_last_stable_offset() ->
     assert found["kafka_coordinator_group_groupmetadatamanager_numgroupsempty"] == {of(): 1}
     counts = found["kafka_server_group_coordinator_metrics_group_count"]
     assert counts == {of(protocol=each): int(each == "classic") for each in ("classic", "consumer", "share", "streams")}
+
+
+async def test_group_epochs_that_begin_are_rebalances() -> None:
+    watched = Watched(topics={"t": 1})
+    watched.world.services.deferred_persister.built = MemoryPersister()
+    coordinator = "kafka_server_group_coordinator_metrics_"
+    first = ShareGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=0, subscribed_topic_names=["t"])
+    joined = await watched.ask(first, 1)
+    second = ShareGroupHeartbeatRequest(group_id="g", member_id="n", member_epoch=0, subscribed_topic_names=["t"])
+    again = await watched.ask(second, 1)
+    assert (joined.error_code, again.error_code) == (0, 0)
+    found = await watched.scrape()
+    counts = {each: found[f"{coordinator}{each}_group_rebalance_count"][of()] for each in ("consumer", "streams")}
+    assert counts == {"consumer": 0, "streams": 0}
+    epoch = watched.world.services.groups.share.describe("g").group_epoch  # of a new group it is 1
+    assert found[f"{coordinator}share_group_rebalance_count"] == {of(): epoch - 1}
+    partitions = {of(state="active"): 1, of(state="loading"): 0, of(state="failed"): 0}
+    assert found[f"{coordinator}num_partitions"] == partitions
+    assert found[f"{coordinator}classic_group_count"][of(state="empty")] == 0
+    assert found[f"{coordinator}share_group_count"][of(state="stable")] == 1
+
+
+async def test_stored_changes_of_share_partitions_are_counted() -> None:
+    watched = Watched(topics={"t": 1})
+    coordinator = watched.world.services.shares
+    key = SharePartitionKey("g", watched.world.services.catalogue.topics["t"].topic_id, 0)
+    coordinator.initialize(key, 1, 0)
+    for _ in range(2):
+        coordinator.write(key, ShareStateUpdate(1, 0, 1, 0, []))
+    found = await watched.scrape()
+    assert found["kafka_server_share_coordinator_metrics_write_total"] == {of(): 2}
+    states = found["kafka_server_share_coordinator_metrics_num_partitions"]
+    assert states == {of(state="active"): 1, of(state="loading"): 0, of(state="failed"): 0}
 
 
 async def _open_transaction(watched: Watched) -> tuple[int, int]:
