@@ -69,7 +69,7 @@ def test_records_are_finished_once_over_kills_of_one_broker(server: Server, seed
 
 def test_a_broker_that_takes_acknowledgements_of_another_holder_is_found(tmp_path: Path, seed: int) -> None:
     settings = SETTINGS | {"group.share.record.lock.duration.ms": 1_000}
-    with PlantedBroker("acknowledgements of another holder", tmp_path / "data", settings) as broker:
+    with PlantedBroker("acknowledgement by another member accepted", tmp_path / "data", settings) as broker:
         topic = _topic(broker.address, "planted")
         set_up_group(broker.address, topic, DELIVERY_COUNT_LIMIT)
         ledger = ShareLedger(DELIVERY_COUNT_LIMIT)

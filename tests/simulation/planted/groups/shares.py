@@ -19,7 +19,7 @@ BUGS = (
     _bug("deliveries not counted", "The delivery count stays at 1.").at("Acquisition._acquire", "cell.count += 1"),
     _bug(
         "acquisition lock without a timeout", "A record stays acquired until its member acknowledges it or leaves."
-    ).at("LedSharePartition.acquire", "self._watch_locks()"),
+    ).at("LedSharePartition.acquire", "self._watch_lock(now + settings.record_lock_duration_ms / 1000)"),
     _bug("acquisition lock not renewed", "RENEW succeeds, but the acquisition lock ends as before.").at(
         "SharePartition.acknowledge", "cell.deadline = now + settings.record_lock_duration_ms / 1000"
     ),
