@@ -1,8 +1,7 @@
 """Kafka's own tests (of 4.3.1) of share groups, streams groups and their tools, with a Barnabas for their clusters.
 
-Of Streams those classes that try `group.protocol=streams`, each beside the classic protocol. Not among the classes:
-`ShareConsumerRackAwareTest`, whose assignor is a Java class for the broker, and `ShareFetchAcknowledgeRequestTest`,
-which asks a controller in its JVM.
+Of Streams those classes that try `group.protocol=streams`, each beside the classic protocol. Not among the classes is
+`ShareConsumerRackAwareTest`, whose assignor is a Java class for the broker.
 """
 
 from collections import Counter
@@ -33,6 +32,7 @@ SHARE_CONSUMERS_OF_ALL_KINDS = [
 WITH_THEIR_OWN_CLUSTERS = {
     _SHARE_CONSUMERS: 108,
     "org.apache.kafka.clients.admin.DynamicGroupConfigIntegrationTest": 3,
+    f"{_REQUESTS}.ShareFetchAcknowledgeRequestTest": 52,
     f"{_REQUESTS}.ShareGroupDescribeRequestTest": 1,
     f"{_REQUESTS}.ShareGroupHeartbeatRequestTest": 8,
     f"{_REQUESTS}.ShareGroupHeartbeatRequestTest$WithAssignmentBatchingDisabledTest": 8,
@@ -43,16 +43,20 @@ WITH_THEIR_OWN_CLUSTERS = {
 """How many cases pass, by class."""
 SHORT_CLASSES = {f"{_STREAMS}.InternalTopicIntegrationTest": 6, f"{_TOOLS}.ListStreamsGroupTest": 5}
 LONG_CLASSES = {
+    f"{_STREAMS}.EosIntegrationTest": 38,
     f"{_STREAMS}.HandlingSourceTopicDeletionIntegrationTest": 2,
     f"{_STREAMS}.IQv2EndpointToPartitionsIntegrationTest": 4,
     f"{_STREAMS}.IQv2IntegrationTest": 14,
     f"{_STREAMS}.IQv2VersionedStoreIntegrationTest": 2,
     f"{_STREAMS}.JoinWithIncompleteMetadataIntegrationTest": 2,
+    f"{_STREAMS}.KStreamRepartitionIntegrationTest": 52,
+    f"{_STREAMS}.KafkaStreamsTelemetryIntegrationTest": 6,
     f"{_STREAMS}.MetricsIntegrationTest": 6,
     f"{_STREAMS}.QueryableStateIntegrationTest": 12,
     f"{_STREAMS}.RebalanceProtocolMigrationIntegrationTest": 2,
     f"{_STREAMS}.RestoreIntegrationTest": 18,
     f"{_STREAMS}.RocksDBMetricsIntegrationTest": 2,
+    f"{_STREAMS}.SmokeTestDriverIntegrationTest": 2,
     f"{_STREAMS}.StandbyTaskCreationIntegrationTest": 4,
     f"{_STREAMS}.StreamsUncaughtExceptionHandlerIntegrationTest": 14,
     f"{_TOOLS}.DeleteStreamsGroupOffsetTest": 12,
@@ -61,10 +65,11 @@ LONG_CLASSES = {
     f"{_TOOLS}.ResetStreamsGroupOffsetTest": 7,
 }
 LEFT_OUT = {
-    "IsIn[aA]ccessibleWhen(Configs)?Disabled": "a refusal of ours says why; Kafka's has the code alone",
+    "(ShareGroup|StreamsGroup).*IsIn[aA]ccessibleWhen(Configs)?Disabled": "a refusal of ours has a message",
     "testStreamsGroupDescribeWhenFeatureFlagNotEnabled": "the same",
     "testStreamsGroupHeartbeatIsInaccessibleWhenOffsetTopicNotExist": "the first request for a group creates the topic",
     "Streams.*testFencedMemberCanRejoinWithEpochZero": "as Kafka 4.4.0, we name two intervals that 4.3.1 does not know",
+    "should(PushMetrics|PushGlobalThreadMetrics)ToBroker": "their broker takes a Java class that collects metrics",
     "shouldShutdownSingleThreadApplication": "counts lines that two threads of Streams log, once or twice by chance",
 }
 

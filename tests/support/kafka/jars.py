@@ -114,16 +114,16 @@ def own_tests_libs() -> Path:
     return _once(f"own-tests-{TOOLS_VERSION}", dependencies, "copy-dependencies")
 
 
-def more_own_tests_libs() -> Path:
+def other_own_tests_libs() -> Path:
     """The directory of what Kafka's own tests of Streams, tools and requests need beside those libs."""
-    names = ("kafka-streams-integration-tests", "kafka-streams", "kafka-tools", "kafka-server-common")
+    names = ("kafka-streams-integration-tests", "kafka-streams", "kafka-tools", "kafka-server-common", "kafka-metadata")
     dependencies = [
         *(_DEPENDENCY.format(_KAFKA, name, TOOLS_VERSION, _TESTS + _ALONE) for name in names),
         _DEPENDENCY.format(_KAFKA, "kafka-tools", TOOLS_VERSION, _ALONE),
         _DEPENDENCY.format("org.hamcrest", "hamcrest", "3.0", _ALONE),
         _DEPENDENCY.format("junit", "junit", "4.13.2", _ALONE),  # for its assertions
     ]
-    return _once(f"more-own-tests-{TOOLS_VERSION}", dependencies, "copy-dependencies")
+    return _once(f"other-own-tests-{TOOLS_VERSION}", dependencies, "copy-dependencies")
 
 
 def spark_connector_libs() -> Path:
@@ -154,7 +154,7 @@ def fetch_all() -> None:
     junit_libs()
     spring_libs()
     own_tests_libs()
-    more_own_tests_libs()
+    other_own_tests_libs()
     spark_connector_libs()
     for version in CLIENT_VERSIONS:
         client_libs(version)

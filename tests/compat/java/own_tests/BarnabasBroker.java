@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.ExecutionException;
+import kafka.network.SocketServer;
 import kafka.server.KafkaBroker;
 import kafka.server.KafkaConfig;
 import org.apache.kafka.clients.admin.Admin;
@@ -44,10 +45,15 @@ final class BarnabasBroker {
             case "awaitShutdown": return null; // shutdownBroker waits for the end
             case "config": return config;
             case "groupCoordinator": return proxy(GroupCoordinator.class, BarnabasBroker::ofGroupCoordinator);
-            case "isShutdown": return barnabas.runningNodes().stream().noneMatch(node -> node.id() == id);
+            case "isShutdown": return running().isEmpty();
             case "metadataCache": return proxy(MetadataCache.class, this::ofMetadata);
+            case "socketServer": return new SocketServer(running().orElseThrow().port());
             default: return ofObject(self, method, arguments);
         }
+    }
+
+    private Optional<Node> running() {
+        return barnabas.runningNodes().stream().filter(node -> node.id() == id).findFirst();
     }
 
     private static Object ofGroupCoordinator(Object self, Method method, Object[] arguments) throws Throwable {
