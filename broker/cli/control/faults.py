@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
     reset.add_argument(
         "--all-fired", action="store_true", help="exit with 1 if a fault did not fire as often as its plan says"
     )
-    add("points", _points, "the named steps at which a fault may crash the broker, or pause it")
+    add("points", _points, "the named steps at which a fault may crash or pause the broker, or have a write fail")
     return top
 
 

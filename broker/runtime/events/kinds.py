@@ -2,7 +2,8 @@
 facts.
 
 An event of a kind is reported where it happens, by exactly one part of the broker. The kinds at which a test may pause
-or kill the broker are marked: some of them cannot pause the work, since what follows is one step with what came before.
+or kill the broker, or have a write fail, are marked: some of them cannot pause the work, since what follows is one step
+with what came before.
 
 Coordinators report where the runtime carries out a decision, and not in each decision: there are forty, and the next
 one would be forgotten.
