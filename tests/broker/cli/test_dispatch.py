@@ -15,8 +15,8 @@ from tests.support.command_line import Barnabas
 from tests.support.ports import unused_port
 
 ALL = (
-    "serve, topics, produce, consume, groups, txn, nodes, clock, faults, why, trace, seed, snapshot, configs, quotas, "
-    "acls, doctor, log, handover"
+    "serve, topics, produce, consume, groups, txn, nodes, clock, faults, why, trace, mcp, seed, snapshot, configs, "
+    "quotas, acls, doctor, log, handover"
 )
 
 
