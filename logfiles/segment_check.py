@@ -171,7 +171,7 @@ class _SegmentCheck:
                 path,
                 None,
                 self._base_offset,
-                "its content differs from what was written",
+                "its content was changed after it was written",
             )
 
     def _sums(self) -> dict[tuple[str, int], int] | None:
@@ -186,7 +186,7 @@ class _SegmentCheck:
         yield from self._epoch(position, header)
         synced = self._files.recovery_point
         if self._limit is None and self._next_offset < synced < header.next_offset and self._files.cleaned_to is None:
-            detail = f"what was synced ended with a batch at {synced - 1}, and this one ends at {header.last_offset}"
+            detail = f"the synced part ended with a batch at {synced - 1}, and this one ends at {header.last_offset}"
             yield Finding(FindingKind.OFFSET, self._path, position, header.base_offset, detail)
         for defect in checked.defects:
             detail = f"batch at offset {header.base_offset}: {defect.detail}"
@@ -219,7 +219,7 @@ class _SegmentCheck:
         if self._number == 0 and starts < self._base_offset and not self._files.is_deleted(starts):
             detail = (
                 f"the log begins at offset {self._base_offset}, and {LEADER_EPOCH_CHECKPOINT} at {starts}: "
-                "the segments before this one are gone"
+                "the segments before this one are missing"
             )
             yield Finding(FindingKind.HOLE, self._path, 0, self._base_offset, detail)
         limit = self._limit

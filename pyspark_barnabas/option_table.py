@@ -30,7 +30,7 @@ SECURITY = (
     Option("kafka.ssl.truststore.password", "", "its password"),
     Option("kafka.ssl.truststore.type", "JKS", "JKS, PKCS12, PEM"),
     Option("kafka.ssl.truststore.certificates", "", "the same in PEM, as the value of the option"),
-    Option("kafka.ssl.keystore.location", "", "the client's certificate and key: a file, likewise"),
+    Option("kafka.ssl.keystore.location", "", "the client's certificate and key: a file, on the driver and executors"),
     Option("kafka.ssl.keystore.password", "", "its password"),
     Option("kafka.ssl.keystore.type", "JKS", "JKS, PKCS12, PEM"),
     Option("kafka.ssl.keystore.certificate.chain", "", "the certificate in PEM, as the value of the option"),

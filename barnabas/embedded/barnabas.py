@@ -412,7 +412,7 @@ class Barnabas:
                 crash = self._revival.revived(running)
                 if crash is None:
                     raise
-                raise Crashed(*crash, f"{crash.what} meanwhile; it was started again: repeat the call") from None
+                raise Crashed(*crash, f"{crash.what} during the call; it was started again: repeat the call") from None
 
     def _partition_count(self, topic: str) -> int:
         there: Mapping[str, int] = self._ask("topics")

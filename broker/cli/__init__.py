@@ -21,7 +21,7 @@ COMMANDS = {
     "nodes": "list, stop and start the nodes of a broker with several nodes, and move leaders",
     "clock": "stop the clock of a running broker, or move it ahead: for tests",
     "faults": "arm faults in a running broker, from a plan: for tests",
-    "why": "why a consumer gets nothing, a producer was fenced, a group rebalances, and what became of a record",
+    "why": "why a consumer gets nothing, a producer was fenced, a group rebalances, or what happened to a record",
     "trace": "print the latest events in a broker, and follow new ones",
     "mcp": "serve tools for a running broker to a coding agent, over stdin and stdout",
     "seed": "bring topics, records, transactions, groups, users and ACLs from a document to a broker",

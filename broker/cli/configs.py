@@ -61,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
 
     describe = commands.add_parser("describe", parents=parents, help="print configs and where each comes from")
     describe.add_argument("keys", metavar="KEY", nargs="*", help="only these")
-    describe.add_argument("--all", action="store_true", help="defaults too, not only what was set")
+    describe.add_argument("--all", action="store_true", help="print default values, too")
     describe.set_defaults(action=_describe)
 
     alter = commands.add_parser("alter", parents=parents, help="change some configs, and leave the others as they are")

@@ -21,7 +21,7 @@ class ConsumerMemberState(Enum):
     ACKNOWLEDGING = "reads its assigned partitions, and will acknowledge them next"
     STABLE = "reads its assigned partitions, and the coordinator knows it"
     LEAVING = "leaves the group, with epoch -1, or -2 if it is static"
-    FENCED = "is no longer known to the group, and must give up its partitions"
+    FENCED = "is no longer known to the group, and must revoke its partitions"
     FATAL = "was refused for a reason that a new join does not change"
 
 

@@ -30,7 +30,7 @@ class AggregateConfig(Streaming):
     revenue_topic: str = setting("revenue.1m", "the topic of the sums")
     transactional_id_prefix: str = setting("aggregate", "the prefix of the names of its transactions")
     output_mode: str = setting("append", "append: each minute once, after its end; update: whenever it changes")
-    watermark_delay: str = setting("1 minute", "how late orders may be")
+    watermark_delay: str = setting("1 minute", "the maximum delay of an order")
 
 
 def build(spark: SparkSession, config: AggregateConfig) -> DataStreamWriter:

@@ -156,7 +156,7 @@ def _shared() -> _Parser:
         type=_positive,
         default=10_000,
         metavar="MS",
-        help="how long to try each request (default 10000)",
+        help="the timeout of each request (default 10000)",
     )
     return shared
 

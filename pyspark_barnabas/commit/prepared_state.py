@@ -29,7 +29,7 @@ class PreparedState(Enum):
     OPEN = "open, and exactly as it was prepared"
     COMMITTED = "committed, or about to be"
     ABORTED = "aborted"
-    UNKNOWN = "gone: its id was used again, or is not known any more"
+    UNKNOWN = "unknown: its id was used again, or has expired"
 
 
 _ENDED = {

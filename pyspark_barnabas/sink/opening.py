@@ -27,7 +27,7 @@ def open_run(client: Client, settings: SinkSettings, task: TaskFacts, access: Le
         view = replace(view, waited_ms=int((client.clock.monotonic() - began) * 1000))
         match next_step(opening, view):
             case UseToken(run):
-                assert view.ledger is not None, "the token stands in it"
+                assert view.ledger is not None, "the token is in it"
                 return run, view.ledger
             case Fail(sentence):
                 raise SinkFailed(sentence)

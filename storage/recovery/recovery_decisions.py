@@ -82,7 +82,7 @@ TAIL_CASES = (
     TailCase("F", Tail.WHOLE, ANY,   TailAction.KEEP,      "nothing is wrong"),
     TailCase("G", Tail.TORN,  False, TailAction.CUT,       "the stop interrupted an unacknowledged append"),
     TailCase("H", Tail.BAD,   False, TailAction.SET_ASIDE, "a power cut tore unsynced pages"),
-    TailCase("I", Tail.TORN,  True,  TailAction.REFUSE,    "synced bytes are gone"),
+    TailCase("I", Tail.TORN,  True,  TailAction.REFUSE,    "synced bytes are missing"),
     TailCase("J", Tail.BAD,   True,  TailAction.REFUSE,    "synced bytes changed"),
 )
 # fmt: on

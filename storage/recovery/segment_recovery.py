@@ -143,7 +143,7 @@ class SegmentWalk:
         if self._boundary is not None and self.next_offset < self._boundary < header.next_offset:
             raise DecodeError(
                 f"batch at {position} has offsets {header.base_offset} to {header.last_offset}, "
-                f"and what was synced ended with a batch at {self._boundary - 1}"
+                f"and the synced part ended with a batch at {self._boundary - 1}"
             )
         if header.base_offset < self._synced:
             epoch = epoch_at(self._epochs, header.base_offset)

@@ -13,7 +13,7 @@ def handle(request: UnregisterBrokerRequest, context: RequestContext) -> Unregis
     if broker_id in {node.node_id for node in context.services.cluster.nodes(context.node)}:
         return UnregisterBrokerResponse(
             error_code=ErrorCode.INVALID_REQUEST,
-            error_message=f"Broker ID {broker_id} is running: only a broker that is gone can be unregistered",
+            error_message=f"Broker ID {broker_id} is running: only a stopped broker can be unregistered",
         )
     return UnregisterBrokerResponse(
         error_code=ErrorCode.BROKER_ID_NOT_REGISTERED,

@@ -14,7 +14,7 @@ def handle(request: UnregisterControllerRequest, context: RequestContext) -> Unr
     if controller_id == context.services.node.node_id:
         return UnregisterControllerResponse(
             error_code=ErrorCode.INVALID_REQUEST,
-            error_message=f"Controller ID {controller_id} is running: only one that is gone can be unregistered.",
+            error_message=f"Controller ID {controller_id} is running: only a stopped one can be unregistered.",
         )
     return UnregisterControllerResponse(
         error_code=ErrorCode.CONTROLLER_ID_NOT_REGISTERED,

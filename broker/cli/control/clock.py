@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     show.set_defaults(change=lambda _: None)
     freeze = commands.add_parser("freeze", parents=parents, help="stop it")
     freeze.set_defaults(change=lambda _: {"freeze": True})
-    run = commands.add_parser("run", parents=parents, help="let it run on from its time")
+    run = commands.add_parser("run", parents=parents, help="start it again from its time")
     run.set_defaults(change=lambda _: {"run": True})
     advance = commands.add_parser(
         "advance", parents=parents, help="move it ahead, and return when everything that became due is done"

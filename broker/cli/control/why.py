@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
     )
     record.add_argument("place", metavar="TOPIC:PARTITION:OFFSET")
     record.set_defaults(about=lambda options: _place(options.place))
-    group = commands.add_parser("group", parents=parents, help="what a rebalance waits for, member by member")
+    group = commands.add_parser("group", parents=parents, help="why a rebalance does not end, member by member")
     group.add_argument("group", metavar="GROUP")
     group.set_defaults(about=lambda options: {"group": options.group})
     hanging = commands.add_parser("hanging", parents=parents, help="everything that hangs, some of each kind")

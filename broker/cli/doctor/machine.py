@@ -14,7 +14,7 @@ _DESCRIPTORS_MIN = 256
 _DESCRIPTORS_FEW = 1024
 _FREE_BYTES_MIN = 64 << 20
 _FREE_BYTES_FEW = 1 << 30
-_MAKE_ROOM = "free space: retention.ms and retention.bytes of topics decide what is deleted"
+_MAKE_ROOM = "free space: retention.ms and retention.bytes of the topics limit their size"
 _EARLIEST_S = 1_735_689_600  # 2025: before this broker was written
 _AHEAD_S_MAX = 300
 

@@ -35,7 +35,7 @@ class _ReadableFiles(ReadOnlyFiles):
 
     def open(self, path: str, *, create: bool = False, read_only: bool = False) -> File:
         if create:
-            raise OSError(errno.EROFS, "only looked at", path)
+            raise OSError(errno.EROFS, "opened for reading only", path)
         return super().open(path, read_only=True)
 
     def remove(self, path: str) -> None:

@@ -22,7 +22,7 @@ def examine(content: DirectoryContent, *, is_ephemeral: bool) -> list[CheckResul
     """Return what a start would find and create."""
     path = Path(content.security.path)
     if is_ephemeral:
-        return [ok(_CHECK, "it would be created beside the temporary data directory, with new passwords")]
+        return [ok(_CHECK, "a start creates it next to the temporary data directory, with new passwords")]
     existing = next(each for each in (path, *path.parents) if each.exists())
     if not os.access(existing, _WRITABLE):
         return [problem(_CHECK, f"{existing} is not writable for this user, and the start writes to {path}")]

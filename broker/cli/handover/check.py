@@ -103,14 +103,16 @@ def _carried(stopped: Stopped) -> list[CheckResult]:
     some = [f"{count} {noun}{'s' if count > 1 else ''}" for count, noun in counts if count]
     if not some:
         return []
-    says = f"{', '.join(some)}: kept, and in force where a broker, Barnabas or Apache Kafka, is configured for them"
+    says = f"{', '.join(some)}: Barnabas and Apache Kafka apply them if they are configured for it"
     return [note("security", says)]
 
 
 def _quotas(stopped: Stopped) -> list[CheckResult]:
     count = sum(map(len, stopped.image.quotas.values()))
     return (
-        [note("quotas", f"{count} quota{'s' if count > 1 else ''} of clients: in force there as here")] if count else []
+        [note("quotas", f"{count} quota{'s' if count > 1 else ''} of clients: Apache Kafka applies them")]
+        if count
+        else []
     )
 
 
@@ -120,9 +122,9 @@ def _queues(stopped: Stopped, release: str) -> list[CheckResult]:
         return []
     highest = RELEASES[release].get(SHARE_VERSION)
     if highest is None:
-        says = f"there were share groups, and Apache Kafka {release} has none: what they have acknowledged is kept"
+        says = f"the directory has share groups, and Apache Kafka {release} has none: their state stays there"
         return [warning("queues", says, "hand it over to Apache Kafka 4.1 or later to use them")]
-    says = f"there were share groups, and Apache Kafka {release} refuses them until {SHARE_VERSION} is raised"
+    says = f"the directory has share groups, and Apache Kafka {release} refuses them until {SHARE_VERSION} is raised"
     return [warning("queues", says, f"kafka-features.sh upgrade --feature {SHARE_VERSION}={highest}")]
 
 

@@ -75,7 +75,7 @@ def _compare(root: Root, name: str, topic_id: bytes, partition: Partition) -> It
         yield problem(_CHECK, says, "move the directory away if its records are not needed")
     if partition.directory_id not in (b"", root.meta.directory_id):
         says = (
-            f"{name} lies in {root.directory.path}, but the catalogue names another directory: Kafka elects no "
+            f"{name} is in {root.directory.path}, but the catalogue has another directory for it: Kafka elects no "
             "leader at first"
         )
         yield problem(_CHECK, says, _START_ONCE)

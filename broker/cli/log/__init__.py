@@ -124,7 +124,7 @@ def _verify(options: argparse.Namespace) -> int:
         print(file=sys.stderr)
     if serious and not options.json:
         root = data_directory(options.path)
-        print(f"barnabas log repair {root} prints what can be kept, once the broker is stopped")
+        print(f"barnabas log repair {root} prints which records can be kept, once the broker is stopped")
     if options.json:
         print(json.dumps(vars(tally) | {"findings": serious}))
     else:

@@ -77,7 +77,7 @@ def parser() -> argparse.ArgumentParser:
         "--group-remote-assignor", metavar="NAME", help=f"the assignor, with --group-protocol {CONSUMER}"
     )
     add_share_options(where)
-    where.add_argument("--regex", action="store_true", help=f"TOPIC is a regular expression (RE2); likewise {CONSUMER}")
+    where.add_argument("--regex", action="store_true", help=f"TOPIC is a regular expression (RE2); also {CONSUMER}")
     start = where.add_mutually_exclusive_group()
     start.add_argument(
         "--from-beginning", action="store_true", help="start of partitions without an offset; default: latest"

@@ -35,7 +35,9 @@ def add_share_options(group: argparse._ArgumentGroup) -> None:
     """Add the options of share groups."""
     group.add_argument("--share", metavar="GROUP", help="as a member of a share group (KIP-932)")
     group.add_argument(
-        "--acknowledge", choices=tuple(_TYPES), help="what becomes of printed records, with --share; default accept"
+        "--acknowledge",
+        choices=tuple(_TYPES),
+        help="the acknowledgement of printed records, with --share; default accept",
     )
 
 

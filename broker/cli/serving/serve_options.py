@@ -43,15 +43,15 @@ OPTIONS: Table = {
     "--ephemeral": (None, "keep the data in a temporary directory that is removed at the end"),
     "--secure": (None, "use SASL_SSL only, with an authority and users that are created in DATA_DIR.security"),
     "--config": ("FILE", "a server.properties, as for Apache Kafka"),
-    "--set": ("KEY=VALUE", "a key of server.properties; may be given several times"),
+    "--set": ("KEY=VALUE", "a key of server.properties; may be repeated"),
     "--brokers": ("N", "run N nodes on N ports, so that leaders and coordinators can move (default 1)"),
-    "--topic": ("NAME[:PARTITIONS]", "create a topic if it does not exist; may be given several times"),
-    "--seed": ("FILE", "what a new data directory holds, in YAML or JSON: topics, records, transactions, users …"),
-    "--feature": ("NAME=LEVEL", "the level of a feature, such as transaction.version=1; may be given several times"),
+    "--topic": ("NAME[:PARTITIONS]", "create a topic if it does not exist; may be repeated"),
+    "--seed": ("FILE", "the content of a new data directory, in YAML or JSON: topics, records, transactions, users …"),
+    "--feature": ("NAME=LEVEL", "the level of a feature, such as transaction.version=1; may be repeated"),
     "--add-scram": (
         "MECHANISM=[name=N,password=P]",
-        "set the SCRAM password of a user, in the words of kafka-storage, or with passwordfile=FILE or "
-        "passwordvariable=NAME in its place; may be given several times",
+        "set the SCRAM password of a user, as with kafka-storage, or with passwordfile=FILE or "
+        "passwordvariable=NAME instead; may be repeated",
     ),
     "--stop-with-stdin": (
         None,
@@ -213,7 +213,7 @@ def http_addresses(options: Options) -> list[tuple[str, int]]:
     port = options.get("--console", [""])[-1]
     if "--http" in options:
         if port:
-            raise UsageError("serve: --console takes no port beside --http, which has one")
+            raise UsageError("serve: --console takes no port together with --http, which has one")
         return [parse_http_address(options["--http"][-1])]
     if port:
         return [(DEFAULT_HOST, _port("--console", port))]

@@ -91,7 +91,7 @@ def shared_options(*, again: bool = False) -> list[Parser]:
         type=at_most(INT32_MAX, positive),
         default=argparse.SUPPRESS if again else REQUEST_TIMEOUT_MS,
         metavar="MS",
-        help=f"how long to try each request (default {REQUEST_TIMEOUT_MS})",
+        help=f"the timeout of each request (default {REQUEST_TIMEOUT_MS})",
     )
     group.add_argument(
         "--command-config",

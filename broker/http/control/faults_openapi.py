@@ -15,7 +15,7 @@ WAIT_MS_MAX = 60_000
 _TEXT = {"type": "string"}
 _NAME = parameter("name", "path", "A fault's.", _TEXT)
 _COUNT = {**NUMBER, "minimum": 1}
-_NO_SUCH = {"404": "There is no such fault, or it was disarmed meanwhile."}
+_NO_SUCH = {"404": "There is no such fault, or it was disarmed."}
 
 _TIMES = {
     "description": "How often it fires.",
@@ -52,7 +52,7 @@ _ARMED = {
         "do": _DO,
         "times": _TIMES,
         "matched": {**NUMBER, "description": "How often something matched."},
-        "fired": {**NUMBER, "description": "How often it did what it does."},
+        "fired": {**NUMBER, "description": "How often it took effect."},
         "standing": {**NUMBER, "description": "How many are paused by it."},
     },
     "required": ["name", "match", "do", "times", "matched", "fired", "standing"],
@@ -88,7 +88,7 @@ def _of_one() -> dict[str, Any]:
             parameters=[
                 _NAME,
                 parameter("wait_fired", "query", f"{wait} it has fired so often.", _COUNT),
-                parameter("wait_standing", "query", f"{wait} so many stand at its pause.", _COUNT),
+                parameter("wait_standing", "query", f"{wait} so many requests wait at its pause.", _COUNT),
                 parameter("timeout", "query", "How long: 500ms, 10s (the default), 60s at most.", _TEXT),
             ],
         ),

@@ -62,8 +62,8 @@ PARAMETERS: dict[str, dict[str, tuple[dict[str, Any], bool]]] = {
 _SUMMARIES = {
     "consumer": ("whyConsumer", "Why a group's consumers get nothing, or stop"),
     "producer": ("whyProducer", "Why a transactional producer was fenced or refused, or what its EndTxn waits for"),
-    "record": ("whyRecord", "What became of a record, and who can see it"),
-    "group": ("whyGroup", "What a group's rebalance waits for, member by member"),
+    "record": ("whyRecord", "What happened to a record, and which consumers can read it"),
+    "group": ("whyGroup", "Why a group's rebalance does not end, member by member"),
     "hanging": (
         "hanging",
         "All that hangs: disks, what faults hold up, waiting groups, and transactions open for so long, some of each",

@@ -76,7 +76,7 @@ METRICS = (
         JMX,
     ),
     Metric("barnabas_partitions_refused", GAUGE, (), "Partitions that could not be opened: KAFKA_STORAGE_ERROR.", OWN),
-    Metric("barnabas_helper_processes", GAUGE, (), "Processes that do long work beside the event loop.", OWN),
+    Metric("barnabas_helper_processes", GAUGE, (), "Processes that do long work outside the event loop.", OWN),
     Metric(
         "barnabas_helper_processes_resident_memory_bytes",
         GAUGE,
@@ -191,7 +191,7 @@ METRICS = (
         "kafka_network_requestmetrics_errors_total",
         COUNTER,
         ("request", "error"),
-        "Error codes in answers, wherever in an answer they stand. Answers without one are not counted here.",
+        "Error codes in answers, at any place of an answer. Answers without an error code are not counted.",
         JMX,
     ),
     Metric(
@@ -244,7 +244,13 @@ METRICS = (
         "How full log.cleaner.dedupe.buffer.size was in the last cleaning.",
         JMX,
     ),
-    Metric("kafka_log_logcleaner_cleaner_recopy_percent", GAUGE, (), "What was left of the log cleaned last.", JMX),
+    Metric(
+        "kafka_log_logcleaner_cleaner_recopy_percent",
+        GAUGE,
+        (),
+        "The size of the last cleaned log in percent of its size before.",
+        JMX,
+    ),
     Metric("kafka_log_logcleaner_max_clean_time_secs", GAUGE, (), "How long the last cleaning took.", JMX),
     Metric(
         "kafka_log_logcleaner_max_compaction_delay_secs",
@@ -259,7 +265,7 @@ METRICS = (
         "kafka_log_logcleanermanager_time_since_last_run_ms",
         GAUGE,
         (),
-        "How long ago the cleaner looked at the logs; 0 before it did.",
+        "The time since the cleaner last checked the logs; 0 before its first check.",
         JMX,
     ),
     Metric(

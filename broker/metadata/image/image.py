@@ -286,7 +286,7 @@ class Image:
 
     def _register_broker(self, record: records.RegisterBrokerRecord, epoch: int) -> None:
         if record.broker_id != self.node_id:
-            raise ReplayError(f"broker {record.broker_id} is registered beside node {self.node_id}")
+            raise ReplayError(f"broker {record.broker_id} is registered in the log of node {self.node_id}")
         self.registration = Registration(record.broker_epoch, record.fenced, record)
 
     def _unregister_broker(self, record: records.UnregisterBrokerRecord, epoch: int) -> None:

@@ -45,7 +45,7 @@ class UnchangedRecords:
         """Raise ReplayError if another node than this one is registered as a controller."""
         for each in self._values:
             if isinstance(each, tuple) and each[0] == "controller" and each[1] != node_id:
-                raise ReplayError(f"controller {each[1]} is registered beside node {node_id}")
+                raise ReplayError(f"controller {each[1]} is registered in the log of node {node_id}")
 
 
 _PUT: dict[type[Stored], Callable[[Any], Hashable]] = {

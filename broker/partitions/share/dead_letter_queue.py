@@ -246,7 +246,7 @@ class DeadLetterQueue:
             self._validations.unpark(walking)
         led = self._partitions.get_led(log.topic, log.partition)
         if led is not log or led.config != walking.config:
-            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the topic changed meanwhile")
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the topic changed during the append")
         return walked
 
     def _after(self, pause_ms: int) -> Future[None]:

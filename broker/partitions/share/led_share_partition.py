@@ -268,7 +268,7 @@ class LedSharePartition:
     # --- locks -------------------------------------------------------------------------------------------------------
 
     def _watch_locks(self) -> None:
-        assert self.state is not None, "only what is loaded has locks"
+        assert self.state is not None, "only a loaded partition has locks"
         self._watch_lock(self.state.next_deadline)
 
     def _watch_lock(self, due: float) -> None:
@@ -292,7 +292,7 @@ class LedSharePartition:
 
     def _end_locks(self, due: float) -> None:
         """End the locks that are due; `due` counts as past, though the clock's rounding may call early."""
-        assert self.state is not None, "only what is loaded has locks"
+        assert self.state is not None, "only a loaded partition has locks"
         self._timer = None
         change = self.state.expire(max(due, self._clock.monotonic()), self._settings())
         self.deliveries.lock_ended(change.holders)

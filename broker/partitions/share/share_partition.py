@@ -249,7 +249,7 @@ class SharePartition:
         late = [cell for cell in self._in_flight.cells() if cell.deadline <= now and cell.change is None]
         holders: dict[str, list[tuple[int, int]]] = {}
         for cell in late:
-            assert cell.state is DeliveryState.ACQUIRED, "only what is acquired has a lock"
+            assert cell.state is DeliveryState.ACQUIRED, "only an acquired record has a lock"
             holders.setdefault(cell.member, []).append((cell.first, cell.last))
             cell.state, cell.deadline, cell.member = released_state(cell, settings), NEVER, ""
         self._may_have_available |= bool(late)

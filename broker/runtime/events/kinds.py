@@ -51,7 +51,7 @@ CONNECTION_THROTTLED = EventKind(
     "since the last such event",
     ("peer", "host", "listener", "limit", "wait_ms", "is_refused", "count"),
 )
-CONNECTION_ENDED = EventKind("connection.ended", "a connection is gone", ("peer", "client_id", "connections"))
+CONNECTION_ENDED = EventKind("connection.ended", "a connection has ended", ("peer", "client_id", "connections"))
 
 # --- rights and quotas -----------------------------------------------------------------------------------------------
 
@@ -175,7 +175,7 @@ MARKER_WRITTEN = EventKind(
 )
 MARKER_REFUSED = EventKind(
     "transaction.marker_refused",
-    "a partition did not take its marker: it is gone, or the broker retries",
+    "a partition refused its marker: it was deleted, or the broker retries",
     (
         "transactional_id",
         "producer_id",
@@ -226,7 +226,7 @@ MEMBER_JOINED = EventKind(
 )
 MEMBER_LEFT = EventKind(
     "group.member_left",
-    "a member is gone: it left, was removed, or missed a rebalance",
+    "a member left, was removed, or missed a rebalance",
     ("group", "member_id", "why", "members_count"),
 )
 SESSION_EXPIRED = EventKind(
@@ -394,7 +394,7 @@ CLOCK_CHANGED = EventKind(
 FAULT_CHANGED = EventKind("fault.changed", "a fault was armed, released or disarmed", ("fault", "change"))
 FAULT_FIRED = EventKind(
     "fault.fired",
-    "an armed fault did what it does: to a request, at a point, or to the disk",
+    "an armed fault took effect: on a request, at a point, or on the disk",
     ("fault", "does", "count", "api", "node", "client_id", "connection", "point", "disk", "file", "topic", "partition"),
 )
 

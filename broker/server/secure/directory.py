@@ -128,9 +128,9 @@ def _check_whose(path: str) -> None:
     within = [os.path.join(path, name) for name in sorted(os.listdir(path))]
     for each in (path, *within):
         if {os.lstat(each).st_uid, os.stat(each).st_uid} != {os.geteuid()}:
-            why, then = "belongs to another user, who may know its keys", "take it into your own name (chown)"
+            why, then = "belongs to another user, who may know its keys", "make yourself the owner (chown)"
         elif within and os.stat(each).st_mode & _OTHERS_WRITE and (each == path or mode & _OTHERS_ENTER):
-            why, then = "may be written by others, who may know its keys", "take that right from them (chmod go-w)"
+            why, then = "is writable by other users, who may know its keys", "remove that permission (chmod go-w)"
         else:
             continue
         raise SecurityError(f"{each} {why}: remove {path}, or, if you know who wrote it, {then}")
@@ -176,7 +176,7 @@ def _stored_users(path: str) -> dict[str, str] | None:
 
 
 def _warn(path: str, event: str, name: str, then: str) -> None:
-    reason = "the file was missing beside the others"
+    reason = "the other files exist, but this one does not"
     _log.warning(line(event, file=os.path.join(path, name), reason=reason, then=then))
 
 

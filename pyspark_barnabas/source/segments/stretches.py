@@ -46,7 +46,7 @@ def read_stretches(piece: Piece, *, is_committed: bool, fail_on_data_loss: bool)
     except FileNotFoundError as error:
         if fail_on_data_loss:
             raise LogDamaged(
-                f"{error.filename} was in the directory, but is gone: perhaps the segment was deleted meanwhile. "
+                f"{error.filename} was in the directory, but no longer exists: perhaps the segment was deleted. "
                 "Read again, or set failOnDataLoss=false to continue without it"
             ) from error
 

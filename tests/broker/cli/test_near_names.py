@@ -82,16 +82,19 @@ def test_a_near_name_is_reported_where_nothing_is_refused(
     [
         ({"match": {"api": "EndTx"}, "do": {"cut": "after"}}, "'EndTx': did you mean EndTxn? api is one of"),
         ({"match": {"api": "EndTxn"}, "do": {"eror": "X"}}, "'eror': did you mean error? do of a request fault"),
-        ({"match": {"api": "Produce", "position": 1}, "do": {"drop": True}}, "; position is a fact of a point, beside"),
+        (
+            {"match": {"api": "Produce", "position": 1}, "do": {"drop": True}},
+            "; position is a fact of a point, and belongs in match next to",
+        ),
         ({"match": {"api": "Produce", "drop": True}, "do": {"drop": True}}, "; drop belongs in do"),
         ({"match": {"api": "Produce"}, "do": {"topic": "t"}}, "; topic belongs in match"),
         (
             {"match": {"api": "Produce"}, "do": {"crash": True}},
             "; crash is possible only at a point: name one in match",
         ),
-        ({"match": {}, "do": {"drop": True, "times": 2}}, "; times belongs beside match and do"),
+        ({"match": {}, "do": {"drop": True, "times": 2}}, "; times belongs next to match and do"),
         ({"api": "Produce", "do": {"drop": True}}, "; api belongs in match"),
-        ({"match": {}, "do": {"drop": True}, "seed": 1}, "; seed belongs to a plan, beside its faults"),
+        ({"match": {}, "do": {"drop": True}, "seed": 1}, "; seed belongs to a plan, next to its faults"),
     ],
 )
 def test_a_key_of_a_fault_is_told_its_place(

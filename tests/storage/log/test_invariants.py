@@ -229,5 +229,5 @@ def test_a_segment_that_reaches_into_the_next_is_refused_where_its_index_is_made
     world.kill()
     world.files.remove(f"{world.path}/{0:020d}.index")
     let_first_segment_overlap(world, 50)
-    with pytest.raises(CorruptFile, match=rf"{0:020d}.log: .* what was synced ended with a batch at"):
+    with pytest.raises(CorruptFile, match=rf"{0:020d}.log: .* the synced part ended with a batch at"):
         world.open()

@@ -20,13 +20,13 @@ def points_with(fact: str) -> list[str]:
 def place_of(key: str, inside: str) -> str:
     """Return `: error belongs in do`, to end a refusal; empty for an unknown key. inside: match, do or fault."""
     if key in FACTS and points_with(key):
-        return f"; {key} is a fact of a point, beside which it stands in match: of {' or '.join(points_with(key))}"
+        return f"; {key} is a fact of a point, and belongs in match next to {' or '.join(points_with(key))}"
     if key in ACTIONS and inside != "do":
         return f"; {key} belongs in do"
     if key in _MATCHES and inside != "match":
         return f"; {key} belongs in match"
     if key in _OF_FAULTS and inside != "fault":
-        return f"; {key} belongs beside match and do"
+        return f"; {key} belongs next to match and do"
     if key in ("crash", "pause") and inside == "do":
         return f"; {key} is possible only at a point: name one in match"
-    return f"; {key} belongs to a plan, beside its faults" if key in OF_PLANS else ""
+    return f"; {key} belongs to a plan, next to its faults" if key in OF_PLANS else ""

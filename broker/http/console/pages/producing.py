@@ -101,7 +101,7 @@ async def _commit(observed: ConsoleContext, params: RequestParams) -> str:
     producer_id, producer_epoch = params.number("producer_id", -1), params.number("producer_epoch", -1)
     txn = find(services, TRANSACTIONAL_ID)
     if txn is None or txn.state is not TransactionState.ONGOING or txn.holder != (producer_id, producer_epoch):
-        raise Refused("the transaction that was shown has ended meanwhile: nothing was committed", CONFLICT)
+        raise Refused("the transaction on the page has ended: nothing was committed", CONFLICT)
     coordinator = services.transactions_of(TRANSACTIONAL_ID)
     ending = coordinator.end_transaction(
         EndRequest(

@@ -147,7 +147,7 @@ async def _abort(observed: ConsoleContext, params: RequestParams) -> str:
     if txn is None:
         raise Refused(f"there is no transactional id {transactional_id}", NOT_FOUND)
     if txn.state is not TransactionState.ONGOING or txn.holder != producer:
-        raise Refused("the transaction that was shown has ended meanwhile: nothing was aborted", CONFLICT)
+        raise Refused("the transaction on the page has ended: nothing was aborted", CONFLICT)
     coordinator = services.transactions_of(transactional_id)
     reply = coordinator.init_producer_id(InitRequest(transactional_id, txn.timeout_ms))
     answer = await reply if isinstance(reply, Future) else reply

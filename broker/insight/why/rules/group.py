@@ -27,8 +27,8 @@ class Stands(StrEnum):
     NOT_SYNCED = "has not requested its assignment"
     NOT_REVOKED = "must revoke partitions, and has not confirmed that"
     WAITS_FOR_OTHERS = "waits for partitions that other members have not revoked"
-    TASKS_NOT_GIVEN_UP = "must give up tasks, and has not confirmed that"
-    WAITS_FOR_TASKS = "waits for tasks that other members have not given up"
+    TASKS_NOT_GIVEN_UP = "must revoke tasks, and has not confirmed that"
+    WAITS_FOR_TASKS = "waits for tasks that other members have not revoked"
     BEHIND = "has not sent a heartbeat since the assignment changed"
 
 

@@ -182,7 +182,7 @@ def _throttle(throttle: ThrottleFacts, bootstrap: str) -> str:
     quota = f"{throttle.quota}{limit} is all that {listed([named(each) for each in throttle.entity])} may use."
     is_there = throttle.is_set and throttle.entity
     if not is_there:
-        quota = f"its quota {throttle.quota} is gone since."
+        quota = f"its quota {throttle.quota} was removed since then."
     options = " ".join(_entity_option(each) for each in throttle.entity)
     alter = f"barnabas quotas alter --bootstrap-server {bootstrap} {options} --delete {throttle.quota}"
     end = f" `{alter}` removes the quota." if is_there else ""

@@ -196,7 +196,7 @@ def test_with_secure_it_finds_what_serve_would_refuse(offline: Barnabas, healthy
     ephemeral = offline("doctor", "--secure", "--ephemeral", "--port", "0")
     assert ephemeral.status == 0
     assert [each.partition(",")[0] for each in told_of(ephemeral.stdout, "security directory")] == [
-        "ok: it would be created beside the temporary data directory"
+        "ok: a start creates it next to the temporary data directory"
     ]
 
 

@@ -218,7 +218,7 @@ def test_a_cluster_of_several_is_refused_by_name(left: Left) -> None:
             leader_epoch=left.catalogue.journal.epoch,
         )
     )
-    assert "broker 2 is registered beside node 1" in left.problem()
+    assert "broker 2 is registered in the log of node 1" in left.problem()
 
 
 def test_settings_without_effect_are_counted(left: Left) -> None:
@@ -228,14 +228,18 @@ def test_settings_without_effect_are_counted(left: Left) -> None:
     ]
     left.catalogue.journal.commit([Versioned(user) for user in users])
     (says,) = said(left.stopped().checked(), "security")
-    assert says.startswith("2 SCRAM credentials: kept, and in force where")
+    assert says.startswith("2 SCRAM credentials: Barnabas and Apache Kafka apply them if")
 
 
 @pytest.mark.parametrize(
     ("release", "level", "says"),
     [
-        ("4.0", 0, ["there were share groups, and Apache Kafka 4.0 has none: what they have acknowledged is kept"]),
-        ("4.4", 0, ["there were share groups, and Apache Kafka 4.4 refuses them until share.version is raised"]),
+        (
+            "4.0",
+            0,
+            ["the directory has share groups, and Apache Kafka 4.0 has none: their state stays there"],
+        ),
+        ("4.4", 0, ["the directory has share groups, and Apache Kafka 4.4 refuses them until share.version is raised"]),
         ("4.4", 1, []),
     ],
 )

@@ -177,7 +177,7 @@ def test_flags_come_before_settings_before_the_environment_before_the_file(tmp_p
         (["--http", "9404"], 2, "--http 9404 is not HOST:PORT"),
         (["--http", "localhost:99999"], 2, "--http localhost:99999 is not HOST:PORT"),
         (["--console=9404x"], 2, "--console 9404x is not a port"),
-        (["--console=9404", "--http", "127.0.0.1:0"], 2, "--console takes no port beside --http, which has one"),
+        (["--console=9404", "--http", "127.0.0.1:0"], 2, "--console takes no port together with --http, which has one"),
         (["--console", "9404"], 2, "a word is not an option"),
         (["--log-format", "xml"], 2, "--log-format xml is not one of text, json"),
         (["--control"], 2, "--control needs --http: barnabas serve --control --http 127.0.0.1:9404"),

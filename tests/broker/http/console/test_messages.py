@@ -142,7 +142,7 @@ async def test_a_transaction_stays_open_until_its_button_commits_it(console: Con
         assert log.high_watermark == log.last_stable_offset
         assert "CompleteCommit" in await console.text("/transaction", id="barnabas-console")
         refused = await console.post("/transaction/commit", 409, **shown)
-        assert "has ended meanwhile: nothing was committed" in refused.text
+        assert "has ended: nothing was committed" in refused.text
     assert offsets(await console.get("/topics/t/0/messages", isolation="read_committed")) == [0, 1, 3, 4]
 
 

@@ -71,7 +71,7 @@ async def test_the_button_aborts_what_it_showed(console: Console, world: Inspect
     log = world.services.partitions.get("orders", 0)
     assert log.last_stable_offset == log.high_watermark == 2
     answer = await console.post("/transaction/abort", 409, **form)
-    assert "has ended meanwhile: nothing was aborted" in answer.text
+    assert "has ended: nothing was aborted" in answer.text
 
 
 async def test_without_control_nothing_is_aborted(console: Console, world: Inspected) -> None:

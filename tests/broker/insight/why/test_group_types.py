@@ -129,8 +129,8 @@ async def test_a_streams_group_waits_for_tasks_that_are_given_up(world: Inspecte
     await streams(world, "m", epoch, both)
     told = (await asked.group("app")).sentences
     assert told[0] == f"Group app rebalances to epoch {other}: it waits for 1 member out of 2."
-    assert told[1].startswith("Member m must give up tasks, and has not confirmed that: 0_")
-    assert any(each.startswith("Member n waits for tasks that other members have not given up: 0_") for each in told)
+    assert told[1].startswith("Member m must revoke tasks, and has not confirmed that: 0_")
+    assert any(each.startswith("Member n waits for tasks that other members have not revoked: 0_") for each in told)
 
 
 async def test_a_streams_member_reads_the_partitions_of_its_tasks(world: Inspected) -> None:

@@ -1,4 +1,4 @@
-"""What a group's rebalance waits for, member by member, for both protocols."""
+"""Why a group's rebalance does not end, member by member, for both protocols."""
 
 from __future__ import annotations
 

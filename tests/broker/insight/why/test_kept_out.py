@@ -151,7 +151,7 @@ async def test_clients_that_wait_for_their_quota(watch: Watch) -> None:
     watch.now_s += 30.0
     (over,) = [each for each in (await asked.producer("shop")).sentences if "throttled" in each]
     assert over.startswith("Produce of client test (user ANONYMOUS) from 127.0.0.1:50000 was throttled, for 11.")
-    assert over.endswith(" ago: its quota producer_byte_rate is gone since.")
+    assert over.endswith(" ago: its quota producer_byte_rate was removed since then.")
     watch.now_s = 200.0
     assert "throttled" not in str(await asked.hanging())
 

@@ -68,12 +68,12 @@ STORIES: dict[str, tuple[RefusedClients, str]] = {
     "a quota that is gone": (
         RefusedClients(AT, throttles=(THROTTLED._replace(entity=(), limit=None),)),
         "Metadata of a client without an id (user a) from 10.0.0.1:7 was throttled, for 1.5 s, 2 times, the last 4 s "
-        "ago: its quota request_percentage is gone since.",
+        "ago: its quota request_percentage was removed since then.",
     ),
     "a throttle that lasts": (
         RefusedClients(AT, throttles=(THROTTLED._replace(throttle_ms=4_000, is_set=False),)),
         "Metadata of a client without an id (user a) from 10.0.0.1:7 is throttled, for 4 s, 2 times, the last 4 s "
-        "ago: its quota request_percentage is gone since.",
+        "ago: its quota request_percentage was removed since then.",
     ),
     "a client that may be meant": (
         RefusedClients(AT, "transactional id", refusals=(REFUSED._replace(is_sure=False, reason="is it TLS?"),)),

@@ -114,7 +114,7 @@ def _registration(broker_id: int) -> RegisterBrokerRecord:
         ([ProducerIdsRecord(broker_id=1, next_producer_id=1000)] * 2, "does not rise above 1000"),
         ([FeatureLevelRecord(name="metadata.version", feature_level=6)], "this version knows 7 to 33"),
         ([FeatureLevelRecord(name="new.feature", feature_level=1)], "new.feature is at level 1"),
-        ([_registration(2)], "broker 2 is registered beside node 1"),
+        ([_registration(2)], "broker 2 is registered in the log of node 1"),
         ([BrokerRegistrationChangeRecord(broker_id=1, broker_epoch=4, fenced=1)], "is not registered"),
         ([_registration(1), BrokerRegistrationChangeRecord(broker_id=1, broker_epoch=4)], "is not registered"),
     ],

@@ -204,7 +204,7 @@ def test_the_directory_of_a_cluster_with_another_controller_is_refused() -> None
     other = controller(1)
     other.controller_id = NODE_ID + 1
     world.catalogue.journal.commit([Versioned(other)])
-    with pytest.raises(CatalogueError, match="controller 2 is registered beside node 1"):
+    with pytest.raises(CatalogueError, match="controller 2 is registered in the log of node 1"):
         world.kill()
 
 

@@ -66,7 +66,7 @@ def test_files_of_another_user_are_not_adopted(tmp_path: Path, monkeypatch: pyte
     if name != "link":
         (path / name).chmod(0o777)
         for use in (opened, looked_at):
-            with pytest.raises(SecurityError, match=f"{path / name} may be written by others, who .*chmod go-w"):
+            with pytest.raises(SecurityError, match=f"{path / name} is writable by other users, who .*chmod go-w"):
                 use(path)
         (path / name).chmod(0o700)
     is_other = [str(path / name)]
@@ -186,7 +186,9 @@ def test_a_file_rebuilt_beside_others_is_a_warning(
     (tmp_path / name).unlink()
     opened(tmp_path)
     (said,) = caplog.messages
-    assert said.startswith(f'{event} file={tmp_path}/{name} reason="the file was missing beside the others" then="give')
+    assert said.startswith(
+        f'{event} file={tmp_path}/{name} reason="the other files exist, but this one does not" then="give'
+    )
     assert (tmp_path / name).read_text() != before
     opened(tmp_path)
     assert len(caplog.messages) == 1

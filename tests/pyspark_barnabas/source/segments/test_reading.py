@@ -151,7 +151,7 @@ def test_a_segment_that_is_deleted_meanwhile_is_reported(tmp_path: Path) -> None
     log.data([b"v"])
     files = log.files()
     Path(files.log_path(0)).unlink()
-    with pytest.raises(LogDamaged, match="is gone: perhaps the segment was deleted meanwhile"):
+    with pytest.raises(LogDamaged, match="no longer exists: perhaps the segment was deleted"):
         read(whole(files))
     assert read(whole(files), fail=False) == []
 
