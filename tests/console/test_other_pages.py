@@ -162,3 +162,21 @@ def test_a_transaction_of_the_console_stays_open_until_it_is_committed(page: Pag
     expect(page.get_by_text("CompleteCommit", exact=True)).to_be_visible()
     page.goto("/console/topics/shipments/0/messages?isolation=read_committed")
     expect(page.get_by_role("cell", name="in a transaction", exact=True)).to_be_visible()
+
+
+def test_a_topic_is_created_changed_and_deleted_by_forms(page: Page) -> None:
+    page.goto("/console/topics")
+    page.get_by_label("Name", exact=True).fill("made-here")
+    page.get_by_label("Partitions", exact=True).fill("2")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("made-here")
+    page.get_by_label("Setting", exact=True).fill("retention.ms")
+    page.get_by_label("Value", exact=True).fill("1000")
+    page.get_by_role("button", name="Change", exact=True).click()
+    expect(page.locator("dd.set")).to_have_text("1000")
+    page.get_by_role("button", name="Add partitions").click()
+    expect(page.get_by_role("link", name="made-here-2", exact=True)).to_be_visible()
+    page.get_by_label("Type its name to confirm").fill("made-here")
+    page.get_by_role("button", name="Delete the topic").click()
+    expect(page).to_have_url(re.compile("/console/topics$"))
+    expect(page.get_by_role("link", name="made-here")).to_have_count(0)

@@ -10,6 +10,7 @@ from barnabas.broker.http.console.pages import (
     overview,
     partition,
     producing,
+    topic_changes,
     topics,
     transactions,
     why,
@@ -28,4 +29,10 @@ PAGES = (
     *faults.PAGES,
     *clock.PAGES,
 )
-ACTIONS = (*transactions.ACTIONS, *producing.ACTIONS, *faults.ACTIONS, *clock.ACTIONS)
+ACTIONS = (
+    *transactions.ACTIONS,
+    *topic_changes.ACTIONS,
+    *producing.ACTIONS,
+    *faults.ACTIONS,
+    *clock.ACTIONS,
+)

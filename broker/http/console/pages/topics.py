@@ -100,6 +100,7 @@ async def _one(observed: ConsoleContext, params: RequestParams) -> Facts:
         "count": count,
         "next": first + PARTITIONS_MAX if first + PARTITIONS_MAX < count else None,
         "own": [(name, value) for name, value, is_own in settings if is_own],
+        "keys": [name for name, _, _ in settings],
         "inherited": [(name, value) for name, value, is_own in settings if not is_own],
     }
 
