@@ -39,6 +39,7 @@ PARTS = (
     "http",
     "net",
     "security",
+    "seed",
     "share",
     "storage",
     "workers",
