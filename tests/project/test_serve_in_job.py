@@ -50,7 +50,7 @@ def test_the_next_steps_have_a_broker_with_its_topics(variables: dict[str, str],
     assert done.returncode == 0, done.stderr
     addresses = Path(variables["GITHUB_OUTPUT"]).read_text().strip().removeprefix("bootstrap-servers=")
     assert Path(variables["GITHUB_ENV"]).read_text() == f"KAFKA_BOOTSTRAP_SERVERS={addresses}\n"
-    assert done.stdout.startswith(f"bootstrap.servers: {addresses}, log: ")
+    assert done.stdout.startswith(f"bootstrap.servers: {addresses}, process: ")
     assert addresses.count(",") == 1
     with Client(addresses) as client:
         topics = {each.name: len(each.partitions) for each in list_topics(client)}

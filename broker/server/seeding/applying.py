@@ -50,7 +50,7 @@ def apply(client: Client, source: SeedSource) -> Applied:
     prepared = prepare(source, facts, client.clock.now_ms())
     for validate_only in (True, False):
         for index, topic in enumerate(seed.topics):
-            with _refused(source, ("topics", index)):
+            with _refused(source, ("topics", index), ("config", topic.config)):
                 _create(client, topic, validate_only=validate_only)
     if prepared.batches:
         _produce(client, prepared.batches)
@@ -81,15 +81,18 @@ def apply(client: Client, source: SeedSource) -> Applied:
 class _refused:
     """Turns a broker's refusal into an error about a field of the seed."""
 
-    def __init__(self, source: SeedSource, path: Path) -> None:
-        self._source, self._path = source, path
+    def __init__(self, source: SeedSource, path: Path, settings: tuple[str, Iterable[str]] = ("", ())) -> None:
+        """Remember the field. settings: a field below it, and the names in it, of which the refusal may have one."""
+        self._source, self._path, self._settings = source, path, settings
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, KafkaError):
-            raise self._source.error(self._path, str(error)) from error
+            field, names = self._settings
+            named = next(((field, name) for name in names if name in str(error)), ())
+            raise self._source.error((*self._path, *named), str(error)) from error
 
 
 def _facts(client: Client) -> BrokerFacts:

@@ -77,8 +77,11 @@ class _Log:
         self.visible.sort()
 
     def position_of(self, offset: int) -> int:
-        """Return how many visible records lie before the offset."""
-        return sum(record.offset < offset for record in self.visible)
+        """Return how many records of the seed lie before the offset: the visible ones, and then those that are open."""
+        before = sum(record.offset < offset for record in self.visible)
+        if before < len(self.visible):
+            return before
+        return before + sum(record.offset < offset for records in self.open.values() for record in records)
 
 
 def describe(client: Client, out: TextIO, records_max: int) -> SnapshotSummary:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-MISSING_PACKAGES = "needs the packages msgspec and PyYAML: pip install 'barnabas[seeds]'"
+MISSING_PACKAGES = "needs the packages msgspec and PyYAML: pip install '/path/to/the/clone[seeds]'"
 
 
 class SeedError(Exception):

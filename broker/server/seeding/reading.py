@@ -45,6 +45,20 @@ _CHOICES = {
     "version": "1",
     "cluster": "true",
 }
+_STRUCTS: dict[tuple[str, ...], type[msgspec.Struct]] = {
+    ("topics",): document.SeedTopic,
+    ("topics", "records"): document.SeedRecord,
+    ("records_from",): document.RecordFile,
+    ("headers",): document.Header,
+    ("transactions",): document.SeedTransaction,
+    ("transactions", "records"): document.TransactionRecord,
+    ("transactions", "offsets"): document.TransactionOffset,
+    ("groups",): document.SeedGroup,
+    ("groups", "offsets"): document.GroupOffset,
+    ("users",): document.SeedUser,
+    ("acls",): document.SeedAcl,
+}
+"""The structs in lists, by the end of their path."""
 _PATTERNS = {
     "name": "a topic's name has letters, digits, '.', '_' and '-' only",
     "topic": "a topic's name has letters, digits, '.', '_' and '-' only",
@@ -98,8 +112,11 @@ def _error(name: str, text: str | None, path: Path, what: str) -> SeedError:
     return SeedError(f"{where}: {path_text(path)}: {what}" if path else f"{where}: {what}")
 
 
-def explained(message: str) -> tuple[Path, str]:
-    """Return the path, and the sentence, for a message of msgspec about a value that does not fit."""
+def explained(message: str, inside: Path = ()) -> tuple[Path, str]:
+    """Return the path, and the sentence, for a message of msgspec about a value that does not fit.
+
+    inside: the path of the value that was read, if it was not a whole seed.
+    """
     parts = _AT.match(message)
     assert parts is not None, "the pattern matches every text"
     what, steps = parts["what"], parts["path"] or ""
@@ -108,7 +125,7 @@ def explained(message: str) -> tuple[Path, str]:
     )
     field = next((each for each in reversed(path) if isinstance(each, str)), "")
     if match := re.match(r"Object contains unknown field `(.*)`", what):
-        return (*path, match[1]), f"there is no such field{did_you_mean(match[1], _field_names())}"
+        return (*path, match[1]), f"there is no such field{did_you_mean(match[1], fields_at((*inside, *path)))}"
     if match := re.match(r"Object missing required field `(.*)`", what):
         return path, f"the field {match[1]} is missing"
     if what.startswith("Invalid enum value") and field in _CHOICES:
@@ -134,9 +151,11 @@ def _in_words(what: str) -> str:
     return what.replace("`", "")[:1].lower() + what.replace("`", "")[1:]
 
 
-def _field_names() -> list[str]:
-    structs = (value for value in vars(document).values() if isinstance(value, type))
-    return sorted({name for each in structs for name in getattr(each, "__struct_fields__", ())})
+def fields_at(path: Path) -> tuple[str, ...]:
+    """Return the names of the fields that are known at a place, such as ("topics", 0)."""
+    names = [each for each in path if isinstance(each, str)]
+    struct = _STRUCTS.get(tuple(names[-2:])) or _STRUCTS.get(tuple(names[-1:]), Seed)
+    return struct.__struct_fields__
 
 
 def _json(text: str, path: str) -> object:

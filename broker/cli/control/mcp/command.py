@@ -17,7 +17,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         from barnabas.broker.cli.control.mcp.server import BrokerOptions, make_server
     except ImportError as missing:
-        raise UsageError("mcp needs the package mcp: pip install 'barnabas[mcp]'") from missing
+        raise UsageError("mcp needs the package mcp: pip install '/path/to/the/clone[mcp]'") from missing
     from barnabas.broker.cli import main
 
     given = {"--bootstrap-server": options.bootstrap_server, "--command-config": options.command_config}

@@ -26,7 +26,8 @@ _HTTP_COMMANDS = ("why", "trace", "faults", "clock")
 _INSTRUCTIONS = """\
 Tools for a running Kafka broker, Barnabas or Apache Kafka. Where a test hangs, call why_hanging first, then the
 why_ tool for the consumer, producer, record or group. The tools whose description says that the broker needs --control
-work with `barnabas serve --console` or `--control` only. Each answer ends with the command that a person would type."""
+work with `barnabas serve --console` or `--control` only. Tools that change a broker are there only if this program was
+started with --allow-changes. Each answer ends with the command that a person would type."""
 
 Main = Callable[[Sequence[str]], int]
 
@@ -40,6 +41,10 @@ class BrokerOptions:
     def words(self, command: str) -> list[str]:
         """Return the options for a command: those of clients, or those of the commands that ask over HTTP."""
         return self._http if command in _HTTP_COMMANDS else self._shared
+
+    def shown(self, command: str) -> list[str]:
+        """Return the same without the token."""
+        return [word for word in self.words(command) if not word.startswith("--token=")]
 
 
 def make_server(main: Main, connection: BrokerOptions, version: str, *, allow_changes: bool) -> MCPServer[None]:
@@ -87,7 +92,7 @@ def run_command(main: Main, invocation: Invocation, connection: BrokerOptions) -
         finally:
             sys.stdin = stdin
     printed = out.buffer.getvalue().decode()
-    typed = f"$ barnabas {shlex.join(invocation.words)}"
+    typed = f"$ barnabas {shlex.join([command, *_with_options(rest, connection.shown(command))])}"
     if status != 0:
         raise ToolError(f"{err.getvalue().strip() or printed.strip()}\n{typed}")
     if len(printed) > ANSWER_CHARACTERS:

@@ -175,7 +175,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"topics": [{"name": "there"}]}, "topics[0].name: the topic there is there already"),
     (
         {"topics": [ORDERS, {"name": "x", "config": {"retention": 1}}]},
-        "topics[1]: INVALID_CONFIG: topic 'x': Unknown topic config name: retention",
+        "topics[1].config.retention: INVALID_CONFIG: topic 'x': Unknown topic config name: retention",
     ),
     (record_of(value="x", partition=2), "topics[0].records[0].partition: the topic orders has 2, from 0 to 1"),
     (

@@ -46,6 +46,11 @@ def test_an_empty_file_is_a_seed_of_nothing(tmp_path: Path) -> None:
 
 WRONG = [
     ("topics: [{name: a, recrods: []}]", "line 1: topics[0].recrods: there is no such field: did you mean records?"),
+    ("group: []", "line 1: group: there is no such field: did you mean groups?"),
+    (
+        "transactions: [{transactional_id: t, outcome: open, records: [{topc: a}]}]",
+        "line 1: transactions[0].records[0].topc: there is no such field: did you mean topic?",
+    ),
     ("topics:\n  - partitions: 1", "line 2: topics[0]: the field name is missing"),
     ("topics:\n  - name: a\n    partitions: 0", "line 3: topics[0].partitions: expected a whole number of at least 1"),
     (
@@ -79,7 +84,7 @@ WRONG = [
     ('{"topics": [\n1 2]}', "line 2: this is not JSON: expecting ',' delimiter"),
     (
         '{"topics": [\n\t{"name": "a",\n\t"partition": 1}]}',
-        "line 3: topics[0].partition: there is no such field: did you mean partition?",
+        "line 3: topics[0].partition: there is no such field: did you mean partitions?",
     ),
 ]
 
