@@ -27,6 +27,8 @@ FULL = Plan(rounds=5, seconds=4, cap_s=40)
 QUICK = Plan(rounds=3, seconds=3, cap_s=20)
 WARM_S = 2.0
 BACKLOG_BYTES = 200_000_000
+BACKLOG_RECORDS = 1_500_000
+"""The least: fewer large ones are read before the measurement ends."""
 BATCH_BYTES = 16_000
 """Of records in a batch of the backlog."""
 PER_SECOND = 200
@@ -44,7 +46,7 @@ class Work(NamedTuple):
 
     @property
     def records(self) -> int:
-        return BACKLOG_BYTES // self.record_bytes
+        return max(BACKLOG_BYTES // self.record_bytes, BACKLOG_RECORDS)
 
     def load(self, aims: dict[str, str] | None = None) -> Load:
         size = "1kB" if self.record_bytes == 1_000 else f"{self.record_bytes}B"
