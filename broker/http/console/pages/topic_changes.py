@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from barnabas.broker.config.resources.topic_configs import TOPIC_KEYS
+from barnabas.broker.config.resources.topic_configs import CREATED_PARTITIONS_MAX, TOPIC_KEYS
 from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import Action
 from barnabas.broker.http.console.pages.topics import named_topic
 from barnabas.broker.http.console.params import CONFLICT, Refused, RequestParams
 from barnabas.broker.http.console.rendering import url
-from barnabas.broker.metadata.catalogue.config_alterations import Alteration
+from barnabas.broker.metadata.catalogue.config_alterations import Alteration, AlterConfigOp
 from barnabas.broker.metadata.image.topic_changes import NewPartitions
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.client.near_names import did_you_mean
@@ -25,17 +25,14 @@ if TYPE_CHECKING:
     from barnabas.broker.services import Services
 
 _log = logger("control")
-PARTITIONS_MAX = 10_000
 _TOPIC = 2
 """The number of topics among the types of resources that have settings."""
-_SET, _DELETE = 0, 1
-"""Operations on a setting."""
 
 
 async def _create(observed: ConsoleContext, params: RequestParams) -> str:
     """Create a topic with the given number of partitions, or that of num.partitions."""
     services, name = observed.services, params.needed("name")
-    partitions = params.number("partitions", -1, least=-1, most=PARTITIONS_MAX)
+    partitions = params.number("partitions", -1, least=-1, most=CREATED_PARTITIONS_MAX)
     with _refusals():
         services.disk_space.check_may_grow()
         services.catalogue.create_topic(name, partitions)
@@ -46,7 +43,7 @@ async def _create(observed: ConsoleContext, params: RequestParams) -> str:
 async def _add_partitions(observed: ConsoleContext, params: RequestParams) -> str:
     """Give a topic more partitions: `total` in all."""
     services, name = observed.services, _changeable(observed.services, params)
-    total = params.number("total", 0, least=1, most=PARTITIONS_MAX)
+    total = params.number("total", 0, least=1, most=CREATED_PARTITIONS_MAX)
     with _refusals():
         services.disk_space.check_may_grow()
         (refusal,) = services.catalogue.create_partitions([NewPartitions(name, total)])
@@ -63,7 +60,8 @@ async def _set(observed: ConsoleContext, params: RequestParams) -> str:
     if key not in TOPIC_KEYS:
         raise Refused(f"topics have no setting {key}{did_you_mean(key, TOPIC_KEYS)}")
     is_removed = params.one_of("how", "set", "remove") == "remove"
-    alteration = Alteration(key, _DELETE, None) if is_removed else Alteration(key, _SET, params.word("value"))
+    how = AlterConfigOp.DELETE if is_removed else AlterConfigOp.SET
+    alteration = Alteration(key, how, None if is_removed else params.word("value"))
     with _refusals():
         services.catalogue.alter_configs(_TOPIC, name, [alteration])
     _log.info(line("setting changed by hand", topic=name, key=key))
