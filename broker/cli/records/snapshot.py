@@ -6,13 +6,17 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, TextIO
 
 from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.broker.cli.terminal.options import INT32_MAX, Parser, at_most, connected, positive, shared_options
 from barnabas.broker.cli.terminal.output import counted, print_json
 from barnabas.broker.server.seeding.errors import MISSING_PACKAGES
+
+if TYPE_CHECKING:
+    from barnabas.broker.server.seeding.describing import SnapshotSummary
 
 _RECORDS_MAX = 100_000
 
@@ -21,41 +25,47 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command and return its exit status."""
     options = parser().parse_args(arguments)
     try:
-        from barnabas.broker.server.seeding.describing import SnapshotSummary, describe
+        from barnabas.broker.server.seeding.describing import describe
     except ImportError as missing:
         raise UsageError(f"a snapshot {MISSING_PACKAGES}") from missing
-    with connected(options) as client:
-        if options.output is None:
-            text = io.StringIO()  # so that a failure leaves no part of a document on stdout
-            described: SnapshotSummary = describe(client, text, options.max_records)
-            sys.stdout.write(text.getvalue())
-            _report_left_out(described)
-            return 0
-        partial = f"{options.output}.partial"
-        try:
-            with open(partial, "w", encoding="utf-8") as out:
-                described = describe(client, out, options.max_records)
-            os.replace(partial, options.output)
-        except BaseException:
-            with suppress(FileNotFoundError):  # where it could not be opened
-                os.remove(partial)
-            raise
-    counts = {name: count for name, count in described._asdict().items() if isinstance(count, int)}
-    if options.json:
-        print_json(described._asdict())
-    else:
-        parts = [counted(count, name.removesuffix("s")) for name, count in counts.items() if count]
-        print(f"{options.output}: {', '.join(parts) or 'nothing'}")
-    _report_left_out(described)
+    with connected(options) as client, _complete(options.output) as out:
+        described = describe(client, out, options.max_records)
+    if options.output is not None:
+        _report(options, described)
+    if described.users_left_out:
+        users = ", ".join(described.users_left_out)
+        print(f"barnabas: passwords cannot be read, so these users are left out: {users}", file=sys.stderr)
+    if described.groups_left_out:
+        print(f"barnabas: share groups are left out: {', '.join(described.groups_left_out)}", file=sys.stderr)
     return 0
 
 
-def _report_left_out(described: object) -> None:
-    users, groups = getattr(described, "users_left_out", []), getattr(described, "groups_left_out", [])
-    if users:
-        print(f"barnabas: passwords cannot be read, so these users are left out: {', '.join(users)}", file=sys.stderr)
-    if groups:
-        print(f"barnabas: share groups are left out: {', '.join(groups)}", file=sys.stderr)
+@contextmanager
+def _complete(path: str | None) -> Iterator[TextIO]:
+    """Provide a file to write to; at the end it gets its name, or is printed. A failure leaves no part of it."""
+    if path is None:
+        text = io.StringIO()
+        yield text
+        sys.stdout.write(text.getvalue())
+        return
+    partial = f"{path}.partial"
+    try:
+        with open(partial, "w", encoding="utf-8") as file:
+            yield file
+        os.replace(partial, path)
+    except BaseException:
+        with suppress(FileNotFoundError):  # where it could not be opened
+            os.remove(partial)
+        raise
+
+
+def _report(options: argparse.Namespace, described: SnapshotSummary) -> None:
+    if options.json:
+        print_json(described._asdict())
+        return
+    counts = ((name, count) for name, count in described._asdict().items() if isinstance(count, int))
+    parts = [counted(count, name.removesuffix("s")) for name, count in counts if count]
+    print(f"{options.output}: {', '.join(parts) or 'nothing'}")
 
 
 def parser() -> argparse.ArgumentParser:

@@ -95,7 +95,8 @@ def describe(client: Client, out: TextIO, records_max: int) -> SnapshotSummary:
         list_offsets(client, dict.fromkeys(places, EARLIEST)),
         list_offsets(client, dict.fromkeys(places, LATEST)),
     )
-    groups = [each for each in list_groups(client) if each.type != SHARE]
+    every_group = list_groups(client)
+    groups = [each for each in every_group if each.type != SHARE]
     committed = {each.group_id: committed_offsets(client, each.group_id, require_stable=False) for each in groups}
     positions: dict[TopicPartition, dict[int, int]] = {}
     open_records: dict[int, list[dict[str, Any]]] = {}
@@ -127,7 +128,6 @@ def describe(client: Client, out: TextIO, records_max: int) -> SnapshotSummary:
         lines = ",".join(f"\n{json.dumps(each, ensure_ascii=False)}" for each in values)
         out.write(f'],\n"{name}": [{lines}')
     out.write("]}\n")
-    shares = [each.group_id for each in list_groups(client) if each.type == SHARE]
     return SnapshotSummary(
         topics=len(topics),
         records=count + sum(len(each["records"]) for each in transactions),
@@ -135,7 +135,7 @@ def describe(client: Client, out: TextIO, records_max: int) -> SnapshotSummary:
         groups=len(described_groups),
         acls=len(acls),
         users_left_out=sorted(describe_credentials(client)),
-        groups_left_out=shares,
+        groups_left_out=[each.group_id for each in every_group if each.type == SHARE],
     )
 
 
