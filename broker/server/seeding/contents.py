@@ -22,7 +22,6 @@ from barnabas.broker.server.seeding.reading import SeedSource, explained
 from barnabas.protocol.records.builder import NewRecord
 
 _FORMS = ("", "_json", "_base64", "_file")
-_IN_RECORD: Path = ("topics", "records")
 _decoder = msgspec.json.Decoder(SeedRecord)
 
 
@@ -93,7 +92,7 @@ def _json_record(place: Place, line: bytes) -> SeedRecord:
     try:
         return _decoder.decode(line)
     except msgspec.ValidationError as wrong:
-        field, what = explained(str(wrong), _IN_RECORD)
+        field, what = explained(str(wrong), SeedRecord)
         raise place.error(what, *field) from wrong
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
         raise place.error(f"this is not a record as JSON: {wrong}") from wrong

@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 import yaml
+from msgspec import inspect
 
-from barnabas.broker.server.seeding import document
 from barnabas.broker.server.seeding.document import Seed
 from barnabas.broker.server.seeding.errors import SeedError
 from barnabas.broker.server.seeding.positions import Path, line_of, path_text
@@ -45,20 +45,6 @@ _CHOICES = {
     "version": "1",
     "cluster": "true",
 }
-_STRUCTS: dict[tuple[str, ...], type[msgspec.Struct]] = {
-    ("topics",): document.SeedTopic,
-    ("topics", "records"): document.SeedRecord,
-    ("records_from",): document.RecordFile,
-    ("headers",): document.Header,
-    ("transactions",): document.SeedTransaction,
-    ("transactions", "records"): document.TransactionRecord,
-    ("transactions", "offsets"): document.TransactionOffset,
-    ("groups",): document.SeedGroup,
-    ("groups", "offsets"): document.GroupOffset,
-    ("users",): document.SeedUser,
-    ("acls",): document.SeedAcl,
-}
-"""The structs in lists, by the end of their path."""
 _PATTERNS = {
     "name": "a topic's name has letters, digits, '.', '_' and '-' only",
     "topic": "a topic's name has letters, digits, '.', '_' and '-' only",
@@ -112,11 +98,8 @@ def _error(name: str, text: str | None, path: Path, what: str) -> SeedError:
     return SeedError(f"{where}: {path_text(path)}: {what}" if path else f"{where}: {what}")
 
 
-def explained(message: str, inside: Path = ()) -> tuple[Path, str]:
-    """Return the path, and the sentence, for a message of msgspec about a value that does not fit.
-
-    inside: the path of the value that was read, if it was not a whole seed.
-    """
+def explained(message: str, root: type[msgspec.Struct] = Seed) -> tuple[Path, str]:
+    """Return the path, and the sentence, for a message of msgspec about a value of `root` that does not fit."""
     parts = _AT.match(message)
     assert parts is not None, "the pattern matches every text"
     what, steps = parts["what"], parts["path"] or ""
@@ -125,7 +108,7 @@ def explained(message: str, inside: Path = ()) -> tuple[Path, str]:
     )
     field = next((each for each in reversed(path) if isinstance(each, str)), "")
     if match := re.match(r"Object contains unknown field `(.*)`", what):
-        return (*path, match[1]), f"there is no such field{did_you_mean(match[1], fields_at((*inside, *path)))}"
+        return (*path, match[1]), f"there is no such field{did_you_mean(match[1], fields_at(path, root))}"
     if match := re.match(r"Object missing required field `(.*)`", what):
         return path, f"the field {match[1]} is missing"
     if what.startswith("Invalid enum value") and field in _CHOICES:
@@ -151,11 +134,22 @@ def _in_words(what: str) -> str:
     return what.replace("`", "")[:1].lower() + what.replace("`", "")[1:]
 
 
-def fields_at(path: Path) -> tuple[str, ...]:
-    """Return the names of the fields that are known at a place, such as ("topics", 0)."""
-    names = [each for each in path if isinstance(each, str)]
-    struct = _STRUCTS.get(tuple(names[-2:])) or _STRUCTS.get(tuple(names[-1:]), Seed)
-    return struct.__struct_fields__
+def fields_at(path: Path, root: type[msgspec.Struct] = Seed) -> list[str]:
+    """Return the names of the fields that are known at a place below `root`, such as ("topics", 0)."""
+    types = [inspect.type_info(root)]
+    for step in path:
+        types = [found for each in types for found in _below(each, step)]
+    return [field.name for each in types if isinstance(each, inspect.StructType) for field in each.fields]
+
+
+def _below(type_: inspect.Type, step: str | int) -> list[inspect.Type]:
+    """Return the types that a field or an entry may have, those of a union one by one."""
+    found: list[inspect.Type] = []
+    if isinstance(type_, inspect.StructType):
+        found = [field.type for field in type_.fields if field.name == step]
+    elif isinstance(type_, inspect.ListType) and isinstance(step, int):
+        found = [type_.item_type]
+    return [one for each in found for one in (each.types if isinstance(each, inspect.UnionType) else (each,))]
 
 
 def _json(text: str, path: str) -> object:
