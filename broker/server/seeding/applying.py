@@ -7,13 +7,13 @@ topics, their records, transactions in their order, committed offsets, users and
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from barnabas.broker.server.seeding.batching import PlacedRecord, prepare
 from barnabas.broker.server.seeding.checking import BrokerFacts, bindings, check
 from barnabas.broker.server.seeding.document import GroupOffset, SeedTopic, SeedTransaction
-from barnabas.broker.server.seeding.positions import Path
 from barnabas.broker.server.seeding.reading import SeedSource
 from barnabas.client.admin.acls import create_acls
 from barnabas.client.admin.configs import ResourceType, describe_configs
@@ -50,23 +50,23 @@ def apply(client: Client, source: SeedSource) -> Applied:
     prepared = prepare(source, facts, client.clock.now_ms())
     for validate_only in (True, False):
         for index, topic in enumerate(seed.topics):
-            with _refused(source, ("topics", index), ("config", topic.config)):
+            with _refusals(source, "topics", index, settings=topic.config):
                 _create(client, topic, validate_only=validate_only)
     if prepared.batches:
         _produce(client, prepared.batches)
     for index, txn in enumerate(seed.transactions):
-        with _refused(source, ("transactions", index)):
+        with _refusals(source, "transactions", index):
             _run(client, txn, prepared.transactions[index])
     for index, group in enumerate(seed.groups):
-        with _refused(source, ("groups", index)):
+        with _refusals(source, "groups", index):
             commit_offsets(client, group.group_id, _offsets(client, group.offsets))
     for index, user in enumerate(seed.users):
-        with _refused(source, ("users", index)):
+        with _refusals(source, "users", index):
             for mechanism in user.mechanisms or BY_NAME:  # one in a request: a user may stand in it once
                 new = NewPassword(_ITERATIONS, user.password, os.urandom(_SALT_BYTES))
                 alter_credentials(client, user.name, {BY_NAME[mechanism]: new})
     for index in range(len(seed.acls)):
-        with _refused(source, ("acls", index)):
+        with _refusals(source, "acls", index):
             create_acls(client, bindings(source, index))
     return Applied(
         len(seed.topics),
@@ -78,21 +78,14 @@ def apply(client: Client, source: SeedSource) -> Applied:
     )
 
 
-class _refused:
-    """Turns a broker's refusal into an error about a field of the seed."""
-
-    def __init__(self, source: SeedSource, path: Path, settings: tuple[str, Iterable[str]] = ("", ())) -> None:
-        """Remember the field. settings: a field below it, and the names in it, of which the refusal may have one."""
-        self._source, self._path, self._settings = source, path, settings
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, KafkaError):
-            field, names = self._settings
-            named = next(((field, name) for name in names if name in str(error)), ())
-            raise self._source.error((*self._path, *named), str(error)) from error
+@contextmanager
+def _refusals(source: SeedSource, *path: str | int, settings: Iterable[str] = ()) -> Iterator[None]:
+    """Turn a broker's refusal into an error about a field of the seed, or about a setting of it that is named."""
+    try:
+        yield
+    except KafkaError as refusal:
+        named = next((("config", name) for name in settings if name in str(refusal)), ())
+        raise source.error((*path, *named), str(refusal)) from refusal
 
 
 def _facts(client: Client) -> BrokerFacts:
