@@ -11,7 +11,7 @@ from itertools import product
 from typing import Final, NamedTuple
 
 from barnabas.broker.security.acl.acl import ANY, WILDCARD, PatternType, Permission
-from barnabas.broker.security.session.operations import CLUSTER_NAME, SUPPORTED, Operation, Resource
+from barnabas.broker.security.session.operations import CLUSTER_NAME, SUPPORTED, Operation, Resource, camel_case
 from barnabas.client.admin.acls import AclBinding, AclBindingFilter
 
 RESOURCE_OPTIONS: Final[Mapping[Resource, str]] = {
@@ -64,7 +64,7 @@ class Wish(NamedTuple):
 
 def operation_word(operation: int) -> str:
     """Return TWO_PHASE_COMMIT as AclCommand writes it: TwoPhaseCommit. The number, if only a newer Kafka knows it."""
-    return Operation(operation).name.title().replace("_", "") if operation in set(Operation) else str(operation)
+    return camel_case(Operation(operation).name) if operation in set(Operation) else str(operation)
 
 
 def resource_word(kind: int) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.broker.security.session.operations import camel_case
 from barnabas.protocol.registry import ApiKey
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class AclAudit:
                     "denied more",
                     principal=_short(str(principal)),
                     operation=operation.name,
-                    resource=resource.name.title().replace("_", ""),
+                    resource=camel_case(resource.name),
                     host=host,
                     request=ApiKey(api_key).api_name,
                     not_logged=not_logged,

@@ -44,6 +44,11 @@ CLUSTER_NAME = "kafka-cluster"
 """The one resource of the kind CLUSTER."""
 
 
+def camel_case(name: str) -> str:
+    """Return the name of an operation or a kind of resource as Kafka's tools write it: TwoPhaseCommit."""
+    return name.title().replace("_", "")
+
+
 class Access(NamedTuple):
     """An operation on resources of a kind."""
 
@@ -51,7 +56,7 @@ class Access(NamedTuple):
     resource: Resource
 
     def __str__(self) -> str:
-        return " ".join(each.name.title().replace("_", "") for each in self)
+        return " ".join(camel_case(each.name) for each in self)
 
 
 _O = Operation

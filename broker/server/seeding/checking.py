@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec import UNSET
 
 from barnabas.broker.security.acl.acl import PatternType, Permission
-from barnabas.broker.security.session.operations import CLUSTER_NAME, SUPPORTED, Operation, Resource
+from barnabas.broker.security.session.operations import CLUSTER_NAME, SUPPORTED, Operation, Resource, camel_case
 from barnabas.broker.server.seeding.document import SeedAcl
 from barnabas.broker.server.seeding.positions import Path
 from barnabas.broker.server.seeding.reading import SeedSource
@@ -28,6 +28,8 @@ RESOURCES: Mapping[str, Resource] = {
     "cluster": Resource.CLUSTER,
 }
 """The fields of an ACL that name its resource."""
+OPERATIONS: Mapping[str, Operation] = {camel_case(each.name): each for each in Operation}
+"""By Kafka's names, as in DescribeConfigs."""
 
 
 class BrokerFacts(NamedTuple):
@@ -36,11 +38,6 @@ class BrokerFacts(NamedTuple):
     topics: Mapping[str, int]
     num_partitions: int
     message_bytes_max: int
-
-
-def operation_names() -> dict[str, Operation]:
-    """Return the operations by Kafka's names, as in DescribeConfigs."""
-    return {each.name.title().replace("_", ""): each for each in Operation}
 
 
 def check(source: SeedSource, facts: BrokerFacts) -> None:
@@ -69,12 +66,12 @@ def bindings(source: SeedSource, index: int) -> list[AclBinding]:
     """Return the entries of an ACL of the seed, one for each operation. Raises SeedError."""
     acl, path = source.seed.acls[index], ("acls", index)
     resource, name = _resource(source, acl, path)
-    names, found = operation_names(), []
+    found = []
     for number, operation in enumerate(acl.operations):
-        if operation not in names:
-            what = f"there is no operation {operation}{did_you_mean(operation, names)}"
+        if operation not in OPERATIONS:
+            what = f"there is no operation {operation}{did_you_mean(operation, OPERATIONS)}"
             raise source.error((*path, "operations", number), what)
-        if names[operation] not in (*SUPPORTED[resource], Operation.ALL):
+        if OPERATIONS[operation] not in (*SUPPORTED[resource], Operation.ALL):
             what = f"{operation} is no operation of this kind of resource"
             raise source.error((*path, "operations", number), what)
         found.append(
@@ -84,7 +81,7 @@ def bindings(source: SeedSource, index: int) -> list[AclBinding]:
                 pattern_type=PatternType.PREFIXED if acl.pattern == "prefixed" else PatternType.LITERAL,
                 principal=acl.principal,
                 host=acl.host,
-                operation=names[operation],
+                operation=OPERATIONS[operation],
                 permission_type=Permission.ALLOW if acl.permission == "allow" else Permission.DENY,
             )
         )

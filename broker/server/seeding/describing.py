@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TextIO
 
 from barnabas.broker.security.acl.acl import PatternType, Permission
-from barnabas.broker.security.session.operations import Operation, Resource
-from barnabas.broker.server.seeding.checking import RESOURCES, operation_names
+from barnabas.broker.security.session.operations import Operation, Resource, camel_case
+from barnabas.broker.server.seeding.checking import RESOURCES
 from barnabas.broker.server.seeding.errors import SeedError
 from barnabas.client.admin.acls import AclBinding, AclBindingFilter, describe_acls
 from barnabas.client.admin.configs import ConfigSource, ResourceType, describe_configs
@@ -207,7 +207,6 @@ def _acls(client: Client) -> list[dict[str, Any]]:
         if error.code is ErrorCode.SECURITY_DISABLED:
             return []
         raise
-    names = {number: name for name, number in operation_names().items()}
     fields = {resource: field for field, resource in RESOURCES.items()}
     merged: dict[tuple[object, ...], dict[str, Any]] = {}
     for each in entries:
@@ -221,5 +220,5 @@ def _acls(client: Client) -> list[dict[str, Any]]:
             "host": each.host,
         }
         one = merged.setdefault(each._replace(operation=0), described)
-        one["operations"].append(names[Operation(each.operation)])
+        one["operations"].append(camel_case(Operation(each.operation).name))
     return list(merged.values())

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from barnabas.broker.insight.why.rules.answer import WhyAnswer, plain
 from barnabas.broker.insight.why.rules.formatting import counted, duration, listed, named
+from barnabas.broker.security.session.operations import camel_case
 
 SHOWN_MAX: Final = 3
 """Maximum number of each kind with separate sentences."""
@@ -128,15 +129,15 @@ def explain(kept_out: RefusedClients) -> WhyAnswer:
 
 def _denial(denial: DenialFacts, bootstrap: str) -> str:
     who = f"{denial.api} of {named(denial.principal)}{_client(denial.client_id)} from {denial.host}"
-    first = f"{who} is denied {_word(denial.operation)} on {_resource(denial)} ({denial.error}){_often(denial)}"
+    first = f"{who} is denied {camel_case(denial.operation)} on {_resource(denial)} ({denial.error}){_often(denial)}"
     if denial.acl is None:
         operation = _WHAT_IS_NEEDED.get((denial.api, denial.resource), denial.operation)
-        right = f"--allow-principal {_shell(denial.principal)} --operation {_word(operation)}"
+        right = f"--allow-principal {_shell(denial.principal)} --operation {camel_case(operation)}"
         allow = f"barnabas acls add --bootstrap-server {bootstrap} {right} {_option(denial.resource, denial.name)}"
         return f"{first}: no ACL allows it. `{allow}` does."
     acl = denial.acl
     host = "" if acl.host == "*" else f" --deny-host {_shell(acl.host)}"
-    right = f"--deny-principal {_shell(acl.principal)}{host} --operation {_word(acl.operation)}"
+    right = f"--deny-principal {_shell(acl.principal)}{host} --operation {camel_case(acl.operation)}"
     on = f"{_option(denial.resource, acl.name)} --resource-pattern-type {acl.pattern_type.lower()}"
     take_back = f"barnabas acls remove --bootstrap-server {bootstrap} {right} {on}"
     return f"{first}: an ACL denies it, even if other ACLs allow it. `{take_back}` removes it."
@@ -157,11 +158,6 @@ def _option(resource: str, name: str) -> str:
 def _shell(name: str) -> str:
     """Quote a name for a command to copy; return NAME if it is too long, or not printable."""
     return quote(name) if named(name) == name else "NAME"
-
-
-def _word(operation: str) -> str:
-    """Format TWO_PHASE_COMMIT as `barnabas acls` and kafka-acls.sh do: TwoPhaseCommit."""
-    return operation.title().replace("_", "")
 
 
 # --- quotas ---
