@@ -24,7 +24,7 @@ from barnabas.client.admin.topics import list_topics
 from barnabas.client.admin.transactions import describe_transactions, list_transactions
 from barnabas.client.client import Client
 from barnabas.client.consume.log_batches import read_batches
-from barnabas.client.metadata import TopicPartition
+from barnabas.client.metadata import TopicInfo, TopicPartition
 from barnabas.client.offsets import EARLIEST, LATEST, committed_offsets, list_offsets
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.control import read_marker
@@ -84,45 +84,45 @@ class _Log:
         return before + sum(record.offset < offset for records in self.open.values() for record in records)
 
 
+class _Gathered:
+    """The contribution of the logs of topics to the parts of the document behind the topics."""
+
+    def __init__(self, committed: Mapping[str, Mapping[TopicPartition, int]]) -> None:
+        """Start with nothing. committed: the offsets of each group."""
+        self._committed = committed
+        self.records_count = 0
+        self.open_records: dict[int, list[dict[str, Any]]] = {}
+        """The records of open transactions, by producer id."""
+        self.positions: dict[TopicPartition, dict[int, int]] = {}
+        """How many records of the seed lie before each committed offset."""
+
+    def add(self, log: _Log) -> None:
+        """Add what was read of a partition."""
+        topic, partition = log.where
+        for producer_id, records in log.open.items():
+            described = ({"topic": topic, **_record(each, partition)} for each in records)
+            self.open_records.setdefault(producer_id, []).extend(described)
+        asked = {offsets[log.where] for offsets in self._committed.values() if log.where in offsets}
+        self.positions[log.where] = {offset: log.position_of(offset) for offset in asked}
+        self.records_count += len(log.visible)
+
+
 def describe(client: Client, out: TextIO, records_max: int) -> SnapshotSummary:
     """Write what the broker holds as a seed in JSON, a record on each line. KafkaError, SeedError.
 
     records_max: of a partition.
     """
     topics = [each for each in list_topics(client) if not each.is_internal]
-    places = [(topic.name, number) for topic in topics for number in range(len(topic.partitions))]
-    starts, ends = (
-        list_offsets(client, dict.fromkeys(places, EARLIEST)),
-        list_offsets(client, dict.fromkeys(places, LATEST)),
-    )
     every_group = list_groups(client)
-    groups = [each for each in every_group if each.type != SHARE]
-    committed = {each.group_id: committed_offsets(client, each.group_id, require_stable=False) for each in groups}
-    positions: dict[TopicPartition, dict[int, int]] = {}
-    open_records: dict[int, list[dict[str, Any]]] = {}
-    count = 0
+    groups = [each.group_id for each in every_group if each.type != SHARE]
+    committed = {each: committed_offsets(client, each, require_stable=False) for each in groups}
+    gathered = _Gathered(committed)
     out.write('{"version": 1, "topics": [')
     for index, topic in enumerate(topics):
-        head = {"name": topic.name, "partitions": len(topic.partitions), "config": _config(client, topic.name)}
-        out.write(f'{"," * bool(index)}\n{json.dumps(head, ensure_ascii=False)[:-1]}, "records": [')
-        is_first = True
-        for number in range(len(topic.partitions)):
-            log = _Log((topic.name, number), records_max)
-            log.read(client, starts[log.where].offset, ends[log.where].offset)
-            for record in log.visible:
-                out.write(f"{'' if is_first else ','}\n  {json.dumps(_record(record, number), ensure_ascii=False)}")
-                is_first = False
-            for producer_id, records in log.open.items():
-                described = ({"topic": topic.name, **_record(each, number)} for each in records)
-                open_records.setdefault(producer_id, []).extend(described)
-            asked = {offsets[log.where] for offsets in committed.values() if log.where in offsets}
-            positions[log.where] = {offset: log.position_of(offset) for offset in asked}
-            count += len(log.visible)
-        out.write("]}")
-    transactions = _transactions(client, open_records)
-    described_groups = [
-        found for each in groups if (found := _group(each.group_id, committed[each.group_id], positions))
-    ]
+        out.write("," * bool(index))
+        _write_topic(client, out, topic, records_max, gathered)
+    transactions = _transactions(client, gathered.open_records)
+    described_groups = [found for each in groups if (found := _group(each, committed[each], gathered.positions))]
     acls = _acls(client)
     for name, values in (("transactions", transactions), ("groups", described_groups), ("acls", acls)):
         lines = ",".join(f"\n{json.dumps(each, ensure_ascii=False)}" for each in values)
@@ -130,13 +130,30 @@ def describe(client: Client, out: TextIO, records_max: int) -> SnapshotSummary:
     out.write("]}\n")
     return SnapshotSummary(
         topics=len(topics),
-        records=count + sum(len(each["records"]) for each in transactions),
+        records=gathered.records_count + sum(len(each["records"]) for each in transactions),
         transactions=len(transactions),
         groups=len(described_groups),
         acls=len(acls),
         users_left_out=sorted(describe_credentials(client)),
         groups_left_out=[each.group_id for each in every_group if each.type == SHARE],
     )
+
+
+def _write_topic(client: Client, out: TextIO, topic: TopicInfo, records_max: int, gathered: _Gathered) -> None:
+    places = [(topic.name, number) for number in range(len(topic.partitions))]
+    starts = list_offsets(client, dict.fromkeys(places, EARLIEST))
+    ends = list_offsets(client, dict.fromkeys(places, LATEST))
+    head = {"name": topic.name, "partitions": len(topic.partitions), "config": _config(client, topic.name)}
+    out.write(f'\n{json.dumps(head, ensure_ascii=False)[:-1]}, "records": [')
+    separator = ""
+    for where in places:
+        log = _Log(where, records_max)
+        log.read(client, starts[where].offset, ends[where].offset)
+        for record in log.visible:
+            out.write(f"{separator}\n  {json.dumps(_record(record, where[1]), ensure_ascii=False)}")
+            separator = ","
+        gathered.add(log)
+    out.write("]}")
 
 
 def _config(client: Client, topic: str) -> dict[str, str]:
