@@ -8,6 +8,7 @@ not in it. Passwords of users cannot be read.
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TextIO
@@ -32,6 +33,7 @@ from barnabas.protocol.records.record import BatchRecord, iter_records
 
 SHARE = "Share"
 _ONGOING = "Ongoing"
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class SnapshotSummary(NamedTuple):
@@ -125,7 +127,7 @@ def describe(client: Client, out: TextIO, records_max: int) -> SnapshotSummary:
     described_groups = [found for each in groups if (found := _group(each, committed[each], gathered.positions))]
     acls = _acls(client)
     for name, values in (("transactions", transactions), ("groups", described_groups), ("acls", acls)):
-        lines = ",".join(f"\n{json.dumps(each, ensure_ascii=False)}" for each in values)
+        lines = ",".join(f"\n{_json(each)}" for each in values)
         out.write(f'],\n"{name}": [{lines}')
     out.write("]}\n")
     return SnapshotSummary(
@@ -144,16 +146,22 @@ def _write_topic(client: Client, out: TextIO, topic: TopicInfo, records_max: int
     starts = list_offsets(client, dict.fromkeys(places, EARLIEST))
     ends = list_offsets(client, dict.fromkeys(places, LATEST))
     head = {"name": topic.name, "partitions": len(topic.partitions), "config": _config(client, topic.name)}
-    out.write(f'\n{json.dumps(head, ensure_ascii=False)[:-1]}, "records": [')
+    out.write(f'\n{_json(head)[:-1]}, "records": [')
     separator = ""
     for where in places:
         log = _Log(where, records_max)
         log.read(client, starts[where].offset, ends[where].offset)
         for record in log.visible:
-            out.write(f"{separator}\n  {json.dumps(_record(record, where[1]), ensure_ascii=False)}")
+            out.write(f"{separator}\n  {_json(_record(record, where[1]))}")
             separator = ","
         gathered.add(log)
     out.write("]}")
+
+
+def _json(value: object) -> str:
+    """Return the value as JSON, readable; bytes of a header's name that are not UTF-8 are escaped."""
+    text = json.dumps(value, ensure_ascii=False)
+    return json.dumps(value) if _SURROGATE.search(text) else text
 
 
 def _config(client: Client, topic: str) -> dict[str, str]:

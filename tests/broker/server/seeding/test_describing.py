@@ -2,6 +2,7 @@
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from barnabas.client.admin.acls import AclBindingFilter, describe_acls
 from barnabas.client.admin.configs import ConfigSource, ResourceType, describe_configs
 from barnabas.client.client import Client
 from barnabas.client.offsets import committed_offsets
+from barnabas.client.produce.producer import Producer
 from tests.broker.server.seeding.test_applying import AUTHORIZED
 
 RECORDS: list[dict[str, Any]] = [
@@ -119,3 +121,15 @@ def test_many_batches_are_read_to_their_end() -> None:
     records = [{"value": f"{number}:" + "x" * 1_000} for number in range(9_000)]
     with Barnabas(seed={"topics": [{"name": "orders", "partitions": 1, "records": records}]}) as broker:
         assert snapshot_of(broker, 9_000)[0].records == 9_000
+
+
+def test_a_header_name_that_is_not_utf_8_comes_again(tmp_path: Path) -> None:
+    name = b"\xff".decode("utf-8", "surrogateescape")
+    path = tmp_path / "shop.json"
+    with Barnabas(topics=["orders"]) as first, Client(first.bootstrap_servers) as client:
+        with Producer(client) as producer:
+            producer.send("orders", b"x", headers=[(name, b"1")])
+        with path.open("w", encoding="utf-8") as out:
+            describe(client, out, 10)
+        with Barnabas(seed=path) as second:
+            assert second.records("orders")[0].headers == first.records("orders")[0].headers == [(name, b"1")]
