@@ -39,6 +39,13 @@ def test_records_of_unknown_types_are_skipped() -> None:
     assert decode(update, None) is None
 
 
+@pytest.mark.parametrize(("record", "key", "value"), RECORDS[:2])
+def test_tagged_fields_of_a_newer_release_are_ignored(record: ShareRecord, key: str, value: str) -> None:
+    known = "00" + "0400000005"  # tag 0, the delivery complete count
+    tags, newer = ("01" + known, "02" + known + "0901ff") if value.endswith("01" + known) else ("00", "01" + "0901ff")
+    assert decode(bytes.fromhex(key), bytes.fromhex(value.removesuffix(tags) + newer)) == record
+
+
 def test_a_value_of_an_unknown_version_is_refused() -> None:
     key, _ = encode(RECORDS[0][0])
     with pytest.raises(DecodeError):
