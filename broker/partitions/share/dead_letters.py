@@ -78,7 +78,8 @@ def in_groups(letters: Iterable[DeadLetter], records_max: int) -> Iterator[list[
         first = letter.first
         while first <= letter.last:
             last = min(letter.last, first + room - 1)
-            group.append(letter._replace(first=first, last=last))
+            is_whole = first == letter.first and last == letter.last
+            group.append(letter if is_whole else letter._replace(first=first, last=last))
             room -= last - first + 1
             first = last + 1
             if not room:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Range = tuple[int, int]
 """First and last offset."""
 _LOCK = TimerCause("acquisition lock", "")
-_ARCHIVED = (DeliveryState.ARCHIVING, DeliveryState.ARCHIVED)
+_ARCHIVED = frozenset(map(int, (DeliveryState.ARCHIVING, DeliveryState.ARCHIVED)))
 
 
 class ArchiveReason(StrEnum):
@@ -79,15 +79,16 @@ class Deliveries:
         archived = list(_archived(update))
         if not archived and not self._events.is_on:
             return
-        of_type: dict[AcknowledgeType, list[Range]] = {}
+        of_type: list[list[Range]] = [[] for _ in AcknowledgeType]
         for batch in batches:
             for first, last, kind in acknowledged_ranges(batch):
-                of_type.setdefault(kind, []).append((first, last))
+                of_type[kind].append((first, last))
         with self._caused_by(cause):
-            for kind, ranges in of_type.items() if self._events.is_on else ():
-                self._emit(kinds.SHARE_ACKNOWLEDGED, ranges, member_id=member_id, type=kind.name.lower())
-            self._archived(_common(of_type.get(AcknowledgeType.REJECT, ()), archived), ArchiveReason.REJECTED)
-            self._archived(_common(of_type.get(AcknowledgeType.RELEASE, ()), archived), ArchiveReason.LIMIT)
+            for kind, ranges in zip(AcknowledgeType, of_type, strict=True) if self._events.is_on else ():
+                if ranges:
+                    self._emit(kinds.SHARE_ACKNOWLEDGED, ranges, member_id=member_id, type=kind.name.lower())
+            self._archived(_common(of_type[AcknowledgeType.REJECT], archived), ArchiveReason.REJECTED)
+            self._archived(_common(of_type[AcknowledgeType.RELEASE], archived), ArchiveReason.LIMIT)
 
     def released(self, member_id: str, update: ShareStateUpdate | None, cause: Cause | None) -> None:
         """Report that the records of a member, whose session ended, are released or archived."""
@@ -135,9 +136,9 @@ def _size(ranges: Iterable[Range]) -> int:
 
 
 def _archived(update: ShareStateUpdate | None) -> Iterator[Range]:
-    for each in () if update is None else update.batches:
-        if each.delivery_state in _ARCHIVED:
-            yield each.first_offset, each.last_offset
+    for first, last, state, _ in () if update is None else update.batches:
+        if state in _ARCHIVED:
+            yield first, last
 
 
 def _common(some_ranges: Sequence[Range], others: Sequence[Range]) -> list[Range]:

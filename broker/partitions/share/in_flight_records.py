@@ -61,15 +61,21 @@ class DeliveryCell:
     def is_available(self) -> bool:
         return self.state is DeliveryState.AVAILABLE and self.change is None
 
-    def split_before(self, offset: int) -> DeliveryCell:
-        """Cut off and return the part from `offset` on."""
-        assert self.first < offset <= self.last, (self.first, offset, self.last)
-        rest = DeliveryCell(offset, self.last, self.state, self.count, self.member, self.deadline)
-        rest.change = self.change
+    def split_at(self, offsets: Sequence[int]) -> list[DeliveryCell]:
+        """Cut off and return the parts that begin at these offsets, which are in order."""
+        assert self.first < offsets[0], (self.first, offsets)
+        ends = [*(offset - 1 for offset in offsets), self.last]
+        state, count, member, deadline = self.state, self.count, self.member, self.deadline
+        parts = [
+            DeliveryCell(first, last, state, count, member, deadline)
+            for first, last in zip(offsets, ends[1:], strict=True)
+        ]
+        self.last = ends[0]
         if self.change is not None:
-            self.change.append(rest)
-        self.last = offset - 1
-        return rest
+            self.change += parts
+            for part in parts:
+                part.change = self.change
+        return parts
 
     def continues(self, other: DeliveryCell) -> bool:
         """Return whether this cell could be one with `other`, which ends before it."""
@@ -105,24 +111,22 @@ class InFlightBatch:
         begin, end = self._bounds(first, last)
         cells = self.cells
         if begin < end and cells[begin].first < first:
-            cells.insert(begin + 1, cells[begin].split_before(first))
+            cells.insert(begin + 1, cells[begin].split_at((first,))[0])
             begin, end = begin + 1, end + 1
         if begin < end and cells[end - 1].last > last:
-            cells.insert(end, cells[end - 1].split_before(last + 1))
+            cells.insert(end, cells[end - 1].split_at((last + 1,))[0])
         return cells[begin:end]
 
     def divide(self, offsets: Sequence[int]) -> None:
         """Split the cells in one pass, so that none is on both sides of one of these offsets, which are in order."""
         divided: list[DeliveryCell] = []
-        position, end = bisect_right(offsets, self.first), len(offsets)
+        position = 0
         for cell in self.cells:
-            rest = cell
-            while position < end and offsets[position] <= rest.last:
-                if offsets[position] > rest.first:
-                    divided.append(rest)
-                    rest = rest.split_before(offsets[position])
-                position += 1
-            divided.append(rest)
+            begin = bisect_right(offsets, cell.first, position)
+            position = bisect_right(offsets, cell.last, begin)
+            divided.append(cell)
+            if begin < position:
+                divided += cell.split_at(offsets[begin:position])
         self.cells = divided
 
     def overlapping(self, first: int, last: int) -> list[DeliveryCell]:
@@ -161,6 +165,15 @@ class InFlightRecords:
         """Yield all cells, in order."""
         for batch in self.batches:
             yield from batch.cells
+
+    def finished_count(self) -> int:
+        """Return how many records are finished."""
+        return sum(
+            cell.last - cell.first + 1
+            for batch in self.batches
+            for cell in batch.cells
+            if cell.state in FINISHED_STATES
+        )
 
     def first_available(self) -> DeliveryCell | None:
         """Return the first cell that may be acquired."""

@@ -10,8 +10,9 @@ Invariants: states are stored in ranges that do not overlap; what is acquired is
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
+from functools import partial
 from typing import NamedTuple, Protocol
 
 NOT_STARTED = -1
@@ -54,6 +55,10 @@ class StateBatch(NamedTuple):
     last_offset: int
     delivery_state: int
     delivery_count: int
+
+
+as_state_batch: Callable[[tuple[int, int, int, int]], StateBatch] = partial(tuple.__new__, StateBatch)
+"""Makes a batch of its fields at two thirds of the cost of its constructor: a state may have ten thousand."""
 
 
 class StoredShareState(NamedTuple):

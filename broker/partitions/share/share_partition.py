@@ -125,7 +125,7 @@ class SharePartition:
     @property
     def delivery_complete_count(self) -> int:
         """The number of finished records from the start offset on."""
-        return sum(cell.size for cell in self._in_flight.cells() if cell.is_finished)
+        return self._in_flight.finished_count()
 
     # --- acquiring ---------------------------------------------------------------------------------------------------
 
@@ -204,15 +204,20 @@ class SharePartition:
             raise KafkaError(ErrorCode.INVALID_RECORD_STATE, "Renewing acquisition locks is not enabled for the group.")
         changed: list[DeliveryCell] = []
         letters: list[DeadLetter] = []
+        after, archiving, renew = _states_after(settings), DeliveryState.ARCHIVING, AcknowledgeType.RENEW
+        deadline = now + settings.record_lock_duration_ms / 1000
         for batch in batches:
             for cell, kind in acknowledged_cells(self._in_flight, batch, self.start_offset):
-                if kind is AcknowledgeType.RENEW:
-                    cell.deadline = now + settings.record_lock_duration_ms / 1000
-                else:
-                    cell.state = _state_after(kind, cell, settings)
-                    changed.append(cell)
-                    if cell.state is DeliveryState.ARCHIVING:
-                        letters.append(_dead_letter(cell, is_rejected=kind is AcknowledgeType.REJECT))
+                if kind is renew:
+                    cell.deadline = deadline
+                    continue
+                state = after[kind]
+                if state is None:
+                    state = released_state(cell, settings)
+                cell.state = state
+                changed.append(cell)
+                if state is archiving:
+                    letters.append(_dead_letter(cell, is_rejected=kind is AcknowledgeType.REJECT))
         change = self._change(changed, member)
         change.dead_letters = joined(letters)
         return change
@@ -325,12 +330,9 @@ class SharePartition:
             self._advance()
 
 
-def _state_after(kind: AcknowledgeType, cell: DeliveryCell, settings: ShareGroupSettings) -> DeliveryState:
-    if kind is AcknowledgeType.ACCEPT:
-        return DeliveryState.ACKNOWLEDGED
-    if kind is AcknowledgeType.RELEASE:
-        return released_state(cell, settings)
-    return finished_state(settings) if kind is AcknowledgeType.REJECT else DeliveryState.ARCHIVED
+def _states_after(settings: ShareGroupSettings) -> tuple[DeliveryState | None, ...]:
+    """Return the states of acknowledged records by the number of the type; None where the record decides."""
+    return DeliveryState.ARCHIVED, DeliveryState.ACKNOWLEDGED, None, finished_state(settings), None
 
 
 def _dead_letter(cell: DeliveryCell, *, is_rejected: bool) -> DeadLetter:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.partitions.share.dead_letters import DeadLetter, DeadLetterCause, joined
 from barnabas.broker.partitions.share.in_flight_records import NEVER, NO_MEMBER, DeliveryCell
-from barnabas.broker.partitions.share.persister import DeliveryState, StateBatch
+from barnabas.broker.partitions.share.persister import DeliveryState, StateBatch, as_state_batch
 
 if TYPE_CHECKING:
     from barnabas.broker.config.resources.share_groups import ShareGroupSettings
@@ -86,14 +86,18 @@ def worn_out(cells: Iterable[DeliveryCell]) -> list[DeadLetter]:
 def state_batches(cells: Iterable[DeliveryCell]) -> tuple[StateBatch, ...]:
     """Return the states of cells, in order, to be stored: ranges that do not differ are one."""
     batches: list[StateBatch] = []
-    kind: tuple[int, int] | None = None
-    for cell in sorted(cells, key=attrgetter("first")):
-        this = int(cell.state), cell.count
-        if this == kind and batches[-1].last_offset + 1 == cell.first:
-            batches[-1] = batches[-1]._replace(last_offset=cell.last)
-        else:
-            batches.append(StateBatch(cell.first, cell.last, *this))
-            kind = this
+    in_order = sorted(cells, key=attrgetter("first"))
+    index, end = 0, len(in_order)
+    while index < end:
+        cell = in_order[index]
+        first, last, state, count = cell.first, cell.last, cell.state, cell.count
+        index += 1
+        while index < end and (cell := in_order[index]).first == last + 1:
+            if cell.state is not state or cell.count != count:
+                break
+            last = cell.last
+            index += 1
+        batches.append(as_state_batch((first, last, int(state), count)))
     return tuple(batches)
 
 

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 
 from barnabas.broker.coordinator.share.decisions.batches import in_order
 from barnabas.broker.coordinator.share.decisions.model import ShareRecord, ShareState, SnapshotWritten, UpdateWritten
-from barnabas.broker.partitions.share.persister import SharePartitionKey, StateBatch
+from barnabas.broker.partitions.share.persister import SharePartitionKey, StateBatch, as_state_batch
 from barnabas.protocol.hot.share_state import SNAPSHOT_HEAD, UPDATE_HEAD, Range, read_value, write_value
 from barnabas.protocol.log_records.share_state import (
     KEYS,
@@ -19,8 +18,6 @@ from barnabas.protocol.log_records.share_state import (
     StoredStateBatch,
 )
 from barnabas.protocol.log_records.versioned_messages import decode_key, decode_value, encode_key
-
-_new_batch = partial(tuple.__new__, StateBatch)  # two thirds of the cost of a NamedTuple's constructor
 
 
 def encode(record: ShareRecord) -> tuple[bytes, bytes | None]:
@@ -90,7 +87,7 @@ def _update(partition: SharePartitionKey, value: bytes) -> UpdateWritten:
 
 
 def _batches(ranges: Iterable[Range]) -> tuple[StateBatch, ...]:
-    return tuple(map(_new_batch, ranges))
+    return tuple(map(as_state_batch, ranges))
 
 
 def _range(stored: StoredStateBatch) -> Range:
