@@ -135,7 +135,9 @@ class GroupCoordinator:
         self._streams_context = streams
         self._streams: StreamsGroups | None = None
         share = share or ShareContext(lambda group_id: ShareGroupConfig(), consumer.topics)
-        self.share = ShareGroups(share, self._partitions, self._decisions, clock, upkeep, persister or _no_persister)
+        events = None if listener_factory is None else listener_factory.events
+        store = persister or _no_persister
+        self.share = ShareGroups(share, self._partitions, self._decisions, clock, upkeep, store, events)
         """Share groups (KIP-932)."""
         self._removals = OffsetCleanup(machine_clock, upkeep, topic_ids, self._execute_unasked)
         self._expiries = OffsetExpiration(config, clock, upkeep, self._partitions.loaded, self._execute)

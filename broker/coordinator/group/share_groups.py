@@ -32,9 +32,11 @@ from barnabas.broker.coordinator.group.decisions.share.model import (
 )
 from barnabas.broker.coordinator.group.decisions.share.records import share_states_stored
 from barnabas.broker.coordinator.group.group_decisions import GroupDecisions, GroupPartitions
+from barnabas.broker.coordinator.group.share_resets import ShareResets
 from barnabas.broker.coordinator.runtime.outcome import InitializeShareStates, Outcome, TimerKey
 from barnabas.broker.partitions.share.persister import NOT_STARTED, Persister, SharePartitionKey
 from barnabas.broker.runtime.clock import Clock
+from barnabas.broker.runtime.events import Events
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.runtime.replies import Reply, ignore_result, reply_to, reply_to_all
 from barnabas.broker.runtime.scheduler import CooperativeScheduler, WorkClass
@@ -62,13 +64,16 @@ class ShareGroups:
         clock: Clock,
         upkeep: CooperativeScheduler,
         persister: Callable[[], Persister],
+        events: Events | None = None,
     ) -> None:
+        """Create them. `events`: where requests that set or delete offsets are reported."""
         self.context = context
         self._partitions = partitions
         self._decisions = decisions
         self._clock = clock
         self._upkeep = upkeep
         self._persister = persister
+        self._events = events
         self._busy: dict[str, dict[bytes, frozenset[int]]] = {}
 
     def heartbeat(self, request: ShareHeartbeatRequest) -> Reply[ShareHeartbeatReply]:
@@ -123,12 +128,17 @@ class ShareGroups:
         if begun is not None:
             ignore_result(begun)
 
-    def _begin(self, group_id: str, state_epoch: int, offsets: Mapping[Place, int]) -> Reply[dict[Place, KafkaError]]:
+    def _begin(
+        self, group_id: str, state_epoch: int, offsets: Mapping[Place, int], resets: ShareResets | None = None
+    ) -> Reply[dict[Place, KafkaError]]:
         """Store first states, and then the group's record; the reply has the partitions that were refused."""
         places = list(offsets)
 
         def initialize(place: Place) -> Future[None]:
-            return self._persister().initialize(SharePartitionKey(group_id, *place), state_epoch, offsets[place])
+            key = SharePartitionKey(group_id, *place)
+            return self._reported(
+                self._persister().initialize(key, state_epoch, offsets[place]), resets, place, offsets[place]
+            )
 
         def came(answers: list[KafkaError | None]) -> Reply[dict[Place, KafkaError]]:
             self._no_longer_busy(group_id, places)
@@ -138,6 +148,19 @@ class ShareGroups:
             return reply_to(lambda: self._decisions.made(group_id, decide), lambda _: refused)
 
         return self._stored(places, initialize, came)
+
+    def _resets(self, group_id: str) -> ShareResets | None:
+        """Return what reports the partitions of the current request; None if no client listens to events."""
+        return None if self._events is None or not self._events.is_on else ShareResets(self._events, group_id)
+
+    def _reported(
+        self, stored: Future[None], resets: ShareResets | None, place: Place, start_offset: int | None
+    ) -> Future[None]:
+        """Return the future of a state that a request stores; it is reported once it is done."""
+        name = None if resets is None else self.context.topics.name_of(place[0])
+        if resets is not None and name is not None:
+            stored.add_done_callback(partial(resets.stored, name, place[1], start_offset))
+        return stored
 
     def _stored(
         self,
@@ -183,9 +206,9 @@ class ShareGroups:
         An unknown group is created. Raises GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP.
         """
         check_group_id(group_id)
-        decide = partial(self._altering, group_id, offsets)
+        decide, resets = partial(self._altering, group_id, offsets), self._resets(group_id)
         return reply_to(
-            lambda: self._decisions.made(group_id, decide), lambda epoch: self._begin(group_id, epoch, offsets)
+            lambda: self._decisions.made(group_id, decide), lambda epoch: self._begin(group_id, epoch, offsets, resets)
         )
 
     def _altering(self, group_id: str, offsets: Mapping[Place, int], group: AnyGroup | None) -> AnyOutcome:
@@ -207,9 +230,10 @@ class ShareGroups:
         Raises GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP.
         """
         check_group_id(group_id)
+        resets = self._resets(group_id)
         return reply_to(
             lambda: self._decisions.made(group_id, partial(self._deleting, group_id, topic_ids)),
-            lambda going: self._delete(group_id, going, [each for each in topic_ids if each not in going]),
+            lambda going: self._delete(group_id, going, [each for each in topic_ids if each not in going], resets),
         )
 
     def delete_states(self, group_id: str) -> Reply[dict[bytes, KafkaError]]:
@@ -233,10 +257,14 @@ class ShareGroups:
         return _changed(known, after)._replace(reply=going)
 
     def _delete(
-        self, group_id: str, going: PartitionsByTopic, unknown: Collection[bytes]
+        self, group_id: str, going: PartitionsByTopic, unknown: Collection[bytes], resets: ShareResets | None
     ) -> Reply[dict[bytes, KafkaError]]:
         places = [(topic_id, number) for topic_id, numbers in going.items() for number in numbers]
         nothing = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "There is no offset information to delete.")
+
+        def delete(place: Place) -> Future[None]:
+            deleted = self._persister().delete(SharePartitionKey(group_id, *place))
+            return self._reported(deleted, resets, place, None)
 
         def came(answers: list[KafkaError | None]) -> Reply[dict[bytes, KafkaError]]:
             refused = dict.fromkeys(unknown, nothing)
@@ -247,7 +275,7 @@ class ShareGroups:
             decide = partial(self._deleted, done)
             return reply_to(lambda: self._decisions.made(group_id, decide), lambda _: refused)
 
-        return self._stored(places, lambda place: self._persister().delete(SharePartitionKey(group_id, *place)), came)
+        return self._stored(places, delete, came)
 
     def _deleted(self, topic_ids: Collection[bytes], group: AnyGroup | None) -> AnyOutcome:
         if not isinstance(group, ShareGroup):

@@ -312,6 +312,12 @@ SHARE_LOCK_ENDED = EventKind(
 SHARE_ARCHIVED = EventKind(
     "share.archived", "records will not be delivered again, though no member accepted them", (*_RECORDS, "why")
 )
+SHARE_RESET = EventKind(
+    "share.reset",
+    "a request set the offset at which a share group without members begins in a partition; start_offset None: its "
+    "state was deleted, and it begins where share.auto.offset.reset says, as with -1",
+    ("group", "topic", "partition", "start_offset"),
+)
 SHARE_DEAD_LETTERS_WRITING = EventKind(
     "share.dead_letters_writing",
     "records are stored as archiving, and are about to be written to a dead-letter topic in one batch, perhaps again",

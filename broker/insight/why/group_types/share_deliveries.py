@@ -32,6 +32,7 @@ _KINDS = (
     kinds.SHARE_RELEASED.name,
     kinds.SHARE_LOCK_ENDED.name,
     kinds.SHARE_ARCHIVED.name,
+    kinds.SHARE_RESET.name,
     kinds.SHARE_DEAD_LETTERS_WRITTEN.name,
     kinds.SHARE_DEAD_LETTERS_LOST.name,
 )
@@ -62,9 +63,10 @@ def share_deliveries(known: WhySources, topic: str, partition: int, offset: int)
     configs = GroupConfigs(services.catalogue, services.config)
     for group_id, facts in list(found.items()):
         limit = configs.share_group(group_id).delivery_count_limit
-        if facts.status is not DeliveryStatus.NOT_REACHED:
-            facts = facts._replace(steps=_steps(known, group_id, topic, partition, offset))
-            yield
+        steps = _steps(known, group_id, topic, partition, offset)
+        if facts.status is not DeliveryStatus.NOT_REACHED or _was_reached(steps):
+            facts = facts._replace(steps=steps)
+        yield
         found[group_id] = facts._replace(delivery_count_limit=limit)
     return tuple(found[group_id] for group_id in sorted(found))
 
@@ -115,7 +117,7 @@ def _steps(known: WhySources, group_id: str, topic: str, partition: int, offset:
     """Return the last events about the record, the newest first."""
     found = []
     for event in known.ring.of_share_partition(group_id, topic, partition, _KINDS):
-        if _has(event.facts, offset):
+        if event.kind == kinds.SHARE_RESET.name or _has(event.facts, offset):
             found.append(
                 DeliveryStep(
                     event.kind.rpartition(".")[2],
@@ -125,12 +127,19 @@ def _steps(known: WhySources, group_id: str, topic: str, partition: int, offset:
                     delivery_count=event.facts.get("delivery_count"),
                     type=event.facts.get("type"),
                     why=event.facts.get("why"),
+                    start_offset=event.facts.get("start_offset"),
+                    skips=(event.facts.get("start_offset") or 0) > offset,
                     dead_letter=_dead_letter(event.facts, offset),
                 )
             )
             if len(found) == STEPS_MAX:
                 break
     return tuple(found)
+
+
+def _was_reached(steps: tuple[DeliveryStep, ...]) -> bool:
+    """Return whether the record was delivered before its group was reset."""
+    return bool(steps) and steps[0].kind == "reset" and any(each.kind == "acquired" for each in steps)
 
 
 def _has(facts: Mapping[str, Any], offset: int) -> bool:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from barnabas.broker.insight.why.rules.formatting import counted, duration, moment, named
 
+_ENDS_SHOWN = 3
 SHOWN_MAX = 5
 """Maximum number of share groups with separate sentences."""
 
@@ -45,6 +46,10 @@ class DeliveryStep(NamedTuple):
     type: str | None = None
     """Of an acknowledgement: accept, release, reject, renew, gap."""
     why: str | None = None
+    start_offset: int | None = None
+    """Of a reset: where the group begins in the partition; None or negative where its settings say."""
+    skips: bool = False
+    """Of a reset: whether the group begins after the record."""
     dead_letter: str | None = None
     """Where the dead letter is, as topic:partition:offset."""
 
@@ -63,7 +68,7 @@ class GroupDelivery(NamedTuple):
     lock_left_ms: int | None = None
     is_being_stored: bool = False
     steps: tuple[DeliveryStep, ...] = ()
-    """The last ones that are known, the newest first."""
+    """The last ones that are known, the newest first. Of a record that was not reached: only if it was once."""
 
 
 def delivery_sentences(groups: tuple[GroupDelivery, ...]) -> list[str]:
@@ -81,7 +86,8 @@ def _of_group(facts: GroupDelivery) -> list[str]:
         case DeliveryStatus.LOADING:
             return [f"In {group} its state is being loaded."]
         case DeliveryStatus.NOT_REACHED:
-            return [f"In {group} it was not delivered yet. The group is at offset {facts.start_offset}."]
+            since = "yet" if not facts.steps else "since a reset of the group's offsets"
+            first = f"In {group} it was not delivered {since}. The group is at offset {facts.start_offset}."
         case DeliveryStatus.ACQUIRED:
             left = "" if facts.lock_left_ms is None else f", for {duration(facts.lock_left_ms)} more"
             first = f"In {group} member {_member(facts)} holds it{left}: delivery {number}."
@@ -91,10 +97,19 @@ def _of_group(facts: GroupDelivery) -> list[str]:
         case DeliveryStatus.ARCHIVING:
             when = "now" if facts.is_used else "when a member fetches from the partition again"
             first = f"In {group} it is not delivered again{_counted(facts)}, and its dead letter is written {when}."
+        case DeliveryStatus.DONE if _was_skipped(facts.steps):
+            first = f"In {group} it was skipped by a reset of the group's offsets, and is not delivered."
         case _:
             first = f"In {group} it is done, and is not delivered again{_counted(facts)}."
     stored = " That is being stored, and fetches do not see it yet." if facts.is_being_stored else ""
     return [first + stored, *_history(facts)]
+
+
+def _was_skipped(steps: tuple[DeliveryStep, ...]) -> bool:
+    """Return whether a reset skipped the record before it had come to an end."""
+    return (
+        bool(steps) and steps[0].skips and not any(each.kind == "archived" or each.type == "accept" for each in steps)
+    )
 
 
 def _counted(facts: GroupDelivery) -> str:
@@ -108,17 +123,22 @@ def _counted(facts: GroupDelivery) -> str:
 def _history(facts: GroupDelivery) -> list[str]:
     if not facts.steps:
         return []
-    ended = [_step(each) for each in facts.steps if each.kind != "acquired"][:3]
-    acquired = next((each for each in facts.steps if each.kind == "acquired"), None)
-    lines = [f"{each[:1].upper()}{each[1:]}." for each in reversed(ended)]
-    if acquired is not None and facts.status is not DeliveryStatus.ACQUIRED:
-        lines.insert(0, f"It was acquired last at {moment(acquired.at_ms)}, by member {_who(acquired)}.")
-    return lines
+    left = {"acquired": 0 if facts.status is DeliveryStatus.ACQUIRED else 1, "other": _ENDS_SHOWN}
+    shown = []
+    for step in facts.steps:
+        sort = "acquired" if step.kind == "acquired" else "other"
+        if left[sort]:
+            left[sort] -= 1
+            sentence = _step(step)
+            shown.append(f"{sentence[:1].upper()}{sentence[1:]}.")
+    return shown[::-1]
 
 
 def _step(step: DeliveryStep) -> str:
     at = moment(step.at_ms)
     match step.kind:
+        case "acquired":
+            return f"it was acquired last at {at}, by member {_who(step)}"
         case "acknowledged":
             how = {"accept": "accepted", "release": "released", "reject": "rejected", "renew": "renewed its lock on"}
             return f"member {_who(step)} {how.get(step.type or '', 'skipped')} it at {at}"
@@ -126,12 +146,24 @@ def _step(step: DeliveryStep) -> str:
             return f"the lock of member {_who(step)} ended at {at}"
         case "released":
             return f"the session of member {_who(step)} ended at {at}"
+        case "reset":
+            return _reset(step)
         case "dead_letters_written":
             return f"its dead letter is {named(step.dead_letter or '')}"
         case "dead_letters_lost":
             return f"its dead letter was lost at {at}: {step.why}"
         case _:
             return f"it was archived at {at}: {step.why}"
+
+
+def _reset(step: DeliveryStep) -> str:
+    by = "" if step.client_id is None else f" by client {named(step.client_id)}"
+    at = f"at {moment(step.at_ms)}{by}"
+    if step.start_offset is None:
+        return f"the group's offset was deleted {at}: the group began again where its settings say"
+    if step.start_offset < 0:
+        return f"the group's offset was reset {at}, to where its settings say"
+    return f"the group's offset was reset {at}, to {step.start_offset}"
 
 
 def _member(facts: GroupDelivery) -> str:

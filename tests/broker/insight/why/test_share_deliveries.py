@@ -5,7 +5,7 @@ import re
 import pytest
 
 from barnabas.broker.insight.history.history import History
-from barnabas.broker.insight.why.rules.deliveries import DeliveryStatus, GroupDelivery, delivery_sentences
+from barnabas.broker.insight.why.rules.deliveries import DeliveryStatus, DeliveryStep, GroupDelivery, delivery_sentences
 from barnabas.broker.insight.why.rules.record import OffsetContent, RecordFacts, explain
 from barnabas.broker.insight.why.sources.trace_history import TraceHistory
 from barnabas.broker.partitions.share.share_sessions import SessionPartition
@@ -173,6 +173,63 @@ async def test_without_members_the_stored_state_is_read() -> None:
         3: "In share group g it was not delivered yet. The group is at offset 1.",
     }
     await world.close()
+
+
+async def test_a_reset_says_why_a_record_comes_again_or_is_skipped() -> None:
+    world = ShareWorld(in_memory=False)
+    world.append("t", b"a", b"b", b"c")
+    key = (world.topic_id, 0)
+    asked = Asked(world.services, RememberedEvents(world))
+
+    async def reset(offset: int) -> None:
+        world.services.groups.share.alter("g", {key: offset})
+        await world.settle()
+        await world.advance(1_000)
+
+    async def told(offset: int) -> list[str]:
+        sentences = (await asked.record("t", 0, offset)).sentences
+        return [_timeless(each) for each in sentences[2:]]
+
+    await reset(0)
+    world.services.share_partitions.get("g", SessionPartition(*key))
+    await world.settle()
+    member = world.member()
+    await member.fetch()
+    await member.acknowledge((0, 2, [ACCEPT, RELEASE, ACCEPT]))
+    world.services.deferred_share_partitions.built = None
+    await reset(0)
+    history = [
+        "The group's offset was reset at TIME, to 0.",
+        "It was acquired last at TIME, by member m (client test).",
+        "Member m (client test) accepted it at TIME.",
+        "The group's offset was reset at TIME, to 0.",
+    ]
+    again = "In share group g it was not delivered since a reset of the group's offsets. The group is at offset 0."
+    assert await told(0) == [again, *history]
+    await reset(2)
+    assert (await told(0))[0] == "In share group g it is done, and is not delivered again."
+    assert await told(1) == [
+        "In share group g it was skipped by a reset of the group's offsets, and is not delivered.",
+        "It was acquired last at TIME, by member m (client test).",
+        "Member m (client test) released it at TIME.",
+        "The group's offset was reset at TIME, to 0.",
+        "The group's offset was reset at TIME, to 2.",
+    ]
+    await world.close()
+
+
+@pytest.mark.parametrize(
+    ("start_offset", "sentence"),
+    [
+        (None, "The group's offset was deleted at TIME by client app: the group began again where its settings say."),
+        (-1, "The group's offset was reset at TIME by client app, to where its settings say."),
+        (7, "The group's offset was reset at TIME by client app, to 7."),
+    ],
+)
+def test_a_reset_names_its_client_and_where_the_group_begins(start_offset: int | None, sentence: str) -> None:
+    step = DeliveryStep("reset", 0, client_id="app", start_offset=start_offset)
+    reached = GroupDelivery("g", DeliveryStatus.AVAILABLE, is_used=True, steps=(step,))
+    assert _timeless(delivery_sentences((reached,))[-1]) == sentence
 
 
 async def test_after_a_restart_the_first_question_loads_the_stored_states() -> None:

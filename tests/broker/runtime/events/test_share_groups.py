@@ -5,6 +5,15 @@ from typing import Any
 
 from barnabas.broker.partitions.share.persister import DeliveryState, SharePartitionKey, ShareStateUpdate, StateBatch
 from barnabas.broker.runtime.events.cause import RequestCause, TimerCause
+from barnabas.protocol.messages.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequestPartition,
+    AlterShareGroupOffsetsRequestTopic,
+)
+from barnabas.protocol.messages.delete_share_group_offsets import (
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsRequestTopic,
+)
 from barnabas.protocol.primitives import uuid_text
 from tests.support.worlds.share_world import ShareWorld
 from tests.support.worlds.story import Stories
@@ -116,6 +125,35 @@ async def dead_letters_are_written_and_lost() -> Told:
     return told
 
 
+async def offsets_are_reset_and_deleted() -> Told:
+    world = ShareWorld({"share.coordinator.state.topic.num.partitions": "1"}, partitions=2, in_memory=False)
+    told, peer = Told(world.broker.events), world.connect()
+    offsets = [
+        AlterShareGroupOffsetsRequestPartition(partition_index=each, start_offset=7 + each) for each in (0, 1, 2)
+    ]
+    altered = [AlterShareGroupOffsetsRequestTopic(topic_name="t", partitions=offsets)]
+    answer = await peer.answer_to(AlterShareGroupOffsetsRequest(group_id="g", topics=altered))
+    assert [each.error_code for each in answer.responses[0].partitions] == [0, 0, 3]
+    deleted = [DeleteShareGroupOffsetsRequestTopic(topic_name="t")]
+    answer = await peer.answer_to(DeleteShareGroupOffsetsRequest(group_id="g", topics=deleted))
+    assert [each.error_code for each in answer.responses] == [0]
+    resets = told.of("share.reset")
+    assert [(each.facts["partition"], each.facts["start_offset"]) for each in resets] == [
+        (0, 7),
+        (1, 8),
+        (0, None),
+        (1, None),
+    ]
+    assert {(each.facts["group"], each.facts["topic"]) for each in resets} == {("g", "t")}
+    causes = [each.cause for each in resets]
+    assert [each.api for each in causes if isinstance(each, RequestCause)] == [
+        *("AlterShareGroupOffsets", "AlterShareGroupOffsets"),
+        *("DeleteShareGroupOffsets", "DeleteShareGroupOffsets"),
+    ]
+    await world.close()
+    return told
+
+
 async def states_are_stored() -> Told:
     world = ShareWorld({"share.coordinator.state.topic.num.partitions": "1"}, in_memory=False)
     told = Told(world.broker.events)
@@ -136,7 +174,7 @@ async def states_are_stored() -> Told:
     return told
 
 
-STORIES += [dead_letters_are_written_and_lost, states_are_stored]
+STORIES += [dead_letters_are_written_and_lost, states_are_stored, offsets_are_reset_and_deleted]
 STORIES += [records_are_acknowledged, a_session_ends_and_a_lock_ends, records_fail_as_often_as_they_may]
 
 
