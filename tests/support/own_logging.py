@@ -9,7 +9,7 @@ from contextlib import contextmanager
 def kept_logging() -> Iterator[None]:
     """At the end the loggers that a command sets up are as they were."""
     loggers = [logging.getLogger(name) for name in ("", "barnabas", "asyncio")]
-    before = [(logger.handlers, logger.propagate, logger.level) for logger in loggers]
+    before = [([*logger.handlers], logger.propagate, logger.level) for logger in loggers]
     try:
         yield
     finally:

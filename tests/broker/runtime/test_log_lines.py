@@ -10,6 +10,7 @@ import pytest
 
 from barnabas.broker.runtime import log_lines
 from barnabas.broker.runtime.log_lines import line, logger
+from tests.support.own_logging import kept_logging
 
 Written = Callable[[], str]
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
@@ -18,18 +19,14 @@ TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 @pytest.fixture
 def configure() -> Iterator[Callable[[str], Written]]:
     """Send lines of one format somewhere; what is given back reads what was written."""
-    names = ("", "barnabas", "asyncio")
-    before = {name: (logging.getLogger(name).handlers, logging.getLogger(name).level) for name in names}
 
     def to(log_format: str) -> Written:
         stream = io.StringIO()
         log_lines.configure("info", stream, log_format)
         return stream.getvalue
 
-    yield to
-    for name, (handlers, level) in before.items():
-        logging.getLogger(name).handlers = handlers
-        logging.getLogger(name).setLevel(level)
+    with kept_logging():
+        yield to
 
 
 def test_a_line_is_the_event_and_its_facts(configure: Callable[[str], Written]) -> None:
