@@ -283,6 +283,20 @@ def test_brokers_in_threads_leave_the_level_of_the_log_as_it_was() -> None:
     assert log.level == logging.NOTSET
 
 
+def test_a_broker_writes_no_line_after_its_end_even_of_a_thread_with_its_identifier(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines: list[logging.LogRecord] = []
+    with Barnabas(in_process=True) as broker:
+        (handler,) = logging.getLogger("barnabas").handlers
+        monkeypatch.setattr(handler, "emit", lines.append)
+        broker.create_topic("orders", 1)
+    written = len(lines)
+    assert written > 0
+    handler.handle(lines[0])
+    assert len(lines) == written
+
+
 def test_brokers_are_started_by_many_threads_at_once() -> None:
     def start(number: int) -> str:
         with Barnabas(config={"log.retention.hours": number}, topics=["t" * 200]) as broker:

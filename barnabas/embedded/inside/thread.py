@@ -130,6 +130,9 @@ class BrokerThread:
 class _Lines:
     """Writes the log lines of this thread, and of no other, to a stream.
 
+    It writes none after its end, even if the logger has its handler again: a program may put the handlers back that it
+    replaced while the broker ended, and another thread may have the identifier of this one by then.
+
     The threads that the broker starts for work on the disk log none: their errors are raised on its event loop. The
     logger has a level for as long as any broker runs in a thread, unless its owner gave it one.
     """
@@ -140,8 +143,8 @@ class _Lines:
     def __init__(self, stream: Any, level: str) -> None:
         self._handler = log_lines.line_handler(stream)
         self._handler.setLevel(level.upper())
-        owner = threading.get_ident()
-        self._handler.addFilter(lambda record: record.thread == owner)
+        self._owner = threading.get_ident()
+        self._handler.addFilter(lambda record: record.thread == self._owner)
         self._logger = logging.getLogger("barnabas")
 
     def __enter__(self) -> None:
@@ -153,6 +156,7 @@ class _Lines:
 
     def __exit__(self, *_: object) -> None:
         self._logger.removeHandler(self._handler)
+        self._owner = 0  # no thread's
         with self._changing:
             if self in self._levelled:
                 self._levelled.remove(self)
