@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,12 +17,13 @@ import (
 // A franzMember commits what it has read every few turns, and what is left when partitions are taken from it.
 type franzMember struct {
 	membership
-	mutex sync.Mutex      // next is used by the loop and by franz-go's callbacks
-	next  map[int32]int64 // partitions that it has read from: the offset behind the last record
+	mutex sync.Mutex      // held and next are used by the loop and by franz-go's callbacks
+	held  map[int32]bool  // partitions that it was given
+	next  map[int32]int64 // those that it has read from: the offset behind the last record
 }
 
 func liveFranzGo(ctx context.Context, m membership) error {
-	member := &franzMember{membership: m, next: map[int32]int64{}}
+	member := &franzMember{membership: m, held: map[int32]bool{}, next: map[int32]int64{}}
 	options := []kgo.Opt{
 		kgo.SeedBrokers(m.addresses...),
 		kgo.ConsumerGroup(m.topic),
@@ -59,7 +62,16 @@ func liveFranzGo(ctx context.Context, m membership) error {
 		}
 		consumer.AllowRebalance()
 	}
+	member.stop()
 	return nil
+}
+
+// stop tells that it reads nothing any more: no callback has the partitions that a rebalance takes during the close.
+func (m *franzMember) stop() {
+	m.mutex.Lock()
+	held := slices.Collect(maps.Keys(m.held))
+	m.mutex.Unlock()
+	m.tell("taken", joined(held))
 }
 
 func (m *franzMember) poll(ctx context.Context, consumer *kgo.Client) {
@@ -122,6 +134,11 @@ func (m *franzMember) answered(offsets map[int32]kgo.EpochOffset, answer *kmsg.O
 
 func (m *franzMember) given(_ context.Context, consumer *kgo.Client, partitions map[string][]int32) {
 	_, generation := consumer.GroupMetadata()
+	m.mutex.Lock()
+	for _, number := range partitions[m.topic] {
+		m.held[number] = true
+	}
+	m.mutex.Unlock()
 	m.tell("given", strconv.Itoa(int(generation)), joined(partitions[m.topic]))
 }
 
@@ -139,6 +156,7 @@ func (m *franzMember) lost(_ context.Context, _ *kgo.Client, partitions map[stri
 func (m *franzMember) take(how string, numbers []int32) {
 	m.mutex.Lock()
 	for _, number := range numbers {
+		delete(m.held, number)
 		delete(m.next, number)
 	}
 	m.mutex.Unlock()
