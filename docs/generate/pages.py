@@ -6,7 +6,7 @@ hand.
 
 from collections.abc import Callable, Mapping
 
-from docs.generate import apis, config, control, differences, events, metrics, packages, planted_bugs, seeds
+from docs.generate import apis, config, control, differences, ecosystem, events, metrics, packages, planted_bugs, seeds
 from tests.support.source_tree import ROOT
 
 DOCS = ROOT / "docs"
@@ -16,6 +16,7 @@ PAGES: Mapping[str, Callable[[str], str]] = {
     "architecture.md": packages.page,
     "config.md": lambda _: config.page(),
     "control.openapi.json": lambda _: control.page(),
+    "ecosystem.md": lambda _: ecosystem.page(),
     "faults.md": events.page_of_faults,
     "metrics.md": lambda _: metrics.page(),
     "planted-bugs.md": lambda _: planted_bugs.page(),

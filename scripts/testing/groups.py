@@ -125,6 +125,7 @@ def _groups() -> Iterator[Group]:
     yield _fast(OLDEST, 120, _of_the_runtime())
     yield replace(_fast(OLDEST, 420), name=f"fast-{OLDEST}-all", is_left_out=True)
     yield Group("stack", 70, ("tests/stack",), programs=JAVA, beside=("spark",), places=HALF)
+    yield Group("ecosystem", 20, ("tests/ecosystem",), places=HALF)
     yield Group("console", 60, ("tests/console",), programs=("chromium",), places=HALF)
     yield Group("fuzz", 80, ("tests/fuzz",))
     yield Group("fuzz", 120, ("tests/fuzz",), form=PURE, is_left_out=True)

@@ -49,6 +49,8 @@ def set_up(group: Group) -> None:
         _prepare("tests.support.clients.java", "prepare", "Apache Kafka's jars could not be fetched or archived")
     if group.name == "stack":  # 159 MB that only this group needs
         _prepare("tests.support.kafka.jars", "fetch_registry", "Apicurio Registry could not be fetched")
+    if group.name == "ecosystem":
+        _prepare("tests.support.ecosystem.installing", "install_quick_rows", "the frameworks could not be installed")
     if group.lock == "spark":
         _prepare("tests.support.spark.cluster", "prepare", "Spark could not be started", f"{group.venv}/bin/python")
     if "npm" in group.programs:

@@ -10,6 +10,7 @@ import pytest
 from tests.support.source_tree import ROOT, tracked_files
 
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
+ECOSYSTEM_LOCKS = sorted((ROOT / "tests" / "ecosystem" / "python" / "locks").glob("*.txt"))
 JAVASCRIPT_LOCKS = [ROOT / path for path in tracked_files() if path.name == "package-lock.json"]
 PINNED = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
 
@@ -23,7 +24,7 @@ def test_every_list_of_wishes_has_its_lock() -> None:
     assert {path.stem for path in (ROOT / "requirements").glob("*.in")} == {path.stem for path in LOCKS}
 
 
-@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("lock", [*LOCKS, *ECOSYSTEM_LOCKS], ids=lambda path: path.stem)
 def test_a_lock_hashes_every_package_and_names_no_address(lock: Path) -> None:
     packages = re.split(r"\n(?=\S)", re.sub(r"^#.*\n", "", lock.read_text(), flags=re.MULTILINE).strip())
     assert packages

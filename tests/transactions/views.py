@@ -21,10 +21,10 @@ def make_topics(address: str, *names: str) -> None:
     until(lambda: set(names) <= set(admin.list_topics(timeout=10).topics))
 
 
-def write(address: str, topic: str, count: int) -> None:
-    """Write the values "0", "1", … over the partitions, outside any transaction."""
+def write(address: str, topic: str, count: int, first: int = 0) -> None:
+    """Write the values "0", "1", … over the partitions, outside any transaction: `count` of them from `first` on."""
     producer = Producer({"bootstrap.servers": address})
-    for number in range(count):
+    for number in range(first, first + count):
         producer.produce(topic, key=str(number), value=str(number), partition=number % PARTITIONS)
     assert producer.flush(30) == 0
 

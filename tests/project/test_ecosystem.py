@@ -1,0 +1,27 @@
+"""The table of programs in docs/ecosystem.md: each row has its program, and its versions are those of its lock."""
+
+import re
+
+from tests.support.ecosystem.installing import lock_of
+from tests.support.ecosystem.row import PROGRAMS
+from tests.support.ecosystem.rows import ROWS
+from tests.support.source_tree import ROOT, tracked_files
+
+PYTHON = [row for row in ROWS if row.source.suffix == ".py"]
+
+
+def test_each_program_belongs_to_one_row() -> None:
+    programs = {ROOT / path for path in tracked_files() if (ROOT / path).parent == PROGRAMS / "python"}
+    assert sorted(row.source for row in PYTHON) == sorted(programs)
+    assert len({row.name for row in ROWS}) == len({row.source.stem for row in ROWS}) == len(ROWS)
+
+
+def test_two_rows_run_every_time() -> None:
+    assert sum(row.is_quick for row in ROWS) == 2
+
+
+def test_the_lock_of_a_python_program_has_the_versions_of_its_row() -> None:
+    for row in PYTHON:
+        pins = [re.sub(r"\[.*\]", "", pin) for pin in row.pins]
+        assert [pin for pin in pins if f"{pin} \\\n" not in lock_of(row).read_text()] == []
+    assert {lock_of(row) for row in PYTHON} == set((PROGRAMS / "python" / "locks").iterdir())
