@@ -21,6 +21,7 @@ from barnabas.broker.cli.terminal.topic_choice import add_topic_option, named_pa
 from barnabas.client.admin import groups
 from barnabas.client.admin.group_descriptions import SHARE, GroupInfo
 from barnabas.client.admin.newer_groups import describe_any_group
+from barnabas.client.admin.offset_resets import has_members, nearest_offset, offset_since
 from barnabas.client.admin.share_offsets import alter_share_offsets
 from barnabas.client.client import Client
 from barnabas.client.metadata import TopicPartition
@@ -188,11 +189,7 @@ def _idle_type(client: Client, group: str) -> str | None:
             print(f"barnabas: there is no group {group} yet{meant}", file=sys.stderr)
         return None
     if info.state != groups.EMPTY:
-        raise KafkaError(
-            ErrorCode.NON_EMPTY_GROUP,
-            f"group {group!r} is {info.state} with {len(info.members)} members: stop them before its offsets are "
-            "changed",
-        )
+        raise has_members(group, info.state, len(info.members))
     return info.type
 
 
@@ -203,7 +200,7 @@ def _goals(
     first, after = (list_offsets(client, dict.fromkeys(places, which)) for which in (EARLIEST, LATEST))
     if options.to_datetime is not None:
         found = list_offsets(client, dict.fromkeys(places, options.to_datetime))
-        return {place: after[place].offset if found[place].offset < 0 else found[place].offset for place in places}
+        return {place: offset_since(found[place].offset, after[place].offset) for place in places}
     goals: dict[TopicPartition, int] = {}
     for place in places:
         if options.to_earliest:
@@ -217,7 +214,7 @@ def _goals(
         else:
             what = f"the group has committed no offset for {place[0]}-{place[1]} that could be shifted"
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, what)
-        goals[place] = min(max(goal, first[place].offset), after[place].offset)
+        goals[place] = nearest_offset(goal, first[place].offset, after[place].offset)
     return goals
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from barnabas.broker.coordinator.group.decisions.classic.model import CommittedOffset
     from barnabas.broker.coordinator.group.decisions.group_machine import GroupMachine
     from barnabas.broker.coordinator.group.decisions.group_types import AnyGroup
+    from barnabas.broker.coordinator.group.group_coordinator import GroupCoordinator
     from barnabas.broker.coordinator.runtime.outcome import TimerKey
     from barnabas.broker.services import Services
 
@@ -119,8 +120,8 @@ class FoundGroup(NamedTuple):
         return self.group is not None or bool(self.offsets) or bool(self.unstable)
 
 
-def find_group(services: Services, group_id: str) -> FoundGroup | None:
-    """Return a group's present state; None without __consumer_offsets. Raise KafkaError while its partition loads."""
+def coordinator_of(services: Services, group_id: str) -> GroupCoordinator | None:
+    """Return the coordinator of a group; None without __consumer_offsets. Raise KafkaError if no node leads it."""
     topic = services.catalogue.topics.get(CONSUMER_OFFSETS_TOPIC)
     if topic is None:
         return None
@@ -128,7 +129,15 @@ def find_group(services: Services, group_id: str) -> FoundGroup | None:
     leader = services.cluster.placement_of(CONSUMER_OFFSETS_TOPIC, index).leader
     if leader == NO_LEADER:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"no node leads {CONSUMER_OFFSETS_TOPIC}-{index}")
-    coordinator = next(node.groups for node in services.every_node if node.node.node_id == leader)
+    return next(node.groups for node in services.every_node if node.node.node_id == leader)
+
+
+def find_group(services: Services, group_id: str) -> FoundGroup | None:
+    """Return a group's present state; None without __consumer_offsets. Raise KafkaError while its partition loads."""
+    coordinator = coordinator_of(services, group_id)
+    if coordinator is None:
+        return None
+    index = partition_for(group_id, len(services.catalogue.topics[CONSUMER_OFFSETS_TOPIC].partitions))
     committed = coordinator.fetch_offsets(group_id)
     partition = next(each for each in coordinator.loaded() if each.index == index)
     return FoundGroup(

@@ -4,6 +4,7 @@ from barnabas.broker.http.console.pages import (
     broker,
     clock,
     faults,
+    group_changes,
     groups,
     messages,
     newest,
@@ -32,6 +33,7 @@ PAGES = (
 ACTIONS = (
     *transactions.ACTIONS,
     *topic_changes.ACTIONS,
+    *group_changes.ACTIONS,
     *producing.ACTIONS,
     *faults.ACTIONS,
     *clock.ACTIONS,

@@ -37,6 +37,7 @@ async def _one(observed: ConsoleContext, params: RequestParams) -> Facts:
         "members": members,
         "behind": behind,
         "readers": readers,
+        "topics": sorted({each.topic for each in behind} | {each.topic for each in shared}),
         "principals": security.principals(observed.members),
         "kinds": _KINDS,
         "shared": [(each, drawn_ranges(each)) for each in shared],

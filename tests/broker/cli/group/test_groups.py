@@ -206,7 +206,7 @@ def test_a_group_that_is_read_by_a_client_is_not_moved_nor_deleted(
         forgotten = barnabas("groups", "delete", topic, "--topic", topic)
     assert (moved.status, moved.stdout) == (1, "")
     assert moved.stderr == (
-        f"barnabas: NON_EMPTY_GROUP: group '{topic}' is Stable with 1 members: stop them before its offsets are "
+        f"barnabas: NON_EMPTY_GROUP: group '{topic}' is Stable with 1 member: stop them before its offsets are "
         "changed\n"
     )
     assert (deleted.status, deleted.stderr[:27]) == (1, "barnabas: NON_EMPTY_GROUP: ")
