@@ -20,19 +20,19 @@ Steps = Generator[None, None, T]
 
 
 class Pauses:
-    """A counter for work with nested loops: a pause is due after each hundred operations, in whichever loop."""
+    """A counter for work with nested loops: a pause is due after so many operations, in whichever loop."""
 
-    __slots__ = ("_left",)
+    __slots__ = ("_at_once", "_left")
 
-    def __init__(self) -> None:
-        self._left = AT_ONCE
+    def __init__(self, at_once: int = AT_ONCE) -> None:
+        self._at_once = self._left = at_once
 
     def is_due(self, count: int = 1) -> bool:
         """Count `count` more small operations; return whether a pause is due after them."""
         self._left -= count
         if self._left > 0:
             return False
-        self._left = AT_ONCE
+        self._left = self._at_once
         return True
 
 

@@ -7,7 +7,7 @@ Types not known here are from a newer release and are skipped when a log is load
 is an error. Unknown tagged fields are stored in the struct and written again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from typing import TypeVar
 
 from barnabas.protocol.codec.compile import codec
@@ -37,6 +37,13 @@ def decode_key(keys: Mapping[int, type[Stored]], data: Buffer) -> Stored | None:
 def encode_value(value: Stored, version: int) -> bytes:
     """Return the bytes of a log record's value in `version`."""
     return version.to_bytes(2, "big") + codec(type(value), version).encode(value)
+
+
+def encode_value_in_steps(value: Stored, version: int) -> Generator[None, None, bytes]:
+    """Return the bytes of a value like `encode_value`, with a pause after each array's element."""
+    out = bytearray(version.to_bytes(2, "big"))
+    yield from codec(type(value), version).encode_in_steps(value, out)
+    return bytes(out)
 
 
 def decode_value(struct: type[M], data: Buffer) -> M:

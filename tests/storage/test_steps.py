@@ -10,6 +10,8 @@ def test_a_pause_is_due_behind_each_hundred_small_things_however_they_are_counte
     assert [number for number in range(1, 251) if pauses.is_due()] == [AT_ONCE, 2 * AT_ONCE]
     several = Pauses()
     assert [several.is_due(40) for _ in range(6)] == [False, False, True, False, False, True]
+    short = Pauses(3)
+    assert [number for number in range(1, 8) if short.is_due()] == [3, 6]
 
 
 def test_a_stepwise_decision_is_repeated_until_the_state_is_unchanged() -> None:

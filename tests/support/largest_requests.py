@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from barnabas.broker.api.api_table import API_TABLE
 from barnabas.protocol.codec.schema import Field, FieldType, Request, Struct, default_instance
+from barnabas.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from barnabas.protocol.records.builder import build_batch
 from barnabas.protocol.registry import ApiKey, spec
 from tests.support.worlds.broker import request_frame
@@ -44,6 +45,16 @@ FIELDS: dict[str, Any] = {
     "EntityData.entity_type": "user",
     "OpData.key": "producer_byte_rate",
     "OpData.value": 1000.0,
+    "StreamsGroupHeartbeatRequest.active_tasks": [],
+    "StreamsGroupHeartbeatRequest.standby_tasks": [],
+    "StreamsGroupHeartbeatRequest.warmup_tasks": [],
+    "CopartitionGroup.source_topic_regex": [],
+    "CopartitionGroup.repartition_source_topics": [],
+    "Subtopology.source_topic_regex": [],
+    "Subtopology.repartition_sink_topics": [],
+    "Subtopology.repartition_source_topics": [],
+    "TopicInfo.name": "changelog-{}",
+    "TopicInfo.partitions": 0,
 }
 """By the field's name, or by its struct's and its own."""
 
@@ -93,6 +104,8 @@ class Maker(NamedTuple):
         version = ask.key.max_version
         request: Request = default_instance(spec(ask.key).request)
         self._fill(request, version, ask.path, is_wide=False, number=0)
+        if isinstance(request, StreamsGroupHeartbeatRequest):
+            request.group_id = f"streams-{'.'.join(ask.path)}"  # a group keeps its first topology
         if not ask.path:
             for field in _fields(type(request), version):
                 if field.type.element is not None:

@@ -300,11 +300,11 @@ def streams_group_heartbeat(request: Any, context: RequestContext, rights: Right
     if not rights.allows(Operation.READ, _GROUP, request.group_id):
         return (yield from refused(request, refusal(_GROUP), context))
     if request.topology is not None:
+        names = yield from topic_names(request.topology)
         try:
-            check_names(request.topology)
+            yield from check_names(names)
         except KafkaError:
             return (yield request)  # it answers that the names are invalid
-        names = topic_names(request.topology)
         describable = yield from rights.each_allowed(*_DESCRIBE_TOPIC, names)
         if len(describable) < len(names):
             return (yield from refused(request, refusal(_TOPIC), context))

@@ -6,7 +6,7 @@ heartbeat showed it, with that client's rights.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from barnabas.broker.api.current_request import keep_current_request
@@ -22,50 +22,77 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import is_topic_name
 from barnabas.protocol.log_records import streams_group as log
 from barnabas.protocol.messages.streams_group_heartbeat import Subtopology, TopicInfo, Topology
-from barnabas.storage.steps import Steps
+from barnabas.storage.steps import Pauses, Steps, mapped
 
 _SHOWN_MAX = 3
+_AT_ONCE = 10  # names; a guard does some hundred steps in its first turn
 
 
-def topic_names(topology: Topology) -> list[str]:
-    """Return the names of all topics of a topology, each once."""
+def topic_names(topology: Topology) -> Steps[list[str]]:
+    """Return the names of all topics of a topology, each once. In steps, short enough for a guard."""
     found: dict[str, None] = {}
+    pauses = Pauses(_AT_ONCE)
     for each in topology.subtopologies:
-        found |= dict.fromkeys((*each.source_topics, *each.repartition_sink_topics))
-        found |= dict.fromkeys(topic.name for topic in (*each.repartition_source_topics, *each.state_changelog_topics))
+        if pauses.is_due():
+            yield
+        for name in _names_in(each):
+            found[name] = None
+            if pauses.is_due():
+                yield
     return list(found)
 
 
-def check_names(topology: Topology | None) -> None:
-    """Raise STREAMS_INVALID_TOPOLOGY for names that are Kafka's own or invalid."""
-    names = [] if topology is None else topic_names(topology)
+def _names_in(subtopology: Subtopology) -> Iterator[str]:
+    yield from subtopology.source_topics
+    yield from subtopology.repartition_sink_topics
+    for topic in subtopology.repartition_source_topics:
+        yield topic.name
+    for topic in subtopology.state_changelog_topics:
+        yield topic.name
+
+
+def check_names(names: Sequence[str]) -> Steps[None]:
+    """Raise STREAMS_INVALID_TOPOLOGY for names that are Kafka's own or invalid. In steps, as above."""
     prohibited = ",".join(name for name in names if name in INTERNAL_TOPICS)
     if prohibited:
         why = f"Use of Kafka internal topics {prohibited} in a Kafka Streams topology is prohibited."
         raise KafkaError(ErrorCode.STREAMS_INVALID_TOPOLOGY, why)
-    invalid = [name for name in names if not is_topic_name(name)]
-    if invalid:
+    are_valid = yield from mapped(is_topic_name, names, _AT_ONCE)
+    if not all(are_valid):
+        invalid = [name for name, is_valid in zip(names, are_valid, strict=True) if not is_valid]
         why = f"Topic names {','.join(invalid)} are not valid topic names."
         raise KafkaError(ErrorCode.STREAMS_INVALID_TOPOLOGY, why)
 
 
-def topology_in(topology: Topology) -> StreamsTopology:
-    """Return the topology of a request. INVALID_REQUEST for regular expressions, which Kafka does not support yet."""
+def topology_in(topology: Topology) -> Steps[StreamsTopology]:
+    """Return the topology of a request, in steps.
+
+    STREAMS_INVALID_TOPOLOGY for its names, and INVALID_REQUEST for regular expressions, which Kafka does not support
+    yet.
+    """
+    yield from check_names((yield from topic_names(topology)))
     if any(each.source_topic_regex for each in topology.subtopologies):
         why = "Regular expressions for source topics are not supported yet."
         raise KafkaError(ErrorCode.INVALID_REQUEST, why)
-    subtopologies = [_subtopology(each) for each in topology.subtopologies]
-    return topology_of(log.StreamsGroupTopologyValue(epoch=topology.epoch, subtopologies=subtopologies))
+    subtopologies = []
+    pauses = Pauses()
+    for each in topology.subtopologies:
+        subtopologies.append((yield from _subtopology(each, pauses)))
+    return (yield from topology_of(log.StreamsGroupTopologyValue(epoch=topology.epoch, subtopologies=subtopologies)))
 
 
-def _subtopology(declared: Subtopology) -> log.StoredSubtopology:
+def _subtopology(declared: Subtopology, pauses: Pauses) -> Steps[log.StoredSubtopology]:
+    if pauses.is_due(1 + len(declared.copartition_groups)):
+        yield
+    changelogs = yield from _topics(declared.state_changelog_topics, pauses)
+    repartitions = yield from _topics(declared.repartition_source_topics, pauses)
     return log.StoredSubtopology(
         subtopology_id=declared.subtopology_id,
         source_topics=declared.source_topics,
         source_topic_regex=[],
-        state_changelog_topics=[_topic(each) for each in declared.state_changelog_topics],
+        state_changelog_topics=changelogs,
         repartition_sink_topics=declared.repartition_sink_topics,
-        repartition_source_topics=[_topic(each) for each in declared.repartition_source_topics],
+        repartition_source_topics=repartitions,
         copartition_groups=[
             log.StoredCopartitionGroup(
                 source_topics=each.source_topics,
@@ -75,6 +102,15 @@ def _subtopology(declared: Subtopology) -> log.StoredSubtopology:
             for each in declared.copartition_groups
         ],
     )
+
+
+def _topics(declared: Sequence[TopicInfo], pauses: Pauses) -> Steps[list[log.StoredTopicInfo]]:
+    topics = []
+    for each in declared:
+        topics.append(_topic(each))
+        if pauses.is_due(1 + len(each.topic_configs)):
+            yield
+    return topics
 
 
 def _topic(declared: TopicInfo) -> log.StoredTopicInfo:

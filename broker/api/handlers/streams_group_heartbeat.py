@@ -14,7 +14,8 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Mapping
 
-from barnabas.broker.api.guards.streams_topics import check_names, created, topology_in
+from barnabas.broker.api.current_request import keep_current_request
+from barnabas.broker.api.guards.streams_topics import created, topology_in
 from barnabas.broker.coordinator.group.decisions.shared_texts import shared
 from barnabas.broker.coordinator.group.decisions.streams.model import (
     EndpointTasks,
@@ -24,6 +25,7 @@ from barnabas.broker.coordinator.group.decisions.streams.model import (
 )
 from barnabas.broker.coordinator.group.decisions.streams.task_offsets import ReportedOffset
 from barnabas.broker.coordinator.group.decisions.streams.tasks import Tasks, TaskSets, task_map
+from barnabas.broker.coordinator.group.decisions.streams.topics.topology import StreamsTopology
 from barnabas.broker.runtime.replies import Reply, reply_to
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -53,11 +55,22 @@ def handle(
 def _heartbeat(request: StreamsGroupHeartbeatRequest, context: RequestContext) -> Reply[StreamsHeartbeatReply]:
     if not context.services.offers_streams_groups:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
-    check_names(request.topology)
-    return context.services.groups.streams.heartbeat(_requested(request, context))
+    if request.topology is None:
+        return context.services.groups.streams.heartbeat(_requested(request, context, None))
+    declared = request.topology
+    as_current_request = keep_current_request(context.services)
+
+    def heartbeat(topology: StreamsTopology) -> Reply[StreamsHeartbeatReply]:
+        return as_current_request(
+            lambda: context.services.groups.streams.heartbeat(_requested(request, context, topology))
+        )
+
+    return reply_to(lambda: context.services.request_scheduler.in_slices(lambda: topology_in(declared)), heartbeat)
 
 
-def _requested(request: StreamsGroupHeartbeatRequest, context: RequestContext) -> StreamsHeartbeatRequest:
+def _requested(
+    request: StreamsGroupHeartbeatRequest, context: RequestContext, topology: StreamsTopology | None
+) -> StreamsHeartbeatRequest:
     endpoint, tags = request.user_endpoint, request.client_tags
     return StreamsHeartbeatRequest(
         request.group_id,
@@ -67,7 +80,7 @@ def _requested(request: StreamsGroupHeartbeatRequest, context: RequestContext) -
         instance_id=request.instance_id,
         rack_id=request.rack_id,
         rebalance_timeout_ms=request.rebalance_timeout_ms,
-        topology=None if request.topology is None else topology_in(request.topology),
+        topology=topology,
         owned=_owned(request),
         process_id=request.process_id,
         user_endpoint=None if endpoint is None else UserEndpoint(endpoint.host, endpoint.port),

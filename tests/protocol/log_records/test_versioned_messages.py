@@ -1,5 +1,7 @@
 """Keys and values of the coordinators' logs, byte by byte, and what is refused."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from barnabas.protocol.codec.schema import Stored
@@ -7,7 +9,13 @@ from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.log_records import group, transaction
 from barnabas.protocol.log_records.group import GroupMetadataKey, OffsetCommitKey, OffsetCommitValue
 from barnabas.protocol.log_records.transaction import PartitionsSchema, TransactionLogKey, TransactionLogValue
-from barnabas.protocol.log_records.versioned_messages import decode_key, decode_value, encode_key, encode_value
+from barnabas.protocol.log_records.versioned_messages import (
+    decode_key,
+    decode_value,
+    encode_key,
+    encode_value,
+    encode_value_in_steps,
+)
 
 NOW_MS = 1_700_000_000_000
 
@@ -95,3 +103,14 @@ def test_types_of_keys_and_values_match() -> None:
         for record_type in keys:
             assert keys[record_type].__schema__.key == values[record_type].__schema__.key == record_type
             assert keys[record_type].__name__.removesuffix("Key") == values[record_type].__name__.removesuffix("Value")
+
+
+def test_a_value_that_is_encoded_in_steps_has_the_same_bytes() -> None:
+    value = transaction_value()
+    encoded: list[bytes] = []
+
+    def steps() -> Iterator[None]:
+        encoded.append((yield from encode_value_in_steps(value, 0)))
+
+    assert len(list(steps())) > 1
+    assert encoded == [encode_value(value, 0)]

@@ -62,7 +62,7 @@ def subtopology(
 
 
 def topology(*subtopologies: StoredSubtopology, epoch: int = 0) -> StreamsTopology:
-    return topology_of(StreamsGroupTopologyValue(epoch=epoch, subtopologies=list(subtopologies)))
+    return finish(topology_of(StreamsGroupTopologyValue(epoch=epoch, subtopologies=list(subtopologies))))
 
 
 COUNTING = (

@@ -137,6 +137,23 @@ def test_a_member_gets_all_tasks_after_the_delay(api: GroupApi) -> None:
     assert (again.error_code, again.active_tasks, again.partitions_by_user_endpoint) == (E.NONE, None, None)
 
 
+def test_a_topology_of_very_many_subtopologies_is_stored_and_compared_in_steps(api: GroupApi) -> None:
+    def many(last: str) -> Topology:
+        return Topology(epoch=0, subtopologies=[subtopology(name, ["t"]) for name in (*map(str, range(299)), last)])
+
+    answer = beat(api, topology=many("299"))
+    assert (answer.error_code, [code for code, _ in statuses(answer)]) == (E.NONE, [5])
+    assert beat(api, "n", topology=many("299")).error_code == E.NONE
+    assert beat(api, "o", topology=many("300")).error_message == "Topology updates are not supported yet."
+    stored = described(api).topology.subtopologies
+    api.world.crash()
+    api.services = replace(api.services, deferred_groups=Deferred(lambda: api.world.coordinator))
+    api.world.coordinator.prepare("app")
+    api.world.turns()
+    assert described(api).topology.subtopologies == stored
+    assert len(stored) == 300
+
+
 def test_a_group_survives_a_crash(api: GroupApi) -> None:
     running(api)
     api.world.crash()

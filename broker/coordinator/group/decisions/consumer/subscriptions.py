@@ -80,7 +80,7 @@ def _each(
 
 def metadata_hash(names: Iterable[str], topics: Topics) -> int:
     """Return Kafka's hash of the existing topics among these; 0 for none. Signed, 64 bits."""
-    existing = sorted((name for name in names if name in topics.ids), key=utf16)
+    existing = sorted(name for name in names if name in topics.ids)  # ASCII only, so Java sorts them alike
     hashes = [topics.hash(name) for name in existing]
     if not hashes:
         return 0

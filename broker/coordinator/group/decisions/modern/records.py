@@ -11,7 +11,13 @@ from typing import NamedTuple
 from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.log_records import group, share_group
 from barnabas.protocol.log_records.streams_group import STREAMS_GROUP_KEYS, STREAMS_GROUP_VALUES
-from barnabas.protocol.log_records.versioned_messages import decode_value, encode_key, encode_value
+from barnabas.protocol.log_records.versioned_messages import (
+    decode_value,
+    encode_key,
+    encode_value,
+    encode_value_in_steps,
+)
+from barnabas.storage.steps import Steps
 
 _VERSION = 0
 _LARGE_BYTES = 32 << 10  # a target of some thousand topics: encoding and replay take some milliseconds
@@ -35,6 +41,13 @@ class KeyedRecord(NamedTuple):
 def encoded(record: KeyedRecord) -> KeyedRecord:
     """Return the record with its bytes: for a batch of many records they are encoded in steps. Raises EncodeError."""
     return record._replace(bytes_of_both=encode(record))
+
+
+def encoded_in_steps(record: KeyedRecord) -> Steps[KeyedRecord]:
+    """Return one record with its bytes, encoded in steps: for one with a very long list. Raises EncodeError."""
+    assert record.value is not None, "a tombstone is short"
+    value = yield from encode_value_in_steps(record.value, _VERSION)
+    return record._replace(bytes_of_both=(encode_key(record.key), value))
 
 
 def is_large(record: object) -> bool:

@@ -22,7 +22,7 @@ from barnabas.broker.coordinator.group.decisions.modern.members import (
     known_member,
     known_static_member,
 )
-from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord
+from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord, encoded_in_steps
 from barnabas.broker.coordinator.group.decisions.streams import records
 from barnabas.broker.coordinator.group.decisions.streams.checks import (
     check_epoch,
@@ -54,7 +54,7 @@ from barnabas.broker.coordinator.group.decisions.streams.topics.internal_topics 
 from barnabas.broker.coordinator.group.decisions.streams.topics.topology import StreamsTopology
 from barnabas.broker.coordinator.runtime.outcome import CancelTimer, Effect, Outcome, SetTimer
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.storage.steps import Steps
+from barnabas.storage.steps import Steps, mapped
 
 StreamsOutcome: TypeAlias = Outcome[KeyedRecord, StreamsVolatile]
 
@@ -99,7 +99,7 @@ def heartbeat(
     member = _updated(before, request)
     if member != before:
         step.records.append(records.member_stored(group.group_id, member))
-    topology = _topology(step, member)
+    topology = yield from _topology(step, member)
     epoch = yield from _epoch(step, before, member, topology, topics, config)
     target = yield from _target(step, member, epoch, config, now_ms)
     member = _reconciled(step, member, target)
@@ -177,16 +177,21 @@ def _matters(before: StreamsGroupMember, member: StreamsGroupMember, group: Stre
 # The topology and the group's epoch
 
 
-def _topology(step: _Step, member: StreamsGroupMember) -> StreamsTopology:
-    """Return the group's topology: the stored one, or the first one. INVALID_REQUEST for another one."""
+def _topology(step: _Step, member: StreamsGroupMember) -> Steps[StreamsTopology]:
+    """Return the group's topology: the stored one, or the first one. INVALID_REQUEST for another one.
+
+    The record of the first one is encoded already: it may be very large.
+    """
     group, declared = step.group, step.request.topology
     if group.topology is None:
         if declared is None:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "The group has no topology.")
-        step.records.append(records.topology_stored(group.group_id, declared))
+        step.records.append((yield from encoded_in_steps(records.topology_stored(group.group_id, declared))))
         return declared
-    if declared is not None and declared.epoch >= group.topology.epoch and declared != group.topology:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "Topology updates are not supported yet.")
+    if declared is not None and declared.epoch >= group.topology.epoch:
+        is_known = yield from declared.is_like(group.topology)
+        if not is_known:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Topology updates are not supported yet.")
     if member.topology_epoch < group.topology.epoch:
         detail = (
             f"The member's topology epoch {member.topology_epoch} is behind the group's topology epoch "
@@ -210,8 +215,7 @@ def _epoch(
     version = topics.version
     is_stale = seen.topics_version != version or group.group_epoch < seen.group_epoch
     if group.topology is None or compared is None or is_stale:
-        fresh_hash = metadata_hash(topology.required_topics, topics)
-        yield
+        fresh_hash = yield from _metadata_hash(topology, topics)
         if group.topology is None or compared is None or fresh_hash != group.metadata_hash:
             compared = yield from configured(topology, topics)
     if compared.is_ready:
@@ -241,6 +245,15 @@ def _epoch(
         seen, configured=compared, topics_version=version, group_epoch=epoch, task_offsets=task_offsets
     )
     return _Epoch(epoch, compared)
+
+
+def _metadata_hash(topology: StreamsTopology, topics: Topics) -> Steps[int]:
+    """Return the hash of the topology's topics as they are now. In steps: those of many topics are computed before."""
+    names = yield from topology.required_topics()
+    yield from mapped(lambda name: topics.hash(name) if name in topics.ids else 0, names)
+    fresh_hash = metadata_hash(names, topics)
+    yield
+    return fresh_hash
 
 
 # The target and the member's way to it

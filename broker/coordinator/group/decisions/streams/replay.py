@@ -16,6 +16,7 @@ from barnabas.broker.coordinator.group.decisions.streams.tasks import NO_OWNED_T
 from barnabas.broker.coordinator.group.decisions.streams.topics.topology import topology_of
 from barnabas.protocol.codec.schema import Stored
 from barnabas.protocol.log_records import streams_group as log
+from barnabas.storage.steps import finish
 
 _OWNS_NOTHING = {
     "state": StreamsMemberState.STABLE,
@@ -32,7 +33,7 @@ def _group(group: StreamsGroup, key: Stored, value: log.StreamsGroupMetadataValu
 
 
 def _topology(group: StreamsGroup, key: Stored, value: log.StreamsGroupTopologyValue | None) -> None:
-    group.topology = None if value is None else topology_of(value)
+    group.topology = None if value is None else finish(topology_of(value))
 
 
 STREAMS_REPLAY = ReplayTable(

@@ -195,6 +195,9 @@ class HashOrder(Generic[K]):
         self._most = self._size * 3 // 4
         hashes = self._hashes
         for index, bin in before.items():
+            if isinstance(bin, list) and len(bin) == 1:  # as most have
+                self._bins[index + (hashes[bin[0]] & bit)] = bin
+                continue
             keys = bin.keys if isinstance(bin, TreeBin) else bin
             low = [key for key in keys if not hashes[key] & bit]
             high = [key for key in keys if hashes[key] & bit] if len(low) < len(keys) else []

@@ -6,7 +6,7 @@ have just that one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -30,26 +30,34 @@ class TopicProblem(NamedTuple):
     detail: str
 
 
-def enforced(
-    counts: Mapping[str, int], fixed: Mapping[str, int], flexible: Collection[str]
-) -> Mapping[str, int] | TopicProblem:
+class RepartitionTopics(NamedTuple):
+    """All repartition topics of a topology."""
+
+    fixed: Collection[str]
+    """The names of those with a declared number of partitions."""
+    flexible: Collection[str]
+    """The names of the others."""
+    fixed_counts: Sequence[int]
+    """The numbers that the fixed ones have, each once."""
+
+
+def enforced(counts: Mapping[str, int], topics: RepartitionTopics) -> Mapping[str, int] | TopicProblem:
     """Return the numbers of partitions of the repartition topics among copartitioned ones, or why there are none.
 
-    `counts`: of all topics of the copartition group, sorted by name. `fixed` and `flexible`: all repartition topics of
-    the topology, with and without a declared number; as in Kafka, the fixed ones lead groups of only repartition topics
-    even from outside the group.
+    `counts`: of all topics of the copartition group, sorted by name. As in Kafka, the fixed repartition topics lead
+    groups of only repartition topics even from outside the group.
     """
-    repartitions = {name: count for name, count in counts.items() if name in fixed or name in flexible}
+    repartitions = {name: count for name, count in counts.items() if name in topics.fixed or name in topics.flexible}
     external = {name: count for name, count in counts.items() if name not in repartitions}
     if not counts:
         return {}
-    leading = external or fixed
-    if len(set(leading.values())) > 1:
+    leading = list(external.values()) or topics.fixed_counts
+    if len(set(leading)) > 1:
         shown = external or repartitions
         return _wrong(f"Following topics do not have the same number of partitions: [{_java_map(shown)}]")
-    count = next(iter(leading.values())) if leading else max(repartitions.values())
+    count = leading[0] if leading else max(repartitions.values())
     for name, declared in repartitions.items():
-        if name in fixed and declared != count:
+        if name in topics.fixed and declared != count:
             return _wrong(
                 f"Number of partitions [{declared}] of repartition topic [{name}] doesn't match number of partitions "
                 f"[{count}] of the source topic."

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from barnabas.broker.coordinator.group.decisions.consumer.model import Topics
 from barnabas.broker.coordinator.group.decisions.streams.topics.copartitioning import (
+    RepartitionTopics,
     TopicProblem,
     TopologyStatus,
     enforced,
@@ -81,20 +82,16 @@ class _Problem(Exception):
 def configured(topology: StreamsTopology, topics: Topics) -> Steps[ConfiguredTopology]:
     """Compare the topology with the topics. STREAMS_INVALID_TOPOLOGY. In steps; topics may change in between."""
     try:
-        _check_sources(topology, topics)
+        yield from _check_sources(topology, topics)
         counts = _Counts(topics)
         yield from _decide_repartition_topics(topology, counts)
-        yield
-        _decide_copartitioned_topics(topology, counts)
-        yield
+        yield from _decide_copartitioned_topics(topology, counts)
         subtopologies: dict[str, ConfiguredSubtopology] = {}
         pauses = Pauses()
         for subtopology_id in sorted(topology.subtopologies, key=utf16):
             each = topology.subtopologies[subtopology_id]
-            subtopologies[subtopology_id] = _configured(each, counts)
-            if pauses.is_due(_size(each)):
-                yield
-        missing = _missing(subtopologies.values(), counts)
+            subtopologies[subtopology_id] = yield from _configured(each, counts, pauses)
+        missing = yield from _missing(subtopologies.values(), counts)
     except _Problem as unfit:
         return ConfiguredTopology(topology.epoch, {}, problem=unfit.found)
     if not missing:
@@ -127,23 +124,28 @@ class _Counts:
         return count
 
 
-def _check_sources(topology: StreamsTopology, topics: Topics) -> None:
-    sources = {name for each in topology.subtopologies.values() for name in each.source_topics}
-    missing = sorted((name for name in sources if name not in topics.ids), key=utf16)
+def _check_sources(topology: StreamsTopology, topics: Topics) -> Steps[None]:
+    missing: set[str] = set()
+    pauses = Pauses()
+    for each in topology.subtopologies.values():
+        missing.update(name for name in each.source_topics if name not in topics.ids)
+        if pauses.is_due(1 + len(each.source_topics)):
+            yield
     if missing:
-        raise _Problem(TopologyStatus.MISSING_SOURCE_TOPICS, f"Source topics {_summary(missing)} are missing.")
+        shown = _summary(sorted(missing, key=utf16))
+        raise _Problem(TopologyStatus.MISSING_SOURCE_TOPICS, f"Source topics {shown} are missing.")
 
 
 def _decide_repartition_topics(topology: StreamsTopology, counts: _Counts) -> Steps[None]:
     """Decide the numbers of repartition topics, pass by pass until each that is written to has one."""
-    decided = {
-        topic.name: topic.partitions
-        for each in topology.subtopologies.values()
-        for topic in each.repartition_source_topics
-        if topic.partitions != 0
-    }
+    decided: dict[str, int] = {}
+    undecided: list[tuple[StoredSubtopology, str]] = []
     pauses = Pauses()
-    undecided = [(each, sink) for each in topology.subtopologies.values() for sink in each.repartition_sink_topics]
+    for each in topology.subtopologies.values():
+        decided.update((topic.name, topic.partitions) for topic in each.repartition_source_topics if topic.partitions)
+        undecided += [(each, sink) for sink in each.repartition_sink_topics]
+        if pauses.is_due(1 + len(each.repartition_source_topics) + len(each.repartition_sink_topics)):
+            yield
     while undecided:
         left = []
         for each, sink in undecided:
@@ -161,11 +163,14 @@ def _decide_repartition_topics(topology: StreamsTopology, counts: _Counts) -> St
                 "There may be loops in the topology that cannot be resolved."
             )
         undecided = left
-    if any(topic.name not in decided for each in topology.subtopologies.values() for topic in _repartitions(each)):
-        raise _invalid(
-            "Failed to compute number of partitions for all repartition topics, because a repartition source topic is "
-            "never used as a sink topic."
-        )
+    for each in topology.subtopologies.values():
+        if any(topic.name not in decided for topic in each.repartition_source_topics):
+            raise _invalid(
+                "Failed to compute number of partitions for all repartition topics, because a repartition source topic "
+                "is never used as a sink topic."
+            )
+        if pauses.is_due(1 + len(each.repartition_source_topics)):
+            yield
     counts.decided.update(decided)
 
 
@@ -176,33 +181,57 @@ def _largest_source(subtopology: StoredSubtopology, decided: Mapping[str, int], 
     return max((count for count in known if count is not None), default=None)
 
 
-def _decide_copartitioned_topics(topology: StreamsTopology, counts: _Counts) -> None:
-    repartitions = [topic for each in topology.subtopologies.values() for topic in _repartitions(each)]
-    fixed = {topic.name for topic in repartitions if topic.partitions != 0}
-    flexible = {topic.name for topic in repartitions if topic.partitions == 0}
+def _decide_copartitioned_topics(topology: StreamsTopology, counts: _Counts) -> Steps[None]:
+    fixed: dict[str, int] = {}
+    flexible: set[str] = set()
+    pauses = Pauses()
+    for each in topology.subtopologies.values():
+        for topic in each.repartition_source_topics:
+            if topic.partitions:
+                fixed[topic.name] = counts.known(topic.name)
+            else:
+                flexible.add(topic.name)
+        if pauses.is_due(1 + len(each.repartition_source_topics)):
+            yield
+    repartitions = RepartitionTopics(fixed.keys(), flexible, tuple(dict.fromkeys(fixed.values())))
     for each in topology.subtopologies.values():
         for names in copartition_groups(each):
             of_group = {name: counts.known(name) for name in sorted(names, key=utf16)}
-            decided = enforced(of_group, {name: counts.known(name) for name in fixed}, flexible)
+            decided = enforced(of_group, repartitions)
             if isinstance(decided, TopicProblem):
                 raise _Problem(*decided)
             counts.decided.update(decided)
+            if pauses.is_due(1 + len(of_group)):
+                yield
 
 
-def _configured(subtopology: StoredSubtopology, counts: _Counts) -> ConfiguredSubtopology:
+def _configured(subtopology: StoredSubtopology, counts: _Counts, pauses: Pauses) -> Steps[ConfiguredSubtopology]:
     sources = [*subtopology.source_topics, *(topic.name for topic in subtopology.repartition_source_topics)]
     if not sources:
         raise _invalid(f"No source topics found for subtopology {subtopology.subtopology_id}")
     tasks_count = max(map(counts.known, sources))
-    for topic in subtopology.state_changelog_topics:
-        counts.decided[topic.name] = tasks_count
+    if pauses.is_due(len(sources)):
+        yield
+    changelogs = subtopology.state_changelog_topics
+    counts.decided.update(dict.fromkeys([topic.name for topic in changelogs], tasks_count))
     return ConfiguredSubtopology(
         tasks_count,
         tuple(subtopology.source_topics),
-        {topic.name: _internal(topic, counts) for topic in subtopology.repartition_source_topics},
+        (yield from _internal_topics(subtopology.repartition_source_topics, counts, pauses)),
         tuple(subtopology.repartition_sink_topics),
-        {topic.name: _internal(topic, counts) for topic in subtopology.state_changelog_topics},
+        (yield from _internal_topics(changelogs, counts, pauses)),
     )
+
+
+def _internal_topics(
+    topics: Iterable[StoredTopicInfo], counts: _Counts, pauses: Pauses
+) -> Steps[Mapping[str, InternalTopic]]:
+    made: dict[str, InternalTopic] = {}
+    for topic in topics:
+        made[topic.name] = _internal(topic, counts)
+        if pauses.is_due(1 + len(topic.topic_configs)):
+            yield
+    return made
 
 
 def _internal(topic: StoredTopicInfo, counts: _Counts) -> InternalTopic:
@@ -213,13 +242,14 @@ def _internal(topic: StoredTopicInfo, counts: _Counts) -> InternalTopic:
     return InternalTopic(topic.name, partitions, topic.replication_factor, configs)
 
 
-def _missing(subtopologies: Iterable[ConfiguredSubtopology], counts: _Counts) -> tuple[InternalTopic, ...]:
+def _missing(subtopologies: Iterable[ConfiguredSubtopology], counts: _Counts) -> Steps[tuple[InternalTopic, ...]]:
     """Return the internal topics that do not exist. _Problem if one exists with another number of partitions."""
     wanted: dict[str, InternalTopic] = {}
     for each in subtopologies:
         wanted.update(each.repartition_source_topics)
         wanted.update(each.state_changelog_topics)
     missing = []
+    pauses = Pauses()
     for name, topic in wanted.items():
         existing = counts.existing(name)
         if existing is None:
@@ -230,15 +260,9 @@ def _missing(subtopologies: Iterable[ConfiguredSubtopology], counts: _Counts) ->
                 f"Existing topic {name} has different number of partitions: "
                 f"expected {topic.partitions}, found {existing}",
             )
+        if pauses.is_due():
+            yield
     return tuple(missing)
-
-
-def _repartitions(subtopology: StoredSubtopology) -> list[StoredTopicInfo]:
-    return subtopology.repartition_source_topics
-
-
-def _size(subtopology: StoredSubtopology) -> int:
-    return 1 + len(subtopology.repartition_source_topics) + len(subtopology.state_changelog_topics)
 
 
 def _summary(names: Collection[str]) -> str:

@@ -14,6 +14,15 @@ from functools import cached_property
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.hash_order import STRING, HashOrder
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.log_records import streams_group as log
+from barnabas.storage.steps import Pauses, Steps
+
+_HASHED_AT_ONCE = 16
+"""So many characters of an id take as long as a small operation."""
+_COMPARED_AT_ONCE = 10
+
+
+class CheckedSubtopologies(list[log.StoredSubtopology]):
+    """Subtopologies of a topology that was made before: valid, and in its order."""
 
 
 class StreamsTopology:
@@ -31,10 +40,28 @@ class StreamsTopology:
 
     __hash__ = None  # type: ignore[assignment]  # nothing needs it
 
-    @cached_property
-    def required_topics(self) -> frozenset[str]:
-        """The names of all topics that the topology reads or has its state in."""
-        return frozenset(name for each in self.subtopologies.values() for name in _topics_of(each))
+    def required_topics(self) -> Steps[set[str]]:
+        """Return the names of all topics that the topology reads or has its state in. In steps."""
+        found: set[str] = set()
+        pauses = Pauses()
+        for each in self.subtopologies.values():
+            names = list(_topics_of(each))
+            found.update(names)
+            if pauses.is_due(1 + len(names)):
+                yield
+        return found
+
+    def is_like(self, other: StreamsTopology) -> Steps[bool]:
+        """Return whether both are equal. In steps."""
+        if self.epoch != other.epoch or self.subtopologies.keys() != other.subtopologies.keys():
+            return False
+        pauses = Pauses(_COMPARED_AT_ONCE)
+        for subtopology_id, each in self.subtopologies.items():
+            if each != other.subtopologies[subtopology_id]:
+                return False
+            if pauses.is_due():
+                yield
+        return True
 
     @cached_property
     def by_source_topic(self) -> Mapping[str, str]:
@@ -47,20 +74,28 @@ class StreamsTopology:
 
     def stored(self) -> log.StreamsGroupTopologyValue:
         """Return the value of the topology's record."""
-        return log.StreamsGroupTopologyValue(epoch=self.epoch, subtopologies=list(self.subtopologies.values()))
+        return log.StreamsGroupTopologyValue(
+            epoch=self.epoch, subtopologies=CheckedSubtopologies(self.subtopologies.values())
+        )
 
 
-def topology_of(value: log.StreamsGroupTopologyValue) -> StreamsTopology:
-    """Return the topology of a record. UNKNOWN_SERVER_ERROR, as Kafka answers, for one that cannot be."""
+def topology_of(value: log.StreamsGroupTopologyValue) -> Steps[StreamsTopology]:
+    """Return the topology of a record, in steps. UNKNOWN_SERVER_ERROR, as Kafka answers, for one that cannot be."""
     by_id = {each.subtopology_id: each for each in value.subtopologies}
+    if isinstance(value.subtopologies, CheckedSubtopologies):
+        return StreamsTopology(value.epoch, by_id)
     if value.epoch < 0:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "Topology epoch must be non-negative.")
     if len(by_id) < len(value.subtopologies):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "A subtopology id occurs twice.")
-    for each in value.subtopologies:
+    order = HashOrder(STRING)
+    pauses = Pauses()
+    for subtopology_id, each in by_id.items():
         _check_copartition_groups(each)
-    in_order = HashOrder(STRING, keys=by_id).in_order()
-    return StreamsTopology(value.epoch, {subtopology_id: by_id[subtopology_id] for subtopology_id in in_order})
+        order.put(subtopology_id)
+        if pauses.is_due(1 + len(each.copartition_groups) + len(subtopology_id) // _HASHED_AT_ONCE):
+            yield
+    return StreamsTopology(value.epoch, {subtopology_id: by_id[subtopology_id] for subtopology_id in order.in_order()})
 
 
 def copartition_groups(subtopology: log.StoredSubtopology) -> Iterator[frozenset[str]]:

@@ -138,6 +138,6 @@ def test_an_invalid_topology_is_an_unknown_server_error(parts: list[StoredSubtop
 
 def test_a_topology_is_its_record_again() -> None:
     declared = topology(*COUNTING)
-    assert topology_of(declared.stored()) == declared
-    assert declared.required_topics == {"words", "by-word", "counts"}
+    assert finish(topology_of(declared.stored())) == declared
+    assert finish(declared.required_topics()) == {"words", "by-word", "counts"}
     assert declared.by_source_topic == {"words": "0", "by-word": "1"}
