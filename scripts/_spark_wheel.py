@@ -18,8 +18,9 @@ class SparkSide(BuildHookInterface[Any]):
         repository = Path(self.root).parent
         if self.target_name != "wheel" or version == "editable":
             raise ValueError(
-                "of pyspark-barnabas only wheels are built, as its sources are all over the repository: build one with"
-                " `pip wheel`, or install the repository itself as editable"
+                "of pyspark-barnabas only wheels are built here, as its sources are all over the repository: build one"
+                " with `pip wheel`, an archive of the sources with scripts/release, or install the repository itself as"
+                " editable"
             )
         sys.path.insert(0, str(repository))
         from scripts._spark_tree import modules

@@ -130,7 +130,7 @@ def _groups() -> Iterator[Group]:
     yield Group("fuzz", 80, ("tests/fuzz",))
     yield Group("fuzz", 120, ("tests/fuzz",), form=PURE, is_left_out=True)
     yield Group("probes", 60, ("tests/probes",), places=HALF)
-    yield Group("embedding", 60, ("tests/embedding",))
+    yield Group("embedding", 70, ("tests/embedding",), beside=("release",))
     yield Group("pythons", 30, ("tests/pythons",), venv=f".venv-{NEXT}", lock="test", python=NEXT, form=PURE)
 
 
