@@ -42,6 +42,11 @@ class RequestParams(NamedTuple):
             raise Refused(f"{name} is one of {', '.join(allowed)}")
         return word
 
+    def back(self, otherwise: str) -> str:
+        """Return the page of the console where the form stood, or `otherwise` if the form does not name one."""
+        here = self.word("back")
+        return here if here.startswith("/console/") else otherwise
+
     def number(self, name: str, default: int, least: int = 0, most: int = OFFSET_MAX) -> int:
         """Return a whole number. Raise Refused if it is invalid, or outside the bounds."""
         return whole(name, self.word(name, str(default)), least, most)

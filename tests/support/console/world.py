@@ -9,6 +9,7 @@ import httpx
 from barnabas.broker.http.console.application import application
 from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.control.admission import Admission
+from barnabas.broker.insight.why.sources.armed_faults import ArmedFaults
 from barnabas.broker.insight.why.sources.trace_history import TraceHistory
 from barnabas.broker.insight.why.why import Why
 from tests.support.inspected_broker import Inspected
@@ -26,7 +27,7 @@ class Console:
         asked = world.services, broker.members, broker.time_control, broker.faults
         told = broker.unready_reason, lambda: ["something"]
         history = broker.history.get() if may_change else None
-        why = None if history is None else Why(world.services, TraceHistory(history))
+        why = None if history is None else Why(world.services, TraceHistory(history), ArmedFaults(broker.faults))
         observed = ConsoleContext(*asked, *told, world.machine_clock, may_change=may_change, history=history, why=why)
         self.app: Any = application(observed, admission or Admission())
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from barnabas.broker.http.console import formatting
 from barnabas.broker.http.console.page import Facts
 from barnabas.broker.http.console.pages.why import when_there
+from barnabas.broker.http.console.queries.remedies import AnswerShown, shown
 from barnabas.broker.insight.history.trace_filter import TraceFilter
 from barnabas.broker.runtime.events import KINDS, kinds
 from barnabas.storage.steps import Steps
@@ -31,11 +32,13 @@ _LEFT_OUT = (kinds.TRANSACTION_WRITING.name, kinds.MARKER_WRITING.name, kinds.GR
 """Omitted, because the event after the write covers them; a write stopped by a fault is shown on the page of faults."""
 
 
-async def why(ask: Callable[[Why], WhyAnswer | Future[WhyAnswer]], observed: ConsoleContext) -> tuple[str, ...] | None:
-    """Return the sentences of an answer; None if queries are not available."""
+async def why(
+    ask: Callable[[Why], WhyAnswer | Future[WhyAnswer]], observed: ConsoleContext, here: str
+) -> AnswerShown | None:
+    """Return an answer for the page at `here`; None if queries are not available."""
     if observed.why is None:
         return None
-    return (await when_there(ask(observed.why))).sentences
+    return shown(observed.services, await when_there(ask(observed.why)), here)
 
 
 async def of_transactional_id(observed: ConsoleContext, transactional_id: str) -> list[Facts] | None:

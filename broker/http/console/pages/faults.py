@@ -146,7 +146,7 @@ async def _arm(observed: ConsoleContext, params: RequestParams) -> str:
 
 
 async def _change(observed: ConsoleContext, params: RequestParams) -> str:
-    """Release or disarm one fault; or disarm all."""
+    """Release or disarm one fault; or disarm all. Return the page where the button stood."""
     registry, what = observed.faults.get().registry, params.one_of("what", "release", "disarm", "reset")
     try:
         if what == "release":
@@ -159,7 +159,7 @@ async def _change(observed: ConsoleContext, params: RequestParams) -> str:
         raise Refused(str(missing), NOT_FOUND) from None
     except FaultRefused as refusal:
         raise Refused(str(refusal), CONFLICT) from None
-    return _HERE
+    return params.back(_HERE)
 
 
 PAGES = (ConsolePage(_HERE, "faults.html", _look),)

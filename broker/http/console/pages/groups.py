@@ -9,6 +9,7 @@ from barnabas.broker.http.console.params import NOT_FOUND, Refused, RequestParam
 from barnabas.broker.http.console.queries import groups as looking
 from barnabas.broker.http.console.queries import security
 from barnabas.broker.http.console.queries.share_partitions import in_flight
+from barnabas.broker.http.console.rendering import url
 from barnabas.broker.http.console.svg.delivery_strip import STRIP_WIDTH, drawn_ranges
 from barnabas.broker.insight.inspection.groups import begin_loading
 
@@ -43,7 +44,7 @@ async def _one(observed: ConsoleContext, params: RequestParams) -> Facts:
         "shared": [(each, drawn_ranges(each)) for each in shared],
         "shared_count": shared_count,
         "width": int(STRIP_WIDTH),
-        "why": await event_history.why(lambda why: why.group(group_id), observed),
+        "why": await event_history.why(lambda why: why.group(group_id), observed, url("/group", id=group_id)),
     }
 
 

@@ -138,7 +138,9 @@ async def _one(observed: ConsoleContext, params: RequestParams) -> Facts:
         ],
         "headers": [_header(name, value) for name, value in seen.record.headers[:HEADERS_MAX]],
         "headers_left_out": max(0, len(seen.record.headers) - HEADERS_MAX),
-        "why": await event_history.why(lambda why: why.record(topic, number, offset), observed),
+        "why": await event_history.why(
+            lambda why: why.record(topic, number, offset), observed, url(f"/topics/{topic}/{number}/records/{offset}")
+        ),
     }
 
 

@@ -7,21 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.coordinator.transaction.decisions.model import InitRequest, TransactionMetadata
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
-from barnabas.broker.http.console import formatting
 from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import Action, ConsolePage, Facts
 from barnabas.broker.http.console.pages import event_history
 from barnabas.broker.http.console.pages.producing import TRANSACTIONAL_ID
 from barnabas.broker.http.console.params import CONFLICT, NOT_FOUND, Refused, RequestParams
 from barnabas.broker.http.console.queries import transactions as looking
-from barnabas.broker.http.console.queries.transactions import HeldPartition
 from barnabas.broker.http.console.rendering import url
 from barnabas.broker.http.console.svg.timeline import WIDTH, timeline
 from barnabas.broker.insight.inspection.groups import begin_loading, groups_in_transaction
 from barnabas.broker.insight.inspection.transactions import ended
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC
 
 if TYPE_CHECKING:
     from barnabas.broker.services import Services
@@ -108,38 +105,20 @@ async def _one(observed: ConsoleContext, params: RequestParams) -> Facts:
         "groups": groups,
         "line": timeline(changes, now_ms),
         "width": WIDTH,
-        "abort": _what_abort_does(txn, holds, groups) if txn is not None else [],
-        "why": await event_history.why(lambda why: why.producer(transactional_id), observed),
+        "abort": looking.what_abort_does(txn, holds, groups) if txn is not None else [],
+        "why": await event_history.why(
+            lambda why: why.producer(transactional_id), observed, url("/transaction", id=transactional_id)
+        ),
         "happened": happened,
         "happened_max": event_history.SHOWN_MAX,
     }
 
 
-def _what_abort_does(txn: TransactionMetadata, holds: list[HeldPartition], groups: list[str]) -> list[str]:
-    """Describe the effects of an abort in sentences, before the button is pressed; empty if nothing can be aborted."""
-    if txn.state is not TransactionState.ONGOING:
-        return []
-    data = sum(1 for topic, _ in txn.partitions if topic != CONSUMER_OFFSETS_TOPIC)
-    sentences = [
-        f"An ABORT marker is written into {formatting.counted(data, 'partition')}. "
-        "What the transaction wrote there stays in the log, and readers of committed records skip it."
-    ]
-    if groups:
-        sentences.append(f"The offsets that it commits for {', '.join(groups)} are dropped.")
-    freed = sum(hold.held_back for hold in holds if hold.is_first)
-    if freed:
-        sentences.append(
-            f"Readers of committed records, which are held back by {formatting.counted(freed, 'offset')}, continue."
-        )
-    sentences.append(
-        f"Producer {txn.producer_id}, epoch {txn.producer_epoch}, is fenced: its next request fails, "
-        "and it must start again. This cannot be undone."
-    )
-    return sentences
-
-
 async def _abort(observed: ConsoleContext, params: RequestParams) -> str:
-    """Abort as `barnabas txn abort` does: InitProducerId for the id fences its producer and ends the transaction."""
+    """Abort as `barnabas txn abort` does: InitProducerId for the id fences its producer and ends the transaction.
+
+    Return the page where the button stood.
+    """
     services = observed.services
     transactional_id = params.needed("id")
     producer = params.number("producer_id", -1), params.number("producer_epoch", -1)
@@ -154,7 +133,7 @@ async def _abort(observed: ConsoleContext, params: RequestParams) -> str:
     if answer.error not in _ENDING:
         raise Refused(f"the coordinator refused: {answer.error.name}", CONFLICT)
     _log.info(line("transaction aborted by hand", transactional_id=transactional_id, producer_id=txn.producer_id))
-    return url("/transaction", id=transactional_id)
+    return params.back(url("/transaction", id=transactional_id))
 
 
 PAGES = (

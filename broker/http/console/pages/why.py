@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import ConsolePage, Facts
 from barnabas.broker.http.console.params import Refused, RequestParams, whole
+from barnabas.broker.http.console.queries.remedies import shown
 from barnabas.broker.http.console.rendering import url
 
 if TYPE_CHECKING:
@@ -36,9 +37,11 @@ async def _look(observed: ConsoleContext, params: RequestParams) -> Facts:
         return facts
     if question == _HANGING:
         found = await when_there(observed.why.hanging())
-        return facts | {"answers": [_shown(about, answer, _page_of(about)) for about, answer in found.items()]}
+        here = url("/why")
+        return facts | {"answers": [_shown(observed, *each, _page_of(each[0]), here) for each in found.items()]}
     about, asking = _asking(observed.why, question, params)
-    return facts | {"answers": [_shown(about, await when_there(asking), None)]}
+    here = url("/why", ask=question, **given)
+    return facts | {"answers": [_shown(observed, about, await when_there(asking), None, here)]}
 
 
 def _asking(why: Why, question: str, params: RequestParams) -> tuple[str, WhyAnswer | Future[WhyAnswer]]:
@@ -64,12 +67,12 @@ def _record(text: str) -> tuple[str, int, int]:
     return topic, whole("the partition", partition), whole("the offset", offset)
 
 
-def _shown(about: str, answer: WhyAnswer, href: str | None) -> Facts:
+def _shown(observed: ConsoleContext, about: str, answer: WhyAnswer, href: str | None, here: str) -> Facts:
     evidence = json.dumps(dict(answer.evidence), indent=2, ensure_ascii=False, default=str)
     return {
         "about": about[0].upper() + about[1:],
         "href": href,
-        "sentences": answer.sentences,
+        "shown": shown(observed.services, answer, here),
         "evidence": evidence[:_EVIDENCE_CHARACTERS_MAX],
     }
 

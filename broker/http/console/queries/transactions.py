@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from barnabas.broker.coordinator.runtime.partition_for import partition_for
 from barnabas.broker.coordinator.transaction.decisions.records import decode
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
+from barnabas.broker.http.console import formatting
 from barnabas.broker.insight.inspection.groups import Position, positions
 from barnabas.broker.insight.inspection.transactions import loaded_transactions
 from barnabas.protocol.errors import DecodeError
@@ -111,6 +112,29 @@ def _hold(services: Services, log: PartitionLog, txn: TransactionMetadata) -> He
     groups = sorted(each for each in positions(services, topic, partition) if each.offset < log.high_watermark)
     waiting = services.purgatory.parked_on(topic, partition)
     return HeldPartition(topic, partition, first, log.last_stable_offset, log.high_watermark, is_first, waiting, groups)
+
+
+def what_abort_does(txn: TransactionMetadata, holds: list[HeldPartition], groups: list[str]) -> list[str]:
+    """Describe the effects of an abort in sentences, before the button is pressed; empty if nothing can be aborted."""
+    if txn.state is not TransactionState.ONGOING:
+        return []
+    data = sum(1 for topic, _ in txn.partitions if topic != CONSUMER_OFFSETS_TOPIC)
+    sentences = [
+        f"An ABORT marker is written into {formatting.counted(data, 'partition')}. "
+        "What the transaction wrote there stays in the log, and readers of committed records skip it."
+    ]
+    if groups:
+        sentences.append(f"The offsets that it commits for {', '.join(groups)} are dropped.")
+    freed = sum(hold.held_back for hold in holds if hold.is_first)
+    if freed:
+        sentences.append(
+            f"Readers of committed records, which are held back by {formatting.counted(freed, 'offset')}, continue."
+        )
+    sentences.append(
+        f"Producer {txn.producer_id}, epoch {txn.producer_epoch}, is fenced: its next request fails, "
+        "and it must start again. This cannot be undone."
+    )
+    return sentences
 
 
 def history(services: Services, transactional_id: str) -> Steps[list[TransactionChange]]:
