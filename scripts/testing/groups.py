@@ -120,6 +120,7 @@ def _groups() -> Iterator[Group]:
     yield _with_clients("transactions", 130, "tests/transactions")
     yield Group("codecs", 100, ("tests/codecs",), programs=JAVA)
     yield Group("container", 250, ("tests/container",), programs=IMAGE_BUILDERS)
+    yield Group("deploy", 40, ("tests/deploy",), programs=("go",), beside=("kubernetes",), places=HALF)
     yield Group("compiled", 100, HOT)
     yield Group("compiled-all", 300, FAST[:-2], is_left_out=True)
     yield _fast(OLDEST, 120, _of_the_runtime())

@@ -55,7 +55,9 @@ def set_up(group: Group) -> None:
         _prepare("tests.support.spark.cluster", "prepare", "Spark could not be started", f"{group.venv}/bin/python")
     if "npm" in group.programs:
         _prepare("tests.support.clients.npm", "install_clients", "the JavaScript clients could not be installed")
-    if "go" in group.programs:
+    if group.name == "deploy":
+        _prepare("tests.support.clients.go", "helm", "helm could not be built")
+    elif "go" in group.programs:
         _prepare("tests.support.clients.go", "build_all", "the Go clients could not be built")
     if "buildah" in group.programs:
         if os.geteuid() != 0:

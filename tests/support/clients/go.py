@@ -1,4 +1,4 @@
-"""Programs of the clients that are written in Go, built once for what their sources and their lock say.
+"""Programs that are written in Go, clients and helm, built once for what their sources and their lock say.
 
 Go fetches the modules that go.mod names, checks them against go.sum, and keeps them for all checkouts.
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = ROOT / "tests" / "compat" / "go"
 EXAMPLE = ROOT / "examples" / "go"
+CHART_TOOLS = ROOT / "tests" / "deploy" / "tools"
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ older_sarama = Built("older-sarama", ("build", "."), SOURCES / "older_sarama")
 """Writes through a Sarama of before 1.45.1, in its own module, as it is another version."""
 confluent_kafka_go = Built("librdkafka", ("build", "."), SOURCES / "librdkafka")
 """Speaks through confluent-kafka-go: librdkafka again, in its own module for its size."""
+helm = Built("helm", ("build", "helm.sh/helm/v4/cmd/helm"), CHART_TOOLS)
+"""Renders the chart in deploy/helm. It takes some minutes to build, and only tests/deploy has a use for it."""
 
 
 def build_all() -> None:
