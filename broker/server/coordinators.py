@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from barnabas.broker.coordinator.group.catalogue_topics import Racks
     from barnabas.broker.coordinator.group.decisions.group_machine import GroupMachine
     from barnabas.broker.coordinator.runtime.decision_listener import DecisionListener
-    from barnabas.broker.coordinator.share.decisions.share_machine import ShareMachine
     from barnabas.broker.coordinator.share.share_coordinator import ShareCoordinator
     from barnabas.broker.coordinator.transaction.decisions.transaction_machine import TransactionMachine
     from barnabas.broker.coordinator.transaction.offset_markers import OffsetMarkers
@@ -103,13 +102,8 @@ def deferred_shares(parts: Parts, partitions: Partitions) -> Deferred[ShareCoord
     """Return the share coordinator of the node with these partitions."""
 
     def build() -> ShareCoordinator:
-        from barnabas.broker.coordinator.runtime.decision_listener import ListenerFactory
+        from barnabas.broker.coordinator.events.share_states import ShareStateEvents
         from barnabas.broker.coordinator.share.share_coordinator import ShareCoordinator
-
-        def share_listener(_: ShareMachine, events: Events) -> DecisionListener:
-            from barnabas.broker.coordinator.events.share_states import ShareStateEvents
-
-            return ShareStateEvents(events, topic_name)
 
         def topic_name(topic_id: bytes) -> str:
             topic = parts.catalogue.topics_by_id.get(topic_id)
@@ -122,7 +116,7 @@ def deferred_shares(parts: Parts, partitions: Partitions) -> Deferred[ShareCoord
             clock=parts.clock,
             machine_clock=parts.machine_clock,
             upkeep=parts.upkeep,
-            listener_factory=ListenerFactory(parts.events, share_listener),
+            steps=ShareStateEvents(parts.events, topic_name),
         )
 
     return Deferred(build)

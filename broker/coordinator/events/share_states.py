@@ -3,39 +3,38 @@
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from barnabas.broker.coordinator.share.decisions.model import ShareOutcome, ShareRecord, SnapshotWritten
+from barnabas.broker.coordinator.share.decisions.model import ShareRecord, SnapshotWritten
 from barnabas.broker.partitions.share.persister import DeliveryState
 from barnabas.broker.runtime.events import EventKind, kinds
 from barnabas.broker.runtime.events.events import Events
 
 
 class ShareStateEvents:
-    """The events of one partition of `__share_group_state`. A `DecisionListener`."""
+    """The events of the share coordinator's records. A `ShareSteps`."""
 
     def __init__(self, events: Events, topic_name: Callable[[bytes], str]) -> None:
         """Create it. `topic_name`: returns the name of the topic with this id; the id in text if it is deleted."""
         self._events = events
         self._topic_name = topic_name
 
-    def seen(self, entity_id: str, outcome: ShareOutcome) -> None:
-        """Implement `DecisionListener.seen`: no event needs the state before."""
+    @property
+    def is_on(self) -> bool:
+        """Implement `ShareSteps.is_on`."""
+        return self._events.is_on
 
-    def writing(self, entity_id: str, records: Sequence[ShareRecord]) -> None:
-        """Implement `DecisionListener.writing`."""
-        for record in records:
-            failed = self._emit(kinds.SHARE_WRITING, record)
-            if failed is not None:
-                failed.result()
+    def writing(self, record: ShareRecord) -> Future[None] | None:
+        """Implement `ShareSteps.writing`."""
+        held = self._emit(kinds.SHARE_WRITING, record)
+        if held is None or not held.done():
+            return held
+        held.result()
+        return None
 
-    def written(self, entity_id: str, records: Sequence[ShareRecord], partition: int, offset: int) -> None:
-        """Implement `DecisionListener.written`."""
-        for record in records:
-            self._emit(kinds.SHARE_WRITTEN, record)
-
-    def happened(self, entity_id: str, seen: None, outcome: ShareOutcome) -> None:
-        """Implement `DecisionListener.happened`: deliveries are reported by the leader of the partition."""
+    def written(self, record: ShareRecord) -> Future[None] | None:
+        """Implement `ShareSteps.written`."""
+        return self._emit(kinds.SHARE_WRITTEN, record)
 
     def _emit(self, kind: EventKind, record: ShareRecord) -> Future[None] | None:
         key = record.key

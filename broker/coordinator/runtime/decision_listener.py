@@ -16,7 +16,7 @@ class DecisionListener(Protocol):
         """Return the state before a decision that `happened` needs; called before any of it has happened."""
 
     def writing(self, entity_id: str, records: Sequence[Any]) -> None:
-        """Notify that the records are about to be appended. Raises KafkaError where a test has the append fail."""
+        """Notify that the records are about to be appended."""
 
     def written(self, entity_id: str, records: Sequence[Any], partition: int, offset: int) -> None:
         """Notify that the records were appended and replayed."""

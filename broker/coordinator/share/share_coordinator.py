@@ -2,9 +2,10 @@
 """The share coordinator: the interface for the request handlers and the persister.
 
 Finds the partition of `__share_group_state` for a share partition, calls the decisions in `decisions/`, and has the
-runtime carry them out. Methods return their reply, or a future of it where the request has to wait for the disk. They
-raise KafkaError. Two actions are repeated at intervals: snapshots that are old are written again, and the log is
-deleted before the oldest snapshot that is needed, so that it stays short. The states of a deleted topic are deleted.
+runtime carry them out. Methods return their reply, or a future of it where the request has to wait for the disk, or for
+a test that pauses it before or after its record is written. They raise KafkaError. Two
+actions are repeated at intervals: snapshots that are old are written again, and the log is deleted before the oldest
+snapshot that is needed, so that it stays short. The states of a deleted topic are deleted.
 
 Invariant: a state changes only by a record in the log; no reply is sent before its record is durable.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from asyncio import Future
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from barnabas.broker.coordinator.runtime.coordinator_partitions import (
@@ -20,7 +22,7 @@ from barnabas.broker.coordinator.runtime.coordinator_partitions import (
     CoordinatorPartitions,
     OwnedTopic,
 )
-from barnabas.broker.coordinator.runtime.decision_listener import ListenerFactory
+from barnabas.broker.coordinator.runtime.outcome import as_coordinator_error
 from barnabas.broker.coordinator.runtime.replies_after_sync import log_if_not_synced
 from barnabas.broker.coordinator.runtime.shard import Shard
 from barnabas.broker.coordinator.share.decisions import deciding
@@ -30,7 +32,7 @@ from barnabas.broker.coordinator.share.decisions.share_machine import ShareMachi
 from barnabas.broker.coordinator.share.share_config import ShareCoordinatorConfig, share_coordinator_config
 from barnabas.broker.runtime.clock import Clock, Timer
 from barnabas.broker.runtime.log_lines import line, logger
-from barnabas.broker.runtime.replies import Reply
+from barnabas.broker.runtime.replies import Reply, reply_to
 from barnabas.broker.runtime.scheduler import CooperativeScheduler, Work, WorkClass
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import SHARE_GROUP_STATE_TOPIC
@@ -62,6 +64,23 @@ class ShareTopic(OwnedTopic, Protocol):
         """Delete the records that are not needed any more. Raises KafkaError."""
 
 
+class ShareSteps(Protocol):
+    """Notifies listeners of the steps of each record (`broker/coordinator/events/`)."""
+
+    @property
+    def is_on(self) -> bool:
+        """Whether there is a listener."""
+
+    def writing(self, record: ShareRecord) -> Future[None] | None:
+        """Notify that the record is about to be written; return what that has to wait for, if a test pauses it.
+
+        Raises KafkaError where a test has the write fail.
+        """
+
+    def written(self, record: ShareRecord) -> Future[None] | None:
+        """Notify that the record was written; return what the reply has to wait for, if a test pauses it."""
+
+
 class ShareCoordinator:
     """The share coordinator of this broker, for the share partitions whose states it stores."""
 
@@ -74,7 +93,7 @@ class ShareCoordinator:
         clock: Clock,
         machine_clock: Clock,
         upkeep: CooperativeScheduler,
-        listener_factory: ListenerFactory | None = None,
+        steps: ShareSteps | None = None,
     ) -> None:
         """Create the coordinator. `exists`: whether a topic with this id has a partition of this number."""
         self.is_closed = False
@@ -83,7 +102,7 @@ class ShareCoordinator:
         self._exists = exists
         self._clock = clock
         self._upkeep = upkeep
-        self._listener_factory = listener_factory
+        self._steps = steps
         self._partitions = CoordinatorPartitions(topic, machine_clock, upkeep, self._build, _nothing)
         self.partitions_by_state = self._partitions.by_state
         self.writes_count = 0
@@ -104,7 +123,7 @@ class ShareCoordinator:
         clock: Clock,
         machine_clock: Clock,
         upkeep: CooperativeScheduler,
-        listener_factory: ListenerFactory | None = None,
+        steps: ShareSteps | None = None,
     ) -> ShareCoordinator:
         """Open the coordinator of a node."""
         from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic
@@ -121,7 +140,7 @@ class ShareCoordinator:
             clock=clock,
             machine_clock=machine_clock,
             upkeep=upkeep,
-            listener_factory=listener_factory,
+            steps=steps,
         )
         catalogue.subscribe(coordinator)
         return coordinator
@@ -206,13 +225,43 @@ class ShareCoordinator:
         """Carry out a decision about a share partition, whose topic must exist once the decision has not refused."""
         if key.partition < 0:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "The partition id cannot be a negative number.")
-        text = key_text(key)
-        partition = self._partitions.of(text)
-        outcome = decide(partition.machine.tracked.get(key))
+        return self._carry_out(self._partitions.of(key_text(key)), key, partial(self._checked, key, decide))
+
+    def _checked(
+        self,
+        key: SharePartitionKey,
+        decide: Callable[[TrackedShareState | None], ShareOutcome],
+        tracked: TrackedShareState | None,
+    ) -> ShareOutcome:
+        outcome = decide(tracked)
         if not self._exists(key.topic_id, key.partition):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        reply: Reply[T] = partition.shard.execute(text, outcome)
-        return reply
+        return outcome
+
+    def _carry_out(
+        self,
+        partition: SharePartitions,
+        key: SharePartitionKey,
+        decide: Callable[[TrackedShareState | None], ShareOutcome],
+        *,
+        may_pause: bool = True,
+    ) -> Reply[T]:
+        """Carry out a decision. One that is paused before its record is made again: the state may have changed."""
+        outcome = decide(partition.machine.tracked.get(key))
+        steps = self._steps if outcome.records else None
+        if steps is None or not steps.is_on:
+            reply: Reply[T] = partition.shard.execute(key_text(key), outcome)
+            return reply
+        (record,) = outcome.records
+        try:
+            paused = steps.writing(record) if may_pause else None
+        except KafkaError as refusal:
+            raise KafkaError(as_coordinator_error(refusal.code), refusal.message) from refusal
+        if paused is not None:
+            return _once_released(paused, partial(self._carry_out, partition, key, decide, may_pause=False))
+        reply = partition.shard.execute(key_text(key), outcome)
+        paused = steps.written(record)
+        return reply if paused is None else _once_released(paused, partial(_itself, reply))
 
     def _build(self, index: int) -> tuple[ShareMachine, Shard[ShareRecord, None]]:
         machine = ShareMachine(self._config.updates_per_snapshot)
@@ -223,7 +272,6 @@ class ShareCoordinator:
             self._clock,
             self._upkeep.loop.create_future,
             write_timeout_ms=self._config.write_timeout_ms,
-            listener_factory=self._listener_factory,
         )
         return machine, shard
 
@@ -263,12 +311,26 @@ class ShareCoordinator:
         def sweep() -> Work[None]:
             while keys and not partition.shard.is_closed:
                 key = keys.pop()
-                outcome = decide(partition.machine.tracked.get(key), key)
-                if outcome.records:
-                    _execute_unasked(partition, key, outcome)
+                if decide(partition.machine.tracked.get(key), key).records:
+                    self._decide_unasked(partition, key, decide)
                 yield None
 
         self._upkeep.in_slices(sweep, _SWEEP)
+
+    def _decide_unasked(
+        self,
+        partition: SharePartitions,
+        key: SharePartitionKey,
+        decide: Callable[[TrackedShareState | None, SharePartitionKey], ShareOutcome],
+    ) -> None:
+        """Carry out a decision without a waiting request."""
+        try:
+            reply: Reply[None] = self._carry_out(partition, key, lambda tracked: decide(tracked, key))
+        except KafkaError as refusal:
+            _log.warning(line("share state not written", group=key.group_id, reason=refusal))
+            return
+        if isinstance(reply, Future):
+            reply.add_done_callback(log_if_not_synced)
 
     def _arm(self, name: str, interval_ms: int, action: Callable[[], None]) -> None:
         def run() -> None:
@@ -300,15 +362,12 @@ class ShareCoordinator:
         """Do nothing: the settings are read at the start."""
 
 
-def _execute_unasked(partition: SharePartitions, key: SharePartitionKey, outcome: ShareOutcome) -> None:
-    """Carry out a decision without a waiting request."""
-    try:
-        reply = partition.shard.execute(key_text(key), outcome)
-    except KafkaError as refusal:
-        _log.warning(line("share state not written", group=key.group_id, reason=refusal))
-        return
-    if isinstance(reply, Future):
-        reply.add_done_callback(log_if_not_synced)
+def _once_released(paused: Reply[None], go_on: Callable[[], Reply[T]]) -> Reply[T]:
+    return reply_to(lambda: paused, lambda _: go_on())
+
+
+def _itself(reply: Reply[T]) -> Reply[T]:
+    return reply
 
 
 def _nothing(partition: SharePartitions) -> None:

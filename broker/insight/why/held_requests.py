@@ -35,6 +35,15 @@ def held_step(known: WhySources, transactional_id: str, point: str) -> HeldFacts
     return None
 
 
+def held_share_steps(known: WhySources, topic: str, partition: int) -> dict[str, list[HeldFacts]]:
+    """Return the work for a partition's share groups that is stopped at steps, by group."""
+    found: dict[str, list[HeldFacts]] = {}
+    for each in known.held_up.steps():
+        if each.groups and (each.topics, each.partition) == ((topic,), partition):
+            found.setdefault(each.groups[0], []).append(each)
+    return found
+
+
 def held_by_fault(known: WhySources, faults_max: int) -> Steps[dict[str, HeldRequests]]:
     """Return, in steps, everything held up, by the name of the fault, of at most `faults_max` faults."""
     found: dict[str, _Found] = {}

@@ -278,6 +278,7 @@ SHARE_WRITING = EventKind(
     "the records that change (available, acknowledged, archiving, archived)",
     _STATE,
     may_crash=True,
+    may_pause=True,
     may_fail=True,
 )
 SHARE_WRITTEN = EventKind(
@@ -285,6 +286,7 @@ SHARE_WRITTEN = EventKind(
     "the change is in __share_group_state; no client has been answered",
     _STATE,
     may_crash=True,
+    may_pause=True,
 )
 _RECORDS = ("group", "topic", "partition", "ranges", "records_count")
 SHARE_ACQUIRED = EventKind(

@@ -6,7 +6,7 @@ share coordinator has loaded it. After a start the first question begins that, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.insight.inspection.share_partitions import (
@@ -14,7 +14,9 @@ from barnabas.broker.insight.inspection.share_partitions import (
     stored_share_states,
     used_share_partitions,
 )
+from barnabas.broker.insight.why.held_requests import held_share_steps
 from barnabas.broker.insight.why.rules.deliveries import DeliveryStatus, DeliveryStep, GroupDelivery
+from barnabas.broker.insight.why.rules.held_requests import HeldFacts
 from barnabas.broker.metadata.config_resources.groups import GroupConfigs
 from barnabas.broker.partitions.share.persister import FINISHED_STATES, NOT_STARTED, DeliveryState, StoredShareState
 from barnabas.broker.runtime.events import kinds
@@ -36,6 +38,8 @@ _KINDS = (
     kinds.SHARE_DEAD_LETTERS_WRITTEN.name,
     kinds.SHARE_DEAD_LETTERS_LOST.name,
 )
+_STATE_STEPS = (kinds.SHARE_WRITING.name, kinds.SHARE_WRITTEN.name)
+_LETTER_STEPS = (kinds.SHARE_DEAD_LETTERS_WRITING.name, kinds.SHARE_DEAD_LETTERS_WRITTEN.name)
 _STATUS = {
     DeliveryState.AVAILABLE: DeliveryStatus.AVAILABLE,
     DeliveryState.ACQUIRED: DeliveryStatus.ACQUIRED,
@@ -61,14 +65,26 @@ def share_deliveries(known: WhySources, topic: str, partition: int, offset: int)
         if group_id not in found and state.start_offset != NOT_STARTED and len(found) < GROUPS_MAX:
             found[group_id] = _stored(group_id, state, offset)
     configs = GroupConfigs(services.catalogue, services.config)
+    paused = held_share_steps(known, topic, partition)
     for group_id, facts in list(found.items()):
         limit = configs.share_group(group_id).delivery_count_limit
         steps = _steps(known, group_id, topic, partition, offset)
         if facts.status is not DeliveryStatus.NOT_REACHED or _was_reached(steps):
             facts = facts._replace(steps=steps)
         yield
-        found[group_id] = facts._replace(delivery_count_limit=limit)
+        found[group_id] = facts._replace(delivery_count_limit=limit, held=_held(facts, paused.get(group_id, ())))
     return tuple(found[group_id] for group_id in sorted(found))
+
+
+def _held(facts: GroupDelivery, paused: Iterable[HeldFacts]) -> HeldFacts | None:
+    """Return the step at which the work that the record's state waits for is paused."""
+    if facts.is_being_stored or facts.status is DeliveryStatus.LOADING:
+        points = _STATE_STEPS
+    elif facts.status is DeliveryStatus.ARCHIVING:
+        points = _LETTER_STEPS
+    else:
+        return None
+    return next((each for each in paused if each.point in points), None)
 
 
 def _used(used: UsedSharePartition, offset: int) -> GroupDelivery:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from barnabas.broker.insight.why.rules.formatting import counted, duration, moment, named
+from barnabas.broker.insight.why.rules.held_requests import HeldFacts, paused_sentence
 
 _ENDS_SHOWN = 3
 SHOWN_MAX = 5
@@ -67,6 +68,8 @@ class GroupDelivery(NamedTuple):
     member_id: str | None = None
     lock_left_ms: int | None = None
     is_being_stored: bool = False
+    held: HeldFacts | None = None
+    """Where a fault pauses what is being done with the record."""
     steps: tuple[DeliveryStep, ...] = ()
     """The last ones that are known, the newest first. Of a record that was not reached: only if it was once."""
 
@@ -84,7 +87,7 @@ def _of_group(facts: GroupDelivery) -> list[str]:
     number = f"{facts.delivery_count} of at most {facts.delivery_count_limit}"
     match status:
         case DeliveryStatus.LOADING:
-            return [f"In {group} its state is being loaded."]
+            return [f"In {group} its state is being loaded.", *_paused(facts)]
         case DeliveryStatus.NOT_REACHED:
             since = "yet" if not facts.steps else "since a reset of the group's offsets"
             first = f"In {group} it was not delivered {since}. The group is at offset {facts.start_offset}."
@@ -102,7 +105,17 @@ def _of_group(facts: GroupDelivery) -> list[str]:
         case _:
             first = f"In {group} it is done, and is not delivered again{_counted(facts)}."
     stored = " That is being stored, and fetches do not see it yet." if facts.is_being_stored else ""
-    return [first + stored, *_history(facts)]
+    return [first + stored, *_paused(facts), *_history(facts)]
+
+
+def _paused(facts: GroupDelivery) -> list[str]:
+    if facts.held is None:
+        return []
+    if facts.status is DeliveryStatus.LOADING:
+        what = "That"
+    else:
+        what = "This change" if facts.is_being_stored else "Its dead letter"
+    return [paused_sentence(what, facts.held)]
 
 
 def _was_skipped(steps: tuple[DeliveryStep, ...]) -> bool:

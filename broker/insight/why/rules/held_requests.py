@@ -32,6 +32,8 @@ class HeldFacts(NamedTuple):
     """Names in the request, some of them if there are many; likewise the next two fields."""
     groups: tuple[str, ...] = ()
     transactional_ids: tuple[str, ...] = ()
+    partition: int | None = None
+    """Of a step of a share partition."""
 
 
 class HeldRequests(NamedTuple):
@@ -49,6 +51,13 @@ def sentences(held: HeldRequests | None) -> list[str]:
     lines = [_sentence(each) for each in held.longest[:SHOWN_MAX]]
     more = held.requests_count - len(lines)
     return [*lines, f"Faults hold up {counted(more, 'more request')} of this."] if more > 0 else lines
+
+
+def paused_sentence(what: str, held: HeldFacts) -> str:
+    """Return that something waits at a step that a fault pauses, and how to end it."""
+    so_far = f"for {duration(held.held_for_ms)} so far"
+    release = f"`barnabas faults release {held.fault}` resumes it"
+    return f"{what} waits at the step {held.point}, paused by fault {held.fault} {so_far}: {release}."
 
 
 def explain(held: HeldRequests) -> WhyAnswer:

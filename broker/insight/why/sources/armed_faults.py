@@ -57,6 +57,7 @@ def _facts(armed: Armed, held: HeldUp, now_ms: int) -> HeldFacts:
         topics=about.topics,
         groups=about.groups,
         transactional_ids=about.transactional_ids,
+        partition=about.facts.get("partition"),
     )
 
 

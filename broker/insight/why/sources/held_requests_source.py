@@ -15,7 +15,7 @@ class HeldUpSource(Protocol):
         """Yield every request that is held up now. Requests held up later may be missing."""
 
     def steps(self) -> Iterable[HeldFacts]:
-        """Yield every transaction whose end is stopped at a step."""
+        """Yield what is stopped at a step: the ends of transactions, and the work for share partitions."""
 
 
 class NothingHeldUp:
