@@ -92,7 +92,8 @@ def _facts(client: Client) -> BrokerFacts:
     topics = {each.name: len(each.partitions) for each in list_topics(client)}
     node = min(client.cluster.brokers)
     values = {each.name: each.value for each in describe_configs(client, ResourceType.BROKER, str(node))}
-    return BrokerFacts(topics, int(values["num.partitions"] or 1), int(values["message.max.bytes"] or 0))
+    names = ("num.partitions", "message.max.bytes", "transaction.max.timeout.ms")
+    return BrokerFacts(topics, *(int(values[name] or 0) for name in names))
 
 
 def _create(client: Client, topic: SeedTopic, *, validate_only: bool) -> None:

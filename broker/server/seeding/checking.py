@@ -38,6 +38,7 @@ class BrokerFacts(NamedTuple):
     topics: Mapping[str, int]
     num_partitions: int
     message_bytes_max: int
+    transaction_timeout_ms_max: int
 
 
 def check(source: SeedSource, facts: BrokerFacts) -> None:
@@ -51,7 +52,7 @@ def check(source: SeedSource, facts: BrokerFacts) -> None:
             raise source.error(("topics", index, "name"), f"the topic {topic.name} is there already")
     partitions = partitions_of(source, facts)
     for index in range(len(seed.transactions)):
-        _check_transaction(source, index, partitions)
+        _check_transaction(source, index, partitions, facts.transaction_timeout_ms_max)
     _check_groups(source, partitions)
     for index in range(len(seed.acls)):
         bindings(source, index)
@@ -103,13 +104,16 @@ def _check_once(source: SeedSource, field: str, names: Iterable[Hashable], what:
         seen.add(name)
 
 
-def _check_transaction(source: SeedSource, index: int, partitions: Mapping[str, int]) -> None:
+def _check_transaction(source: SeedSource, index: int, partitions: Mapping[str, int], timeout_ms_max: int) -> None:
     txn, path = source.seed.transactions[index], ("transactions", index)
     before = source.seed.transactions[:index]
     if any(each.transactional_id == txn.transactional_id and each.outcome == "open" for each in before):
         raise source.error(path, f"the transaction of {txn.transactional_id} before this one was left open")
     if not txn.records and not txn.offsets:
         raise source.error(path, "a transaction needs a record or an offset")
+    if txn.timeout_ms > timeout_ms_max:
+        what = f"{txn.timeout_ms} is more than transaction.max.timeout.ms of the broker, {timeout_ms_max}"
+        raise source.error((*path, "timeout_ms"), what)
     for number, record in enumerate(txn.records):
         _check_topic(source, (*path, "records", number, "topic"), record.topic, partitions)
     for number, offset in enumerate(txn.offsets):

@@ -98,7 +98,7 @@ def run_command(main: Main, invocation: Invocation, connection: BrokerOptions) -
     if len(printed) > ANSWER_CHARACTERS:
         left = len(printed) - ANSWER_CHARACTERS
         printed = f"{printed[:ANSWER_CHARACTERS]}\n… {left} more characters: ask for less, or type the command\n"
-    return f"{printed.rstrip()}\n\n{typed}"
+    return f"{printed.rstrip() or invocation.if_nothing}\n\n{typed}"
 
 
 def _with_options(words: Sequence[str], options: Sequence[str]) -> list[str]:

@@ -18,12 +18,21 @@ _Limit = Annotated[int, Field(ge=1, le=RECORDS_MAX)]
 _Partition = Annotated[int, Field(ge=0)]
 _Offset = Annotated[int, Field(ge=0)]
 
+_NO_RECORDS = {
+    "read_committed": (
+        "No records. describe_topic has the offsets. Records from the last stable offset on are behind an open "
+        "transaction: list_transactions names it, and isolation=read_uncommitted shows them."
+    ),
+    "read_uncommitted": "No records. describe_topic has the offsets.",
+}
+
 
 class Invocation(NamedTuple):
-    """A command line without `barnabas`, and what it reads from stdin."""
+    """A command line without `barnabas`, what it reads from stdin, and the answer where it prints nothing."""
 
     words: list[str]
     stdin: str = ""
+    if_nothing: str = ""
 
 
 class CommandTool(NamedTuple):
@@ -58,7 +67,7 @@ def read_records(
     words = ["consume", "--json", "--exit-at-end", "--max-messages", str(limit), "--isolation", isolation]
     words += [] if partition is None else ["--partition", str(partition)]
     words += ["--from-beginning"] if offset == "earliest" else ["--offset", str(offset)]
-    return Invocation([*words, "--", topic])
+    return Invocation([*words, "--", topic], if_nothing=_NO_RECORDS[isolation])
 
 
 def list_groups() -> Invocation:

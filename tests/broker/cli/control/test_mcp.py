@@ -66,6 +66,15 @@ async def test_an_agent_reads_and_sees_what_a_person_would_type(served: Served) 
         assert isinstance(clock, dict)
 
 
+async def test_where_no_record_can_be_read_the_answer_says_where_to_look(served: Served) -> None:
+    async with Client(parameters(served)) as agent:
+        for isolation, hint in (("read_committed", "list_transactions"), ("read_uncommitted", "describe_topic")):
+            arguments = {"topic": "orders", "partition": 1, "offset": 0, "isolation": isolation}
+            said, _, typed = text_of(await agent.call_tool("read_records", arguments)).partition("\n\n")
+            assert (said.startswith("No records. "), hint in said) == (True, True)
+            assert typed.startswith("$ barnabas consume --json")
+
+
 async def test_a_failure_is_the_sentence_of_the_command(served: Served) -> None:
     async with Client(parameters(served)) as agent:
         failed = await agent.call_tool("describe_topic", {"topic": "ordesr"})

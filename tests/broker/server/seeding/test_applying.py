@@ -197,6 +197,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ),
     (txn_of(), "transactions[0]: a transaction needs a record or an offset"),
     (
+        txn_of(records=[{"topic": "orders", "value": "x"}], timeout_ms=900_001),
+        "transactions[0].timeout_ms: 900001 is more than transaction.max.timeout.ms of the broker, 900000",
+    ),
+    (
         txn_of(records=[{"topic": "ordesr", "value": "x"}]),
         "transactions[0].records[0].topic: there is no topic ordesr: did you mean orders?",
     ),
