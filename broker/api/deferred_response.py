@@ -121,7 +121,7 @@ def answer_to(
 ) -> Answer:
     """Return the answer that `respond` makes of a reply, or `failed` of its exception: now if it is here, else later.
 
-    may_be_given_up: as in DeferredResponse.
+    The result of a parked request may be a future, too. may_be_given_up: as in DeferredResponse.
     """
     if isinstance(reply, (asyncio.Future, DelayedOperation)):
         return DeferredResponse(reply, partial(_answered, respond, failed), may_be_given_up=may_be_given_up)
@@ -132,7 +132,7 @@ def _answered(
     respond: Callable[[Any], Answer], failed: Callable[[Exception | asyncio.CancelledError], Answer], done: Later
 ) -> Answer:
     failure = failure_of(done)
-    return respond(done.result()) if failure is None else failed(failure)
+    return answer_to(done.result(), respond, failed) if failure is None else failed(failure)
 
 
 def raise_closing(api: str, failure: BaseException) -> Answer:

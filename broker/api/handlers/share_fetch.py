@@ -11,9 +11,9 @@ acknowledgements. Epoch 0 begins a session, -1 ends it. Versions: 2 acquires by 
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from barnabas.broker.api.share.share_leaders import ShareLeaders
 from barnabas.broker.api.share.share_request import ShareRequest
@@ -25,7 +25,7 @@ from barnabas.broker.partitions.share.share_sessions import (
     SessionPartition,
     ShareSession,
 )
-from barnabas.broker.runtime.replies import Reply, answer_after, pass_on, reply_to, reply_to_all
+from barnabas.broker.runtime.replies import Reply, answer_after, reply_to, reply_to_all
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.share_fetch import (
@@ -43,10 +43,12 @@ if TYPE_CHECKING:
     from barnabas.broker.api.share.share_request import Outcome
     from barnabas.broker.partitions.purgatory import DelayedOperation
 
+_Answer: TypeAlias = "Reply[ShareFetchResponse] | DelayedOperation[Reply[ShareFetchResponse]]"
+"""A parked fetch is answered in the turn of the event loop that finishes it, if its acknowledgements are stored."""
 Acknowledged = Mapping[SessionPartition, Sequence[AcknowledgementBatch]]
 
 
-def handle(request: ShareFetchRequest, context: RequestContext) -> Reply[ShareFetchResponse]:
+def handle(request: ShareFetchRequest, context: RequestContext) -> _Answer:
     try:
         return _fetch(request, context)
     except KafkaError as error:
@@ -63,7 +65,7 @@ def handle(request: ShareFetchRequest, context: RequestContext) -> Reply[ShareFe
         return reply_to(lambda: held, lambda _: refusal)
 
 
-def _fetch(request: ShareFetchRequest, context: RequestContext) -> Reply[ShareFetchResponse]:
+def _fetch(request: ShareFetchRequest, context: RequestContext) -> _Answer:
     share = ShareRequest(request.group_id, request.member_id, context, is_renew_ack=request.is_renew_ack)
     _check_renewal(request)
     acknowledged = {
@@ -87,7 +89,7 @@ def _fetch_after(
     acquired: AcquireRequest,
     acknowledged: Sequence[SessionPartition],
     replies: Sequence[Outcome],
-) -> Reply[ShareFetchResponse]:
+) -> _Answer:
     """Fetch, once the acknowledgements are applied. `replies`: their outcomes, once they are stored."""
     epoch = request.share_session_epoch
     lock_timeout_ms = share.manager.settings_of(share.key.group_id).record_lock_duration_ms
@@ -106,10 +108,7 @@ def _fetch_after(
     )
     waiters = context.services.purgatory
     fetch = DelayedShareFetch(share.manager, waiters, share.key.group_id, acquired, limits, wanted)
-    fetched = fetch.answer()
-    if isinstance(fetched, list):
-        return respond([*refused, *fetched])
-    return _after(fetched, lambda results: respond([*refused, *results]), context)
+    return fetch.answer(lambda results: respond([*refused, *results]))
 
 
 def _check_renewal(request: ShareFetchRequest) -> None:
@@ -151,29 +150,6 @@ def _rotated(wanted: list[SessionPartition], epoch: int) -> list[SessionPartitio
     """Return the partitions in the order of this request: each begins with another."""
     begin = epoch % len(wanted) if wanted else 0
     return [*wanted[begin:], *wanted[:begin]]
-
-
-def _after(
-    parked: DelayedOperation[list[ShareFetched]],
-    respond: Callable[[list[ShareFetched]], Reply[ShareFetchResponse]],
-    context: RequestContext,
-) -> Future[ShareFetchResponse]:
-    """Return a future of the response to a parked fetch, which is given up with its client."""
-    made: Future[ShareFetchResponse] = context.services.upkeep.loop.create_future()
-
-    def give_up(_: object) -> None:
-        if not parked.done():
-            parked.cancel()
-
-    def finish(done: DelayedOperation[list[ShareFetched]]) -> None:
-        try:
-            pass_on(respond(done.result()), made)
-        except Exception as error:
-            made.set_exception(error)
-
-    parked.add_done_callback(finish)
-    made.add_done_callback(give_up)
-    return made
 
 
 def _respond(

@@ -12,8 +12,8 @@ is answered after the wait, so that no client repeats its request at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from barnabas.broker.partitions.share.acquisition import Acquired, AcquireRequest, LogRange
 from barnabas.broker.partitions.share.share_sessions import SessionPartition
@@ -21,11 +21,13 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
-    from barnabas.broker.partitions.purgatory import DelayedOperation, PartitionKey, Purgatory, Woken
+    from barnabas.broker.partitions.purgatory import DelayedOperation, PartitionKey, Purgatory
     from barnabas.broker.partitions.share.led_share_partition import LedSharePartition
     from barnabas.broker.partitions.share.share_partition_manager import SharePartitionManager
     from barnabas.storage.log.log import PartitionLog
     from barnabas.storage.log.read import ReadResult
+
+R = TypeVar("R")
 
 _BATCHES_MAX = 2_000
 _BYTES_MAX = 4 << 20
@@ -82,10 +84,10 @@ class DelayedShareFetch:
         self._failed: dict[SessionPartition, KafkaError] = {}
         self._loaded: dict[SessionPartition, LedSharePartition] = {}
 
-    def answer(self) -> list[ShareFetched] | DelayedOperation[list[ShareFetched]]:
-        """Acquire records now, or wait until there are some."""
+    def answer(self, respond: Callable[[list[ShareFetched]], R]) -> R | DelayedOperation[R]:
+        """Apply `respond` to the records that are acquired: now, or as soon as there are some."""
         if not self._wanted or self._request.records_max == 0 or self._limits.max_bytes == 0:
-            return []
+            return respond([])
         for each in self._wanted:
             try:
                 self._loaded[each] = self._manager.get(self._group_id, each)
@@ -93,9 +95,12 @@ class DelayedShareFetch:
             except KafkaError as error:
                 self._failed[each] = error.as_value()
         if self._limits.max_wait_ms <= 0 or not self._waits_for or self._is_enough():
-            return self._finish(None)
+            return respond(self._acquired())
         return self._waiters.park(
-            self._waits_for, timeout_ms=self._limits.max_wait_ms, is_ready=self._is_ready, finish=self._finish
+            self._waits_for,
+            timeout_ms=self._limits.max_wait_ms,
+            is_ready=self._is_ready,
+            finish=lambda _: respond(self._acquired()),
         )
 
     def _is_enough(self) -> bool:
@@ -128,7 +133,7 @@ class DelayedShareFetch:
             self._bytes[key] = size
             self._bytes_sum += size
 
-    def _finish(self, _: Woken) -> list[ShareFetched]:
+    def _acquired(self) -> list[ShareFetched]:
         """Acquire what there is now."""
         ready: list[SessionPartition] = []
         for each, led in self._loaded.items():
