@@ -1,6 +1,7 @@
 """Faults: the armed ones, how often each fired and what it holds up; they can be armed, released and disarmed.
 
 The steps at which a fault can be armed are drawn at their place in a commit. Each is a link that fills in the form.
+Forms make the JSON of the usual faults of requests and of the disk; what it allows is checked in one place, for all.
 """
 
 from __future__ import annotations
@@ -10,8 +11,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from barnabas.broker.control.faults.armed import Armed
+from barnabas.broker.control.faults.codes import codes_of
 from barnabas.broker.control.faults.matching import matches_point
-from barnabas.broker.control.faults.model import FaultRefused, PointAction, PointMatch
+from barnabas.broker.control.faults.model import (
+    ALWAYS,
+    DiskError,
+    DiskFileKind,
+    DiskOperation,
+    FaultRefused,
+    PointAction,
+    PointMatch,
+)
 from barnabas.broker.control.faults.plan.of_points import point_fault, points
 from barnabas.broker.control.faults.registry import NoSuchFault
 from barnabas.broker.http.console.console_context import ConsoleContext
@@ -21,12 +31,26 @@ from barnabas.broker.http.console.rendering import url
 from barnabas.broker.http.console.svg.sequence import WIDTH, FaultMark, StepView, drawn, may_of, place_of
 from barnabas.broker.http.console.svg.steps import OTHERS
 from barnabas.broker.runtime.events import EventKind
+from barnabas.protocol.registry import ApiKey
 
 _HERE = "/console/faults"
 SHOWN_MAX = 200
 STANDING_MAX = 5
 """Maximum number of held-up requests or steps that are named per fault."""
 _EXAMPLE = {"name": "lost-commit", "match": {"api": "EndTxn"}, "do": {"lose_answer": True}}
+REQUEST_ACTIONS = {
+    "error": "answer with an error",
+    "lose_answer": "apply it, and lose the answer",
+    "drop": "do not apply it, nor answer",
+    "cut": "apply it, and close the connection before the answer",
+    "delay": "delay it",
+    "pause": "hold it until it is released",
+}
+DISK_ACTIONS = {
+    DiskError.ENOSPC.value: "the disk is full",
+    DiskError.EIO.value: "an I/O error",
+    "delay": "delay a sync",
+}
 _TEXTS = ("transactional_id", "group", "topic", "state", "protocol", "leader_id", "assignor", "why")
 """Facts of steps that are texts; `is_commit` is a boolean, the others are numbers."""
 
@@ -45,6 +69,20 @@ async def _look(observed: ConsoleContext, params: RequestParams) -> Facts:
             (description, [_listed(points()[name], at, chosen) for name in names]) for description, names in OTHERS
         ],
         **_form(params),
+        **_choices(observed),
+    }
+
+
+def _choices(observed: ConsoleContext) -> Facts:
+    """Return what the forms of requests and of the disk offer."""
+    apis = [ApiKey(each.api_key) for each in observed.services.offered_apis]
+    return {
+        "apis": sorted(each.api_name for each in apis),
+        "codes": sorted({code.name for each in apis for code in codes_of(each)}),
+        "request_actions": REQUEST_ACTIONS,
+        "disk_actions": DISK_ACTIONS,
+        "operations": [each.value for each in DiskOperation],
+        "files": [each.value for each in DiskFileKind],
     }
 
 
@@ -98,7 +136,7 @@ def _listed(kind: EventKind, at: _At, chosen: str) -> StepView:
     return place_of(kind, "", at(kind.name, {}), is_chosen=kind.name == chosen)
 
 
-# --- the form ---
+# --- the form of JSON ---
 
 
 def _form(params: RequestParams) -> Facts:
@@ -134,12 +172,58 @@ def _fact(name: str, text: str) -> str | int | bool:
     return whole(name, text)
 
 
+# --- the other forms ---
+
+
+def request_fault_of(params: RequestParams) -> Facts:
+    """Return the fault of requests that a form describes, in the form of its JSON. Raise Refused."""
+    does = params.one_of("do", *REQUEST_ACTIONS)
+    do: Facts = {does: True}
+    if does == "error":
+        do = {does: params.needed("error")}
+    elif does == "delay":
+        do = {does: params.needed("delay")}
+    elif does == "cut":
+        do = {does: "before"}
+    names = ("api", "client_id", "topic", "group", "transactional_id")
+    return _fault(params, {name: params.words[name] for name in names if params.words.get(name)}, do)
+
+
+def disk_fault_of(params: RequestParams) -> Facts:
+    """Return the fault of the disk that a form describes, in the form of its JSON. Raise Refused."""
+    does = params.one_of("do", *DISK_ACTIONS)
+    do = {"delay": params.needed("delay")} if does == "delay" else {"error": does}
+    texts = {name: params.words[name] for name in ("disk", "file", "topic") if params.words.get(name)}
+    return _fault(params, {"disk": "append", **texts}, do)
+
+
+def _fault(params: RequestParams, match: Facts, do: Facts) -> Facts:
+    for name in ("partition", "nth"):
+        if params.word(name):
+            match[name] = params.number(name, 0)
+    times = params.word("times", "1")
+    fault: Facts = {"match": match, "do": do, "times": times if times == ALWAYS else whole("times", times)}
+    return fault | ({"name": params.word("name")} if params.word("name") else {})
+
+
 # --- actions ---
 
 
 async def _arm(observed: ConsoleContext, params: RequestParams) -> str:
+    return _armed(observed, params.needed("plan"))
+
+
+async def _arm_request(observed: ConsoleContext, params: RequestParams) -> str:
+    return _armed(observed, json.dumps(request_fault_of(params)))
+
+
+async def _arm_disk(observed: ConsoleContext, params: RequestParams) -> str:
+    return _armed(observed, json.dumps(disk_fault_of(params)))
+
+
+def _armed(observed: ConsoleContext, plan: str) -> str:
     try:
-        observed.faults.get().arm_json(params.needed("plan"))
+        observed.faults.get().arm_json(plan)
     except FaultRefused as refusal:
         raise Refused(str(refusal)) from None
     return _HERE
@@ -163,4 +247,9 @@ async def _change(observed: ConsoleContext, params: RequestParams) -> str:
 
 
 PAGES = (ConsolePage(_HERE, "faults.html", _look),)
-ACTIONS = (Action("/console/faults/arm", _arm), Action("/console/faults/change", _change))
+ACTIONS = (
+    Action("/console/faults/arm", _arm),
+    Action("/console/faults/arm-request", _arm_request),
+    Action("/console/faults/arm-disk", _arm_disk),
+    Action("/console/faults/change", _change),
+)
