@@ -7,13 +7,24 @@ from tests.support.ecosystem.row import PROGRAMS
 from tests.support.ecosystem.rows import ROWS
 from tests.support.source_tree import ROOT, tracked_files
 
+_PLACE, _SUFFIXES = ("tests", "ecosystem"), (".go", ".java", ".py")
 PYTHON = [row for row in ROWS if row.source.suffix == ".py"]
 
 
 def test_each_program_belongs_to_one_row() -> None:
-    programs = {ROOT / path for path in tracked_files() if (ROOT / path).parent == PROGRAMS / "python"}
-    assert sorted(row.source for row in PYTHON) == sorted(programs)
+    programs = {
+        ROOT / path
+        for path in tracked_files()
+        if (ROOT / path).suffix in _SUFFIXES and path.parts[:2] == _PLACE and len(path.parts) > 3
+    }
+    assert {row.source for row in ROWS} == programs
     assert len({row.name for row in ROWS}) == len({row.source.stem for row in ROWS}) == len(ROWS)
+
+
+def test_the_go_module_has_the_versions_of_its_rows() -> None:
+    required = (PROGRAMS / "go" / "go.mod").read_text()
+    pins = [pin.replace("@", " ") for row in ROWS if row.source.suffix == ".go" for pin in row.pins]
+    assert [pin for pin in pins if f"\t{pin}\n" not in required] == []
 
 
 def test_two_rows_run_every_time() -> None:

@@ -12,7 +12,13 @@ from faststream.kafka import KafkaBroker, KafkaMessage
 def application(address: str, source: str, target: str, group: str) -> FastStream:
     broker = KafkaBroker(address)
 
-    @broker.subscriber(source, group_id=group, auto_offset_reset="earliest", ack_policy=AckPolicy.NACK_ON_ERROR)
+    @broker.subscriber(
+        source,
+        group_id=group,
+        auto_offset_reset="earliest",
+        isolation_level="read_committed",
+        ack_policy=AckPolicy.NACK_ON_ERROR,
+    )
     @broker.publisher(target)
     async def copy(record: KafkaMessage) -> bytes:
         return record.body

@@ -1,6 +1,7 @@
 """Installs what the rows' programs need, once, and returns the commands that run them.
 
 Each Python program has an environment of its own in .cache/ecosystem, made by uv of the lock beside the programs.
+Java's jars come from Maven as Kafka's own do, and Go's modules are those of the go.mod beside the programs.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from scripts._pythons import find_python
+from tests.support.clients.go import Built
+from tests.support.clients.java import program_command
 from tests.support.ecosystem.row import PROGRAMS, Row
 from tests.support.ecosystem.rows import ROWS
+from tests.support.kafka.jars import framework_libs
 from tests.support.processes.server import ROOT
 
 CACHE = ROOT / ".cache" / "ecosystem"
@@ -75,4 +79,13 @@ def _only_one(home: Path) -> Iterator[bool]:
         done.touch()
 
 
-_LAUNCHERS: dict[str, Callable[[Row], list[str]]] = {".py": _python}
+def _java(row: Row) -> list[str]:
+    return program_command(row.source, libs=framework_libs(row.pins))
+
+
+def _go(row: Row) -> list[str]:
+    name = row.source.stem
+    return [str(Built(f"ecosystem-{name}", ("build", f"./{name}"), PROGRAMS / "go")())]
+
+
+_LAUNCHERS: dict[str, Callable[[Row], list[str]]] = {".py": _python, ".java": _java, ".go": _go}

@@ -25,7 +25,10 @@ PYTHON = (
         pins=("faststream[kafka]==0.7.8",),
         program="python/faststream_app.py",
         guarantee=AT_LEAST_ONCE,
-        settings="`ack_policy=AckPolicy.NACK_ON_ERROR`",
+        settings=(
+            "`ack_policy=AckPolicy.NACK_ON_ERROR`, as it commits offsets before the handler runs otherwise; "
+            '`isolation_level="read_committed"`, else aborted records are read'
+        ),
     ),
     Row(
         name="bytewax",
@@ -35,4 +38,41 @@ PYTHON = (
         settings="a recovery store: it has the offsets, and no group commits any",
     ),
 )
-ROWS = PYTHON
+JAVA = (
+    Row(
+        name="MirrorMaker 2",
+        pins=("org.apache.kafka:connect-mirror:4.3.1", "org.apache.kafka:connect-runtime:4.3.1"),
+        program="java/Mirror.java",
+        guarantee=EXACTLY_ONCE,
+        settings="`exactly.once.source.support=enabled` for the target, replication factors of 1 for its own topics",
+        traps="copies aborted records, too, unless `consumer.isolation.level=read_committed` is set for the source",
+    ),
+    Row(
+        name="Flink, KafkaSource and KafkaSink",
+        pins=(
+            "org.apache.flink:flink-connector-kafka:5.0.0-2.2",
+            "org.apache.flink:flink-clients:2.2.1",
+            "org.apache.flink:flink-streaming-java:2.2.1",
+            "org.apache.flink:flink-connector-base:2.2.1",
+        ),
+        program="java/FlinkJob.java",
+        guarantee=EXACTLY_ONCE,
+        settings="checkpoints, a prefix of transactional ids, and a transaction timeout of at most 15 minutes",
+    ),
+    Row(
+        name="Reactor Kafka",
+        pins=("io.projectreactor.kafka:reactor-kafka:1.3.25",),
+        program="java/ReactorCopier.java",
+        guarantee=EXACTLY_ONCE,
+    ),
+)
+GO = (
+    Row(
+        name="Watermill",
+        pins=("github.com/ThreeDotsLabs/watermill-kafka/v3@v3.0.6",),
+        program="go/watermill/watermill.go",
+        guarantee=AT_LEAST_ONCE,
+        settings="`sarama.ReadCommitted`, else aborted records are read",
+    ),
+)
+ROWS = PYTHON + JAVA + GO

@@ -9,10 +9,11 @@ of 4.4.0 were published later; its Streams runs where the version matters, with 
 """
 
 import fcntl
+import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -142,6 +143,13 @@ def spark_connector_libs() -> Path:
         ],
         alone=True,
     )
+
+
+def framework_libs(artifacts: Sequence[str]) -> Path:
+    """The directory of the jars `group:artifact:version` of a framework, the first of which names it, and a logger."""
+    parts = [(group, name, version) for group, name, version in (each.split(":") for each in artifacts)]
+    digest = hashlib.sha256(repr(parts + _LOGGER).encode()).hexdigest()[:8]
+    return _libs(f"{parts[0][1]}-{parts[0][2]}-{digest}", [*parts, *_LOGGER])
 
 
 def fetch_all() -> None:
