@@ -6,7 +6,8 @@ trace at a time, and other tasks run in between.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from barnabas.broker.http.console import formatting
@@ -27,7 +28,12 @@ if TYPE_CHECKING:
     from barnabas.broker.insight.why.why import Why
 
 SHOWN_MAX: Final = 60
+"""Rows; events that repeat are one row."""
+EVENTS_MAX: Final = 600
+_FOLDED_MIN, _PERIOD_MAX = 3, 3
 _IN_A_STEP: Final = 500
+_DIFFERS: Final = re.compile(r"after \d+ ms")
+"""What may differ between repetitions: how long a request took."""
 _LEFT_OUT = (kinds.TRANSACTION_WRITING.name, kinds.MARKER_WRITING.name, kinds.GROUP_WRITING.name)
 """Omitted, because the event after the write covers them; a write stopped by a fault is shown on the page of faults."""
 
@@ -42,19 +48,19 @@ async def why(
 
 
 async def of_transactional_id(observed: ConsoleContext, transactional_id: str) -> list[Facts] | None:
-    """Return its recent events, the newest first; None if no events are stored."""
+    """Return its recent events in rows, the newest first; None if no events are stored."""
     history = observed.history
     if history is None:
         return None
     found = await observed.in_turns(lambda: last(history, TraceFilter(transactional_id=transactional_id)))
-    return [row_of(each) for each in found]
+    return folded([row_of(each) for each in found])[:SHOWN_MAX]
 
 
 def last(history: History, wanted: TraceFilter) -> Steps[list[TraceEvent]]:
     """Return, in steps, the last matching events to show, the newest first, as far as they are stored."""
     found: list[TraceEvent] = []
     end = history.next_number
-    while end > 1 and len(found) < SHOWN_MAX:
+    while end > 1 and len(found) < EVENTS_MAX:
         begin = max(1, end - _IN_A_STEP)
         part = history.past(wanted, begin, _IN_A_STEP, looks_at=end - begin)
         new = (each for each in reversed(part.events) if (each.number or 0) < end)
@@ -63,19 +69,48 @@ def last(history: History, wanted: TraceFilter) -> Steps[list[TraceEvent]]:
             break
         end = begin
         yield
-    return found[:SHOWN_MAX]
+    return found[:EVENTS_MAX]
 
 
 def row_of(event: TraceEvent) -> Facts:
     """Return the event as a page shows it."""
     sentence, style = _SENTENCES.get(event.kind, _plainly)(event.facts, event)
     return {
+        "number": event.number,
         "at_ms": event.at_ms,
         "kind": event.kind,
         "style": style,
         "sentence": sentence,
         "because": _because(event.cause),
     }
+
+
+def folded(rows: list[Facts]) -> list[Facts]:
+    """Return the rows with repetitions in one: of a row, or of up to three that alternate, as a refusal and its answer.
+
+    `repeats`: the rows that are folded into it, itself included; empty if there are none.
+    """
+    keys = [(row["kind"], row["because"], _DIFFERS.sub("", row["sentence"])) for row in rows]
+    found: list[Facts] = []
+    at = 0
+    while at < len(rows):
+        period, times = next(
+            ((each, count) for each in range(1, _PERIOD_MAX + 1) if (count := _times(keys, at, each)) >= _FOLDED_MIN),
+            (1, 1),
+        )
+        end = at + period * times
+        for first in range(at, at + period):
+            found.append({**rows[first], "repeats": rows[first:end:period] if times > 1 else []})
+        at = end
+    return found
+
+
+def _times(keys: Sequence[object], at: int, period: int) -> int:
+    """Return how often the keys from here on repeat with this period."""
+    pattern, times = keys[at : at + period], 1
+    while keys[at + period * times : at + period * (times + 1)] == pattern:
+        times += 1
+    return times
 
 
 def _because(cause: Mapping[str, Any]) -> str:

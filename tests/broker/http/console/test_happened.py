@@ -2,8 +2,10 @@
 
 from types import MappingProxyType
 
+import pytest
+
 from barnabas.broker.coordinator.transaction.decisions.model import InitRequest
-from barnabas.broker.http.console.pages.event_history import SHOWN_MAX, last, row_of
+from barnabas.broker.http.console.pages.event_history import EVENTS_MAX, SHOWN_MAX, folded, last, row_of
 from barnabas.broker.insight.history.history import History
 from barnabas.broker.insight.history.trace_event import TraceEvent
 from barnabas.broker.insight.history.trace_filter import TraceFilter
@@ -82,6 +84,55 @@ def _value(name: str) -> object:
     return "x" if name in texts else 1
 
 
+def rows(text: str) -> list[dict[str, object]]:
+    """A row for each letter."""
+    return [
+        {"number": number, "at_ms": number, "kind": "k", "because": "", "sentence": f"{letter}, after {number} ms."}
+        for number, letter in enumerate(text)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("ab", [("a", 0), ("b", 0)]),
+        ("aab", [("a", 0), ("a", 0), ("b", 0)]),
+        ("aaab", [("a", 3), ("b", 0)]),
+        ("xabababc", [("x", 0), ("a", 3), ("b", 3), ("c", 0)]),
+        ("abcabcabca", [("a", 3), ("b", 3), ("c", 3), ("a", 0)]),
+        ("a" * 60 + "b" * 60, [("a", 60), ("b", 60)]),
+    ],
+)
+def test_repetitions_are_one_row(text: str, expected: list[tuple[str, int]]) -> None:
+    assert [(row["sentence"][0], len(row["repeats"])) for row in folded(rows(text))] == expected
+
+
+async def test_sixty_refusals_are_a_row_that_can_be_opened(console: Console, world: Inspected) -> None:
+    mine = await world.begin("payments", ("orders", 0))
+    for _ in range(60):
+        world.clock.advance(10)
+        facts = {"transactional_id": "payments", "producer_id": mine.producer_id, "producer_epoch": 0}
+        world.services.events.emit(kinds.TRANSACTION_REFUSED, {**facts, "error": "CONCURRENT_TRANSACTIONS"})
+    text = await console.text("/transaction", id="payments")
+    assert "A request was refused with CONCURRENT_TRANSACTIONS. × 60, since 20" in text
+    assert "A transaction of 0, epoch 0 began" in text
+    html = await console.get("/transaction", id="payments")
+    assert html.count('<li><span class="time">') == 60
+    assert html.count('<details id="repeats-') == 1
+
+
+async def test_other_events_than_the_last_are_left_out(console: Console, world: Inspected) -> None:
+    await world.begin("payments", ("orders", 0))
+    for number in range(2 * SHOWN_MAX):
+        facts = {"transactional_id": "payments", "producer_id": number, "producer_epoch": 0}
+        world.services.events.emit(kinds.TRANSACTION_REFUSED, {**facts, "error": f"E{number}"})
+    text = await console.text("/transaction", id="payments")
+    assert f"The last {SHOWN_MAX} of them, repetitions in one" in text
+    assert f"refused with E{2 * SHOWN_MAX - 1}." in text
+    assert f"refused with E{SHOWN_MAX - 1}." not in text
+
+
 def test_results_are_bounded_and_collected_in_steps() -> None:
     events = Events()
     history = History(events, now_ms=lambda: 0, machine_now_ms=lambda: 0, events_max=5_000)
@@ -98,5 +149,5 @@ def test_results_are_bounded_and_collected_in_steps() -> None:
         7_000,
     ]
     assert sum(1 for _ in last(history, wanted)) >= 5_000 // 500 - 1
-    assert len(finish(last(history, TraceFilter(transactional_id="other")))) == SHOWN_MAX
+    assert len(finish(last(history, TraceFilter(transactional_id="other")))) == EVENTS_MAX
     history.close()
