@@ -160,6 +160,11 @@ class PointAction:
     error: ErrorCode | None = None
     """The write after the step fails with this code; nothing is written."""
 
+    @property
+    def name(self) -> str:
+        """The action in a fault's `do`."""
+        return "crash" if self.crash else "pause" if self.pause else "error"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskMatch:

@@ -90,6 +90,11 @@ class UsedSharePartition:
     def _state(self) -> SharePartition | None:
         return self._led.state
 
+    @property
+    def span(self) -> int:
+        """The offsets in flight, finished ones among them; none while it is loaded."""
+        return 0 if self._state is None else self._state.span
+
     def summary(self) -> SharePartitionSummary | None:
         """Return the present state; None while it is loaded."""
         state = self._state

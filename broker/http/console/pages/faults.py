@@ -22,13 +22,13 @@ from barnabas.broker.control.faults.model import (
     PointAction,
     PointMatch,
 )
-from barnabas.broker.control.faults.plan.of_points import point_fault, points
+from barnabas.broker.control.faults.plan.of_points import CODES, FLAGS, NUMBERS, point_fault, points
 from barnabas.broker.control.faults.registry import NoSuchFault
 from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import Action, ConsolePage, Facts
 from barnabas.broker.http.console.params import CONFLICT, NOT_FOUND, Refused, RequestParams, whole
 from barnabas.broker.http.console.rendering import url
-from barnabas.broker.http.console.svg.sequence import WIDTH, FaultMark, StepView, drawn, may_of, place_of
+from barnabas.broker.http.console.svg.sequence import WIDTH, FaultMark, StepView, drawn, place_of
 from barnabas.broker.http.console.svg.steps import OTHERS
 from barnabas.broker.runtime.events import EventKind
 from barnabas.protocol.registry import ApiKey
@@ -51,8 +51,6 @@ DISK_ACTIONS = {
     DiskError.EIO.value: "an I/O error",
     "delay": "delay a sync",
 }
-_TEXTS = ("transactional_id", "group", "topic", "state", "protocol", "leader_id", "assignor", "why")
-"""Facts of steps that are texts; `is_commit` is a boolean, the others are numbers."""
 
 
 async def _look(observed: ConsoleContext, params: RequestParams) -> Facts:
@@ -119,16 +117,18 @@ def _may_meet(match: PointMatch, known: dict[str, str]) -> bool:
 
 def _mark(armed: Armed) -> FaultMark:
     state, action, stands = armed.state(), armed.fault.action, armed.who_stands
-    does = "crash" if isinstance(action, PointAction) and action.crash else "pause"
+    does = action.name if isinstance(action, PointAction) else "pause"
     who = [_who(facts) for facts in stands[:STANDING_MAX]]
     return FaultMark(armed.name, does, str(state["times"]), state["fired"], who, len(stands))
 
 
 def _who(facts: Any) -> str:
-    """Describe what is held up: of a step its transactional id; of a request its API and client."""
+    """Describe what is held up: of a step its transactional id or group; of a request its API and client."""
     where = f" at {facts['topic']}-{facts['partition']}" if "topic" in facts and "partition" in facts else ""
     if "transactional_id" in facts:
         return f"{facts['transactional_id']}{where}"
+    if "api" not in facts and "group" in facts:
+        return f"{facts['group']}{where}"
     return f"{facts.get('api', 'a request')} of {facts.get('client_id') or facts.get('connection', 'a client')}"
 
 
@@ -147,29 +147,29 @@ def _form(params: RequestParams) -> Facts:
     kind = points().get(name)
     if kind is None:
         raise Refused(f"there is no point {name}: there are {', '.join(points())}", NOT_FOUND)
-    may = [each for each in ("pause", "crash") if each in may_of(kind).split()]
+    may = [each for each in ("pause", "crash", "error") if each in kind.actions]
     does = params.one_of("do", *may)
     given = {fact: params.words[fact] for fact in kind.facts if params.words.get(fact)}
     match = {"point": name, **{fact: _fact(fact, text) for fact, text in given.items()}}
+    do = {does: CODES[0] if does == "error" else True}
     try:
-        point_fault(match, {does: True}, points())
+        point_fault(match, do, points())
     except FaultRefused as refusal:
         raise Refused(str(refusal)) from None
     return {
-        "plan": json.dumps({"match": match, "do": {does: True}}, indent=2, ensure_ascii=False),
+        "plan": json.dumps({"match": match, "do": do}, indent=2, ensure_ascii=False),
         "point": kind,
+        "write_codes": CODES if does == "error" else (),
         "ways": [(each, url("/faults", point=name, **given, do=each) + "#arm", each == does) for each in may],
     }
 
 
 def _fact(name: str, text: str) -> str | int | bool:
-    if name in _TEXTS:
-        return text
-    if name.startswith("is_"):
+    if name in FLAGS:
         if text not in ("true", "false"):
             raise Refused(f"{name} is true or false")
         return text == "true"
-    return whole(name, text)
+    return whole(name, text) if name in NUMBERS or name == "partition" else text
 
 
 # --- the other forms ---

@@ -13,6 +13,7 @@ from barnabas.broker.http.console.page import ConsolePage, Facts
 from barnabas.broker.http.console.pages.topics import TOPICS_MAX, sums
 from barnabas.broker.http.console.params import RequestParams
 from barnabas.broker.http.console.queries import transactions
+from barnabas.broker.http.console.queries.share_partitions import queue_figures
 from barnabas.broker.insight.inspection.groups import every_loaded_group
 from barnabas.broker.insight.inspection.topics import every_topic
 
@@ -37,6 +38,7 @@ async def _overview(observed: ConsoleContext, params: RequestParams) -> Facts:
     counted = [(False, topic.name, topic.partitions_count) for topic in topics[:TOPICS_MAX]]
     rows = await observed.in_turns(lambda: sums(services, counted))
     ids: list[TransactionMetadata] = await observed.in_turns(lambda: transactions.every_id(services))
+    queues = await observed.in_turns(lambda: queue_figures(services))
     bound = [each.address for member in observed.members for each in member.bound]
     return {
         "unready": observed.unready_reason(),
@@ -50,6 +52,7 @@ async def _overview(observed: ConsoleContext, params: RequestParams) -> Facts:
         "size": sum(row["size"] for row in rows),
         "is_whole": len(counted) == len(topics) and all(row["is_whole"] for row in rows),
         "groups": sum(1 for _ in every_loaded_group(services)),
+        "queues": queues,
         "open_count": sum(txn.state.is_open for txn in ids),
         "connections": sum(member.listener.connections_count for member in observed.members),
     }

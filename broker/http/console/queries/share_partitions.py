@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from barnabas.broker.insight.inspection.share_partitions import (
     DeliveryRange,
     SharePartitionSummary,
+    dead_letters,
     used_share_partitions,
 )
 from barnabas.storage.steps import Steps
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 PARTITIONS_MAX = 20
 RANGES_MAX = 160
+_PARTITIONS_A_STEP = 500
 
 
 class ShownSharePartition(NamedTuple):
@@ -30,6 +32,31 @@ class ShownSharePartition(NamedTuple):
     def is_whole(self) -> bool:
         """Whether the ranges are all there are."""
         return not self.ranges or self.ranges[-1].last_offset + 1 >= self.summary.end_offset
+
+
+class QueueFigures(NamedTuple):
+    """The figures of all share groups together."""
+
+    in_flight: int
+    """Records in flight, in the partitions that members fetch from."""
+    dead_letters: int
+    """Written since the broker was started, as the next one."""
+    lost_dead_letters: int
+
+
+def queue_figures(services: Services) -> Steps[QueueFigures | None]:
+    """Return, in steps, the figures of all share groups; None if no member has fetched since the start."""
+    spans = 0
+    is_used = False
+    for number, each in enumerate(used_share_partitions(services)):
+        is_used = True
+        spans += each.span
+        if number % _PARTITIONS_A_STEP == _PARTITIONS_A_STEP - 1:
+            yield
+    letters = dead_letters(services)
+    if not is_used and not letters:
+        return None
+    return QueueFigures(spans, sum(each.written for each in letters), sum(each.lost for each in letters))
 
 
 def in_flight(services: Services, group_id: str) -> Steps[tuple[list[ShownSharePartition], int]]:

@@ -28,7 +28,7 @@ _MARKS_MAX = 10
 
 
 class FaultMark(NamedTuple):
-    """A fault that is armed at a step. does: crash or pause. standing: some of those that it holds up."""
+    """A fault that is armed at a step. does: crash, pause or error. standing: some of those that it holds up."""
 
     name: str
     does: str
@@ -64,7 +64,7 @@ class StepView(NamedTuple):
     href: str
     id: str
     style: str
-    """The class of the armed faults: open for a pause, aborted for a crash, empty if none is armed."""
+    """The class of the armed faults: open for a pause, aborted for a crash or an error, empty if none is armed."""
     armed: str
     standing: str
     is_chosen: bool
@@ -110,7 +110,7 @@ def place_of(kind: EventKind, state: str, marks: Sequence[FaultMark], *, is_chos
     shown = sorted(marks, key=lambda mark: not mark.standing_count)[:_MARKS_MAX]
     armed = _cut("; ".join(mark.description for mark in shown))
     standing = "; ".join(mark.who for mark in shown if mark.who)
-    style = "" if not marks else "aborted" if any(mark.does == "crash" for mark in marks) else "open"
+    style = "" if not marks else "aborted" if any(mark.does != "pause" for mark in marks) else "open"
     name = kind.name + (f" of {state}" if state else "")
     sentences = [f"{name}: {kind.what}.", f"{may_of(kind).capitalize()}.", *(f"{mark.description}." for mark in shown)]
     if len(marks) > len(shown):

@@ -3,11 +3,14 @@
 import html as entities
 import json
 import re
+from typing import Any
+
+import pytest
 
 from barnabas.broker.control.faults.held_requests import BlockedRequest, HoldReason
 from barnabas.broker.control.faults.plan.of_points import points
 from barnabas.broker.http.console.svg.steps import COMMIT, OTHERS, SequenceStep
-from barnabas.broker.runtime.events import KINDS, EventKind
+from barnabas.broker.runtime.events import KINDS, EventKind, kinds
 from barnabas.broker.runtime.events.events import Facts
 from tests.support.console.world import Console
 from tests.support.inspected_broker import Inspected
@@ -18,6 +21,13 @@ MARKUP = "<i>tx</i>"
 
 async def arm(console: Console, match: object, do: str, name: str = "torn") -> None:
     await console.post("/faults/arm", 303, plan=json.dumps({"name": name, "match": match, "do": {do: True}}))
+
+
+def plan_in(html: str) -> dict[str, Any]:
+    """The plan in the form."""
+    text = html.partition("<textarea")[2].partition(">")[2].partition("</textarea>")[0]
+    plan: dict[str, Any] = json.loads(entities.unescape(text))
+    return plan
 
 
 async def step(console: Console, point: str, state: str = "") -> str:
@@ -120,7 +130,7 @@ async def test_of_many_faults_at_a_step_some_are_reported(console: Console) -> N
 
 async def test_the_form_has_the_step_that_was_chosen(console: Console) -> None:
     html = await console.get("/faults", point="transaction.marker_written", position=2, transactional_id="7")
-    plan = json.loads(entities.unescape(html.partition("<textarea")[2].partition(">")[2].partition("</textarea>")[0]))
+    plan = plan_in(html)
     assert plan == {
         "match": {"point": "transaction.marker_written", "transactional_id": "7", "position": 2},
         "do": {"pause": True},
@@ -129,6 +139,34 @@ async def test_the_form_has_the_step_that_was_chosen(console: Console) -> None:
     assert "&#34;crash&#34;: true" in await console.get("/faults", point="transaction.prepared", do="crash")
     assert "&#34;crash&#34;: true" in await console.get("/faults", point="topic.created")
     assert "&#34;is_commit&#34;: false" in await console.get("/faults", point="transaction.prepared", is_commit="false")
+
+
+async def test_the_form_has_an_error_at_a_step_before_a_write(console: Console) -> None:
+    known = {"group": "workers", "delivery_states": "acknowledged", "partition": 0}
+    plan = plan_in(await console.get("/faults", point="share.record_writing", do="error", **known))
+    assert plan == {"match": {"point": "share.record_writing", **known}, "do": {"error": "KAFKA_STORAGE_ERROR"}}
+    assert "MESSAGE_TOO_LARGE" in await console.text("/faults", point="share.record_writing", do="error")
+    await console.post("/faults/arm", 303, plan=json.dumps(plan))
+    html = await step(console, "share.record_writing")
+    assert 'class="step aborted"' in html
+    assert ": error, fired 0 of 1" in html
+    assert "do is one of pause, crash" in await console.text("/faults", 400, point="share.record_written", do="error")
+
+
+@pytest.mark.parametrize("point", sorted(points()))
+async def test_the_form_can_arm_every_action_that_a_step_has(console: Console, point: str) -> None:
+    for action in points()[point].actions:
+        plan = plan_in(await console.get("/faults", point=point, do=action))
+        await console.post("/faults/arm", 303, plan=json.dumps({**plan, "name": action}))
+    armed = console.world.broker.faults.get().registry.every()
+    assert [each.name for each in armed] == list(points()[point].actions)
+
+
+async def test_a_share_group_that_stands_at_a_step_is_named(console: Console) -> None:
+    await arm(console, {"point": "share.record_written"}, "pause")
+    facts = {"group": "workers", "topic": "jobs", "partition": 0, "delivery_states": ["acknowledged"]}
+    assert console.world.services.events.emit(kinds.SHARE_WRITTEN, facts) is not None
+    assert "workers at jobs-0 stands here" in await console.text("/faults")
 
 
 async def test_a_step_that_is_not_there_is_refused_in_a_sentence(console: Console) -> None:

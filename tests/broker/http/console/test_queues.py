@@ -50,6 +50,31 @@ async def test_a_share_partition_is_a_strip_of_states() -> None:
     await world.close()
 
 
+async def test_the_overview_counts_what_share_groups_hold_and_their_dead_letters() -> None:
+    world = ShareWorld(partitions=2)
+    console = Console(world)
+    assert "in flight" not in await console.text("")
+    world.append("t", b"a", b"b", b"c")
+    world.append("t", b"d", partition=1)
+    world.services.catalogue.create_topic("dlq.t", 1, {"errors.deadletterqueue.group.enable": "true"})
+    world.configure("errors.deadletterqueue.topic.name", "dlq.t")
+    member = world.member()
+    await member.fetch(0, 1)
+    text = await console.text("")
+    assert "records in flight in share groups 4 dead letters 0" in text
+    await member.acknowledge((0, 0, [REJECT]))
+    await world.settle()
+    text = await console.text("")
+    assert "records in flight in share groups 3 dead letter 1" in text
+    assert "dead letters lost" not in text
+    world.services.catalogue.delete_topics(["dlq.t"])
+    await member.acknowledge((1, 2, [REJECT]))
+    await world.settle()
+    text = await console.text("")
+    assert "record in flight in share groups 1 dead letter 1 dead letters lost 2" in text
+    await world.close()
+
+
 async def test_the_members_of_a_streams_group_have_the_partitions_of_their_tasks() -> None:
     world = Inspected(topics={"t": 2})
     await alone(world)
