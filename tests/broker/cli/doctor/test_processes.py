@@ -8,6 +8,7 @@ import pytest
 
 from barnabas.broker.cli.doctor.processes import descriptors_of, listening_processes, named
 from tests.support.ipv6 import speaks_ipv6
+from tests.support.ports import unused_port
 
 needs_ipv6 = pytest.mark.skipif(not speaks_ipv6(), reason="this machine's loopback has no IPv6")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
@@ -23,8 +24,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has 
     ],
 )
 def test_the_process_that_listens_on_an_address_is_found(family: int, host: str, asked: str) -> None:
-    with socket.create_server((host, 0), family=family) as server:
-        port = server.getsockname()[1]
+    port = unused_port()  # any port could be given to another process as soon as it is closed
+    with socket.create_server((host, port), family=family):
         assert listening_processes(asked, port) == [os.getpid()]
     assert listening_processes(asked, port) == []
 
