@@ -72,6 +72,15 @@ def test_a_group_and_its_client_are_found(page: Page) -> None:
     expect(page.get_by_text(f"{MARKUP}-client").first).to_be_visible()
 
 
+def test_a_heading_sorts_its_table(page: Page) -> None:
+    page.goto("/console/clients")
+    page.get_by_role("link", name="Library").click()
+    page.wait_for_url("**/console/clients?sort=library")
+    expect(page.get_by_role("columnheader", name="Library")).to_have_attribute("aria-sort", "ascending")
+    page.get_by_role("link", name="Library").click()
+    page.wait_for_url("**/console/clients?sort=-library")
+
+
 def test_what_hangs_is_found_and_why(page: Page) -> None:
     page.goto("/console/why")
     page.get_by_role("link", name="Transactional id checkout-7").click()

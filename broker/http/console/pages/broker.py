@@ -12,6 +12,7 @@ from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import ConsolePage, Facts
 from barnabas.broker.http.console.params import RequestParams
 from barnabas.broker.http.console.queries import security as looking
+from barnabas.broker.http.console.sorting import Keys, sorting_of
 from barnabas.broker.insight.inspection.cleaning import uncleanable
 from barnabas.broker.insight.inspection.logs import disk_space_readings, offline_reason, still_recovering
 from barnabas.broker.insight.inspection.nodes import running
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from barnabas.broker.services import Services
 
 CONNECTIONS_MAX = 300
+SORTED_MAX = 2_000
+"""Connections of which the table shows the first ones."""
 _FAILED_MAX = 100
 _SOURCES = {
     ValueSource.DYNAMIC_BROKER: "set for this broker while running",
@@ -52,6 +55,7 @@ def _share_used(volume: object) -> float | None:
 
 
 async def _clients(observed: ConsoleContext, params: RequestParams) -> Facts:
+    sorting = sorting_of(params, "/clients", _CLIENT_KEYS)
     rows: list[Facts] = []
     libraries: Counter[str] = Counter()
     count = 0
@@ -61,7 +65,7 @@ async def _clients(observed: ConsoleContext, params: RequestParams) -> Facts:
             name, version = connection.session.client_software
             library = "unknown" if name == "unknown" else f"{name} {version}"
             libraries[library] += 1
-            if len(rows) < CONNECTIONS_MAX:
+            if len(rows) < SORTED_MAX:
                 rows.append(
                     {
                         "node": member.node_id,
@@ -74,13 +78,26 @@ async def _clients(observed: ConsoleContext, params: RequestParams) -> Facts:
                     }
                 )
     rows.sort(key=lambda row: (row["client_id"] or "", row["peer"]))
+    rows = sorting.applied(rows, _CLIENT_KEYS)[:CONNECTIONS_MAX]
     return {
         "rows": rows,
+        "sorting": sorting,
         "has_principals": any(row["principal"] for row in rows),
         "count": count,
         "libraries": libraries.most_common(20),
         "left_out": count - len(rows),
     }
+
+
+_CLIENT_KEYS: Keys[Facts] = {
+    "client": lambda row: row["client_id"],
+    "principal": lambda row: row["principal"],
+    "library": lambda row: row["library"],
+    "from": lambda row: row["peer"],
+    "listener": lambda row: row["listener"],
+    "node": lambda row: row["node"],
+    "now": lambda row: not row["is_waiting"],
+}
 
 
 async def _security(observed: ConsoleContext, params: RequestParams) -> Facts:

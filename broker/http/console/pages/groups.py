@@ -10,6 +10,7 @@ from barnabas.broker.http.console.queries import groups as looking
 from barnabas.broker.http.console.queries import security
 from barnabas.broker.http.console.queries.share_partitions import in_flight
 from barnabas.broker.http.console.rendering import url
+from barnabas.broker.http.console.sorting import Keys, sorting_of
 from barnabas.broker.http.console.svg.delivery_strip import STRIP_WIDTH, drawn_ranges
 from barnabas.broker.insight.inspection.groups import begin_loading
 
@@ -18,9 +19,24 @@ _KINDS = {"Stable": "committed", "Empty": "quiet", "Dead": "quiet"}
 
 async def _list(observed: ConsoleContext, params: RequestParams) -> Facts:
     services, needle = observed.services, params.word("q")
+    sorting = sorting_of(params, "/groups", _KEYS, q=needle)
     begin_loading(services)
-    groups, count = await observed.in_turns(lambda: looking.every_group(services, needle))
-    return {"groups": groups, "count": count, "kinds": _KINDS, "needle": needle}
+    looked_at = looking.SORTED_MAX if sorting.column else looking.GROUPS_MAX
+    groups, count = await observed.in_turns(lambda: looking.every_group(services, needle, looked_at))
+    shown = sorting.applied(groups, _KEYS)[: looking.GROUPS_MAX]
+    return {"groups": shown, "count": count, "kinds": _KINDS, "needle": needle, "sorting": sorting}
+
+
+_KEYS: Keys[looking.GroupSeen] = {
+    "group": lambda group: group.group_id,
+    "state": lambda group: group.state,
+    "protocol": lambda group: group.protocol,
+    "generation": lambda group: group.generation,
+    "members": lambda group: group.members_count,
+    "partitions": lambda group: group.partitions_count,
+    "lag": lambda group: group.lag.read_uncommitted if group.partitions_count else None,
+    "committed_lag": lambda group: group.lag.read_committed if group.partitions_count else None,
+}
 
 
 async def _one(observed: ConsoleContext, params: RequestParams) -> Facts:

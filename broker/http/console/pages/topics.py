@@ -9,6 +9,7 @@ from barnabas.broker.config.resources.topic_configs import TOPIC_KEYS, effective
 from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import ConsolePage, Facts
 from barnabas.broker.http.console.params import NOT_FOUND, Refused, RequestParams
+from barnabas.broker.http.console.sorting import Keys, sorting_of
 from barnabas.broker.insight.inspection.logs import LogSummary, ends, summary
 from barnabas.broker.insight.inspection.topics import every_topic
 from barnabas.storage.errors import StorageError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from barnabas.broker.services import Services
 
 TOPICS_MAX = 500
+SORTED_MAX = 2_000
 PARTITIONS_MAX = 200
 _SUMMED_MAX = 2_000
 _IN_A_STEP = 10
@@ -36,15 +38,35 @@ async def _list(observed: ConsoleContext, params: RequestParams) -> Facts:
     services = observed.services
     needle = params.word("q")
     which = params.one_of("which", "users", "all")
+    sorting = sorting_of(params, "/topics", _KEYS, which=which, q=needle)
     every = every_topic(services)
     wanted = sorted(
         (topic.is_internal, topic.name, topic.partitions_count)
         for topic in every
         if needle in topic.name and (which == "all" or not topic.is_internal)
     )
-    rows = await observed.in_turns(lambda: sums(services, wanted[:TOPICS_MAX]))
-    left_out = max(0, len(wanted) - TOPICS_MAX)
-    return {"rows": rows, "left_out": left_out, "needle": needle, "which": which}
+    if sorting.column in _KNOWN_BEFORE:
+        wanted = sorting.applied(wanted, _KNOWN_BEFORE)
+    looked_at = TOPICS_MAX if sorting.column in ("", *_KNOWN_BEFORE) else SORTED_MAX
+    rows = await observed.in_turns(lambda: sums(services, wanted[:looked_at]))
+    return {
+        "rows": sorting.applied(rows, _KEYS)[:TOPICS_MAX],
+        "left_out": max(0, len(wanted) - TOPICS_MAX),
+        "needle": needle,
+        "which": which,
+        "sorting": sorting,
+    }
+
+
+_KNOWN_BEFORE: Keys[tuple[bool, str, int]] = {"topic": lambda each: each[1], "partitions": lambda each: each[2]}
+"""Columns by which all topics are sorted; by the others the first ones, whose logs are looked at."""
+_KEYS: Keys[Facts] = {
+    "topic": lambda row: row["name"],
+    "partitions": lambda row: row["partitions"],
+    "offsets": lambda row: row["offsets"] if row["is_whole"] else None,
+    "size": lambda row: row["size"] if row["is_whole"] else None,
+    "held_back": lambda row: row["held_back"] if row["is_whole"] else None,
+}
 
 
 def sums(services: Services, topics: list[tuple[bool, str, int]]) -> Steps[list[Facts]]:

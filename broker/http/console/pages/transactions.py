@@ -14,6 +14,7 @@ from barnabas.broker.http.console.pages.producing import TRANSACTIONAL_ID
 from barnabas.broker.http.console.params import CONFLICT, NOT_FOUND, Refused, RequestParams
 from barnabas.broker.http.console.queries import transactions as looking
 from barnabas.broker.http.console.rendering import url
+from barnabas.broker.http.console.sorting import Keys, sorting_of
 from barnabas.broker.http.console.svg.timeline import WIDTH, timeline
 from barnabas.broker.insight.inspection.groups import begin_loading, groups_in_transaction
 from barnabas.broker.insight.inspection.transactions import ended
@@ -34,6 +35,7 @@ _ENDING = (ErrorCode.NONE, ErrorCode.CONCURRENT_TRANSACTIONS)
 async def _list(observed: ConsoleContext, params: RequestParams) -> Facts:
     services, now_ms = observed.services, observed.now_ms
     which, needle = params.one_of("which", "all", "open"), params.word("q")
+    sorting = sorting_of(params, "/transactions", _KEYS, which=which, q=needle)
     begin_loading(services)
     every = await observed.in_turns(lambda: looking.every_id(services))
     open_ones = [txn for txn in every if txn.state.is_open]
@@ -41,12 +43,27 @@ async def _list(observed: ConsoleContext, params: RequestParams) -> Facts:
     return {
         "which": which,
         "needle": needle,
-        "rows": [_row(services, txn, now_ms) for txn in shown[:ROWS_MAX]],
+        "sorting": sorting,
+        "rows": [_row(services, txn, now_ms) for txn in sorting.applied(shown, _KEYS)[:ROWS_MAX]],
         "left_out": max(0, len(shown) - ROWS_MAX),
         "ids": len(every),
         "open_count": len(open_ones),
         "ended": ended(services),
     }
+
+
+_KEYS: Keys[TransactionMetadata] = {
+    "id": lambda txn: txn.transactional_id,
+    "state": lambda txn: txn.state.value,
+    "producer": lambda txn: (txn.producer_id, txn.producer_epoch),
+    "age": lambda txn: -txn.start_timestamp_ms if _is_running(txn) else None,
+    "timeout": lambda txn: txn.start_timestamp_ms + txn.timeout_ms if txn.state is TransactionState.ONGOING else None,
+    "partitions": lambda txn: len(txn.partitions),
+}
+
+
+def _is_running(txn: TransactionMetadata) -> bool:
+    return txn.state.is_open and txn.start_timestamp_ms >= 0
 
 
 def _row(services: Services, txn: TransactionMetadata, now_ms: int) -> Facts:
@@ -66,7 +83,7 @@ def _standing(txn: TransactionMetadata, now_ms: int) -> Facts:
         "txn": txn,
         "state": txn.state.value,
         "kind": _kind(txn),
-        "age_ms": now_ms - txn.start_timestamp_ms if txn.state.is_open and txn.start_timestamp_ms >= 0 else None,
+        "age_ms": now_ms - txn.start_timestamp_ms if _is_running(txn) else None,
         "left_ms": left_ms,
         "left_share": None if left_ms is None else round(100 * max(0, min(1, left_ms / max(1, txn.timeout_ms))), 1),
     }

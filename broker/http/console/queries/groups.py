@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from barnabas.broker.services import Services
 
 GROUPS_MAX = 200
+SORTED_MAX = 2_000
+"""Groups that are looked at for a table that is sorted by a column."""
 _PARTITIONS_MAX = 1_000
 _PARTITIONS_IN_A_STEP = 50
 Place = tuple[str, int]
@@ -60,11 +62,13 @@ class GroupSeen(NamedTuple):
     lag: Lag
 
 
-def every_group(services: Services, needle: str = "") -> Steps[tuple[list[GroupSeen], int]]:
+def every_group(
+    services: Services, needle: str = "", looked_at: int = GROUPS_MAX
+) -> Steps[tuple[list[GroupSeen], int]]:
     """Return, in steps, the first groups by name whose name contains the needle, and how many there are."""
     found = [group for group in loaded_groups(services) if needle in group.group_id]
     seen = []
-    for group in found[:GROUPS_MAX]:
+    for group in found[:looked_at]:
         whole = group.whole()
         behind = yield from behind_of(services, group)
         if whole is not None:
