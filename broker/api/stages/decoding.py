@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from barnabas.broker.api.stages.metering import Meter
 
 _SIZE: Final = Struct(">i")
+_NO_SIZE: Final = bytes(_SIZE.size)
 
 
 def encoded_frame(api_key: ApiKey, version: int, correlation_id: int, response: Response) -> bytearray:
-    """Return the whole frame of a response."""
-    out = bytearray(4)
-    out += encode_response_header(api_key, version, correlation_id)
-    response_codec(api_key, version).encode_into(response, out)
-    _SIZE.pack_into(out, 0, len(out) - 4)
+    """Return the whole frame of a response. Its records are copied once: they may be megabytes."""
+    parts = response_codec(api_key, version).encode_parts(response)
+    out = bytearray().join((_NO_SIZE, encode_response_header(api_key, version, correlation_id), *parts))
+    _SIZE.pack_into(out, 0, len(out) - _SIZE.size)
     return out
 
 

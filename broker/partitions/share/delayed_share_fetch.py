@@ -1,9 +1,9 @@
 # compiled: mypyc
 """A ShareFetch that may wait: until records can be acquired from its partitions, or until its time is over (KIP-932).
 
-The log is read when the fetch is answered: first the headers of its batches, which decide what is acquired, then the
-bytes of the batches with acquired records. Partitions come in turns: each request begins with another. As in Apache
-Kafka the bytes are shared equally among the partitions that have something to acquire.
+The log is read when the fetch is answered, in pieces: the headers of the batches decide what is acquired, and so how
+far. Partitions come in turns: each request begins with another. As in Apache Kafka the bytes are shared equally among
+the partitions that have something to acquire.
 
 Invariants: one response reads at most `_BATCHES_MAX` headers and `_BYTES_MAX` bytes of records, but one whole batch
 always; a partition that cannot be served has its error, and is answered with the others. One that could not be loaded
@@ -17,20 +17,24 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from barnabas.broker.partitions.share.acquisition import Acquired, AcquireRequest, LogRange
 from barnabas.broker.partitions.share.share_sessions import SessionPartition
-from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.storage.errors import StorageError
+from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
+from barnabas.protocol.records.batch import HEADER_SIZE, BatchHeader, parse_header
+from barnabas.protocol.records.control import read_marker
+from barnabas.storage.errors import CorruptFile, StorageError
 
 if TYPE_CHECKING:
     from barnabas.broker.partitions.purgatory import DelayedOperation, PartitionKey, Purgatory
     from barnabas.broker.partitions.share.led_share_partition import LedSharePartition
     from barnabas.broker.partitions.share.share_partition_manager import SharePartitionManager
-    from barnabas.storage.log.log import PartitionLog
-    from barnabas.storage.log.read import ReadResult
+    from barnabas.protocol.primitives import Buffer
+    from barnabas.storage.disk.disk_file import FileSlice
 
 R = TypeVar("R")
 
 _BATCHES_MAX = 2_000
 _BYTES_MAX = 4 << 20
+_PIECE_BYTES = 64 << 10
+_CONTROL_BATCH_BYTES_MAX = 64 << 10  # a marker takes 78
 
 
 class ShareFetchLimits(NamedTuple):
@@ -46,7 +50,7 @@ class ShareFetched(NamedTuple):
 
     partition: SessionPartition
     error: KafkaError | None = None
-    records: bytes = b""
+    records: Buffer = b""
     acquired: Sequence[Acquired] = ()
 
 
@@ -55,7 +59,7 @@ class _Read(NamedTuple):
 
     ranges: list[LogRange]
     positions: list[int]
-    """The position behind each batch."""
+    """The position of each batch, and the one behind the last."""
 
 
 class DelayedShareFetch:
@@ -171,34 +175,76 @@ class DelayedShareFetch:
         if found.data is None:
             return ShareFetched(wanted)
         enough = min(records_left, self._settings.partition_max_record_locks)
-        read = self._batches(log, found, offset, max(offset, led.state.end_offset) + enough)
+        data = _SliceReader(found.data)
+        read = self._batches(data, found.aborted or (), offset, max(offset, led.state.end_offset) + enough)
         acquired = led.acquire(self._request._replace(records_max=records_left), offset, read.ranges)
         if not acquired:
             return ShareFetched(wanted)
         begin, end = _bounds(read, acquired[0].first, acquired[-1].last)
-        return ShareFetched(wanted, None, found.data.read(begin, end - begin), acquired)
+        return ShareFetched(wanted, None, data.part(begin, end), acquired)
 
-    def _batches(self, log: PartitionLog, found: ReadResult, offset: int, enough: int) -> _Read:
-        """Return the whole batches in what was read, up to the first one behind the offset `enough`."""
-        assert found.data is not None, "there is something to read"
-        transactions = _AbortedTransactions(found.aborted or ())
+    def _batches(self, data: _SliceReader, aborted: Sequence[tuple[int, int]], offset: int, enough: int) -> _Read:
+        """Return the whole batches of the data, up to the first one behind the offset `enough`. CorruptFile."""
+        transactions = _AbortedTransactions(aborted)
         ranges: list[LogRange] = []
-        positions: list[int] = []
-        position = 0
-        for header, marker in log.batches(offset):
-            if header.last_offset < offset:
-                continue
-            position += header.size_in_bytes
-            if position > found.data.size or self._batches_left <= 0 or (ranges and header.base_offset > enough):
+        positions = [0]
+        while self._batches_left > 0:
+            header = data.header_at(positions[-1])
+            if header is None or (ranges and header.base_offset > enough):
                 break
+            if header.last_offset < offset:
+                positions[-1] += header.size_in_bytes
+                continue
             self._batches_left -= 1
             is_aborted = transactions.hide(header.producer_id, header.last_offset)
-            if marker is not None:
+            if header.is_control and data.is_marker_at(positions[-1], header):
                 transactions.end(header.producer_id)
             is_data = header.is_transactional and not header.is_control
             ranges.append(LogRange(header.base_offset, header.last_offset, is_aborted and is_data))
-            positions.append(position)
+            positions.append(positions[-1] + header.size_in_bytes)
         return _Read(ranges, positions)
+
+
+class _SliceReader:
+    """The bytes of a slice of a log, read in pieces as far as they are needed: batches are small or large."""
+
+    def __init__(self, data: FileSlice) -> None:
+        self._slice = data
+        self._bytes = bytearray()
+
+    def header_at(self, position: int) -> BatchHeader | None:
+        """Return the header of the batch that begins there, None if the slice does not have all of it. CorruptFile."""
+        if not self._has(position + HEADER_SIZE):
+            return None
+        try:
+            header = parse_header(self._bytes, position)
+        except DecodeError as damage:
+            raise CorruptFile(self._slice.file.path, str(damage)) from damage
+        return header if position + header.size_in_bytes <= self._slice.size else None
+
+    def is_marker_at(self, position: int, header: BatchHeader) -> bool:
+        """Return whether the control batch there ends a transaction. CorruptFile."""
+        end = position + header.size_in_bytes
+        if header.size_in_bytes > _CONTROL_BATCH_BYTES_MAX or not self._has(end):
+            return False
+        try:
+            return read_marker(bytes(self._bytes[position:end])) is not None
+        except DecodeError as damage:
+            raise CorruptFile(self._slice.file.path, str(damage)) from damage
+
+    def part(self, begin: int, end: int) -> memoryview:
+        """Return the bytes between two positions, fewer if the file has become shorter. Nothing is read after it."""
+        self._has(end)
+        return memoryview(self._bytes)[begin:end]
+
+    def _has(self, end: int) -> bool:
+        """Read up to this position; return whether that is there."""
+        while len(self._bytes) < end:
+            piece = self._slice.read(len(self._bytes), max(_PIECE_BYTES, end - len(self._bytes)))
+            if not piece:
+                return False
+            self._bytes += piece
+        return True
 
 
 class _AbortedTransactions:
@@ -221,11 +267,10 @@ class _AbortedTransactions:
 
 def _bounds(read: _Read, first: int, last: int) -> tuple[int, int]:
     """Return the positions of the batches from the one with `first` to the one with `last`."""
-    begin = 0
-    end = read.positions[0]
+    begin, end = read.positions[0], read.positions[1]
     for index, each in enumerate(read.ranges):
-        if index and each.first <= first:
-            begin = read.positions[index - 1]
+        if each.first <= first:
+            begin = read.positions[index]
         if each.first <= last:
-            end = read.positions[index]
+            end = read.positions[index + 1]
     return begin, end
