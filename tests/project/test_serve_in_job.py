@@ -57,6 +57,17 @@ def test_the_next_steps_have_a_broker_with_its_topics(variables: dict[str, str],
     assert topics == {"orders": 3, "payments": 1, "seeded": 1}
 
 
+def test_with_secure_the_next_steps_have_the_settings_of_clients(variables: dict[str, str]) -> None:
+    done = run({**variables, "BARNABAS_ARGUMENTS": "--secure"})
+    assert done.returncode == 0, done.stderr
+    [settings] = re.findall(r"^client-settings=(.*)$", Path(variables["GITHUB_OUTPUT"]).read_text(), re.MULTILINE)
+    assert Path(variables["GITHUB_ENV"]).read_text().endswith(f"\nKAFKA_CLIENT_SETTINGS={settings}\n")
+    addresses = re.findall(r"^bootstrap.servers: (\S+),", done.stdout)
+    client = ["--bootstrap-server", *addresses, "--command-config", f"{settings}/client.properties"]
+    listing = [sys.executable, "-m", "barnabas", "topics", "list", *client]
+    assert subprocess.run(listing, cwd=ROOT, capture_output=True, check=False).returncode == 0
+
+
 def test_a_broker_that_does_not_start_fails_the_step_with_its_reason(variables: dict[str, str]) -> None:
     done = run({**variables, "BARNABAS_ARGUMENTS": "--brokers none"})
     assert (done.returncode, done.stdout) == (1, "")

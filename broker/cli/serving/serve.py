@@ -238,13 +238,14 @@ async def _run(
     addresses = ",".join(each.address for each in itertools.chain.from_iterable(bound))
     http_at = address_text(*http[0].getsockname()[:2]) if http else None
     ready_line = f"barnabas ready {addresses} data={','.join(config.data_dirs)}"
-    print(f"{ready_line} http={http_at}" if http_at else ready_line, flush=True)
+    lines = [f"{ready_line} http={http_at}" if http_at else ready_line]
+    if security is not None:
+        lines.append(f"barnabas secured: settings for clients, and the users, are in {security.path}")
+    if config.is_container:
+        lines.append(_KAFKAS_LINES.format(node_id=config.node_id))
+    print("\n".join(lines), flush=True)  # at once: a script that sees the first line may read the others
     if http_at and has_console and sys.stderr.isatty():
         print(f"barnabas console: {'https' if has_secured_http else 'http'}://{http_at}/console", file=sys.stderr)
-    if security is not None:
-        print(f"barnabas secured: settings for clients, and the users, are in {security.path}", flush=True)
-    if config.is_container:
-        print(_KAFKAS_LINES.format(node_id=config.node_id), flush=True)
     if ends_with_stdin:
         _stop_with_stdin(asyncio.get_running_loop(), stopping)
     _keep_collections_short(environment.machine_clock)
