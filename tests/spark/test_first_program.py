@@ -1,4 +1,4 @@
-"""The program that docs/pipeline.md begins with, as it is written there."""
+"""The program that docs/pipeline.md and docs/doors/spark.md begin with, as it is written there."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,8 @@ from tests.support.clients import topics
 from tests.support.processes.server import ROOT, Server
 from tests.support.spark.sink_query import committed_values
 
-_FIRST = re.compile(r"```python\n(import pyspark_barnabas.*?)```", re.DOTALL)
+_DOOR = "doors/spark.md"
+_FIRST = re.compile(r"```python[^\n]*\n(?:# copy_orders.py\n)?(import pyspark_barnabas.*?)```", re.DOTALL)
 
 
 def test_the_first_program_copies_what_is_there_and_then_what_came_since(
@@ -27,3 +28,9 @@ def test_the_first_program_copies_what_is_there_and_then_what_came_since(
         exec(program, {})
         with Client(server.address) as client:
             assert committed_values(client, "first_run.copy") == [str(number) for number in range(end)]
+
+
+def test_the_door_has_the_same_program() -> None:
+    """But for the place of its checkpoint."""
+    programs = [_FIRST.findall((ROOT / "docs" / page).read_text(encoding="utf-8")) for page in ("pipeline.md", _DOOR)]
+    assert programs[0] == [program.replace('"checkpoints/', '"/checkpoints/') for program in programs[1]]

@@ -2,7 +2,7 @@
 
 sh          commands, each of which succeeds
 console     commands after `$ `, each with what it prints; `…` stands for any text
-python      a program that ends well
+python      a program that ends well; a file, if its first line has a name as below
 properties, text, yaml   a file; its first line has its name in a comment: `# server.properties`
 output      lines that the program above it has printed, among others; `…` stands for any text
 log         lines that the broker has printed; `…` stands for any text
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 FILES = frozenset({"properties", "text", "yaml"})
 KINDS = FILES | {"sh", "console", "python", "output", "log"}
-NEEDS = frozenset({"cloud", "docker", "spark"})
+NEEDS = frozenset({"cloud", "docker", "network", "spark"})
 _FENCE = re.compile(r"```(\S*)(?: needs=(\S+))?")
 _NAME = re.compile(r"(?:#|//) ([\w.-]+\.\w+)")
 
@@ -39,12 +39,19 @@ class Block(NamedTuple):
     needs: str | None = None
 
     @property
+    def is_file(self) -> bool:
+        return self.kind in FILES or (self.kind == "python" and self._named is not None)
+
+    @property
+    def _named(self) -> re.Match[str] | None:
+        return _NAME.fullmatch(self.text.partition("\n")[0])
+
+    @property
     def file_name(self) -> str:
         """Of a file. Unclear."""
-        named = _NAME.fullmatch(self.text.partition("\n")[0])
-        if named is None:
+        if self._named is None:
             raise Unclear(f"line {self.line}: the first line of a file has its name: # server.properties")
-        return named[1]
+        return self._named[1]
 
 
 def blocks_of(page: Path) -> list[Block]:

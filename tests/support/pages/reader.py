@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.support.pages.blocks import FILES, Block
+from tests.support.pages.blocks import Block
 from tests.support.pages.compose import image_command
 from tests.support.pages.kafka_tools import Run, kafka_tools
 from tests.support.ports import unused_port
@@ -84,7 +84,7 @@ class Reader:
         text = block.text
         for word, stands_for in self._replaced.items():
             text = re.sub(rf"\b{re.escape(word)}\b", stands_for, text)
-        if block.kind in FILES:
+        if block.is_file:
             (self.directory / block.file_name).write_text(text, encoding="utf-8")
         elif block.kind == "console":
             self._look(text)
