@@ -13,7 +13,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
-from itertools import pairwise
 from operator import itemgetter
 
 from barnabas.broker.partitions.share.persister import NOT_STARTED, StateBatch
@@ -23,21 +22,26 @@ _first_offset, _last_offset = itemgetter(0), itemgetter(1)
 
 def merged(so_far: Sequence[StateBatch], new: Iterable[StateBatch], start_offset: int) -> tuple[StateBatch, ...]:
     """Return the ranges after a change, from the start offset on. `so_far` is in order and without overlaps."""
-    valid = [batch for batch in new if batch.first_offset <= batch.last_offset]
+    valid = [batch for batch in new if batch[0] <= batch[1]]
     if not valid:
         return _from(start_offset, so_far)
-    first, last = min(map(_first_offset, valid)), max(map(_last_offset, valid))
+    is_ordered, is_joined = _order_of(valid)
+    if is_ordered:
+        first, last = valid[0][0], valid[-1][1]
+    else:
+        first, last = min(map(_first_offset, valid)), max(map(_last_offset, valid))
     begin = bisect_left(so_far, first - 1, key=_last_offset)
     end = bisect_right(so_far, last + 1, lo=begin, key=_first_offset)
     near = so_far[begin:end]
-    if near or not _is_joined(valid):
-        valid = _overlaid(near, valid) if _is_ordered(valid) else _flattened([*near, *valid])
+    if near or not is_joined:
+        valid = _overlaid(near, valid) if is_ordered else _flattened([*near, *valid])
     return _from(start_offset, (*so_far[:begin], *valid, *so_far[end:]))
 
 
 def in_order(batches: Sequence[StateBatch]) -> tuple[StateBatch, ...]:
     """Return ranges of unknown origin, in order and without overlaps."""
-    if _is_ordered(batches):
+    is_ordered, _ = _order_of(batches)
+    if is_ordered:
         return tuple(batches)
     return merged((), batches, NOT_STARTED)
 
@@ -45,22 +49,24 @@ def in_order(batches: Sequence[StateBatch]) -> tuple[StateBatch, ...]:
 def _from(start_offset: int, batches: Sequence[StateBatch]) -> tuple[StateBatch, ...]:
     """Return the ranges without what is before the start offset."""
     begin = bisect_left(batches, start_offset, key=_last_offset)
-    kept = tuple(batches[begin:])
+    kept = tuple(batches[begin:] if begin else batches)
     if kept and kept[0].first_offset < start_offset:
         return (kept[0]._replace(first_offset=start_offset), *kept[1:])
     return kept
 
 
-def _is_ordered(batches: Sequence[StateBatch]) -> bool:
-    return all(one.last_offset < other.first_offset for one, other in pairwise(batches))
-
-
-def _is_joined(batches: Sequence[StateBatch]) -> bool:
-    """Return whether ranges are in order, without overlaps, and none is like one that adjoins it."""
-    return all(
-        last + 1 < first or (last < first and (state != next_state or count != next_count))
-        for (_, last, state, count), (first, _, next_state, next_count) in pairwise(batches)
-    )
+def _order_of(batches: Sequence[StateBatch]) -> tuple[bool, bool]:
+    """Return whether ranges are in order without overlaps, and whether moreover none is like one that adjoins it."""
+    is_joined = True
+    end = end_state = end_count = 0  # of the range before
+    for number, (first, last, state, count) in enumerate(batches):
+        if number:
+            if first <= end:
+                return False, False
+            if first == end + 1 and state == end_state and count == end_count:
+                is_joined = False
+        end, end_state, end_count = last, state, count
+    return True, is_joined
 
 
 def _overlaid(below: Sequence[StateBatch], above: Sequence[StateBatch]) -> list[StateBatch]:
