@@ -78,7 +78,7 @@ def _control(broker: BrokerView, admission: Admission) -> Mounted:
     return Mounted(b"/control", application(route_groups, admission), BODY_BYTES_MAX)
 
 
-def _console(broker: BrokerView, clock: Clock, control: Admission | None, *, is_guarded: bool) -> Mounted:
+def _console(broker: BrokerView, meter: Meter, clock: Clock, control: Admission | None, *, is_guarded: bool) -> Mounted:
     """Mount the console, which is loaded at its first request."""
     from barnabas.broker.http.asgi import Mounted
 
@@ -93,6 +93,7 @@ def _console(broker: BrokerView, clock: Clock, control: Admission | None, *, is_
         if application is None:
             from barnabas.broker.http.console.application import application as made
             from barnabas.broker.http.console.console_context import ConsoleContext
+            from barnabas.broker.http.console.traffic import Traffic
             from barnabas.broker.http.control.admission import Admission
             from barnabas.broker.insight.why.sources.armed_faults import ArmedFaults
             from barnabas.broker.insight.why.sources.trace_history import TraceHistory
@@ -109,6 +110,7 @@ def _console(broker: BrokerView, clock: Clock, control: Admission | None, *, is_
                 awaited=lambda: awaited(broker),
                 clock=clock,
                 may_change=control is not None,
+                traffic=Traffic(broker.services, meter, clock),
                 history=history,
                 why=why,
             )
@@ -161,7 +163,7 @@ async def open_http(
 
     pages = Pages(clock, broker.unready_reason, scrape, clean, lambda: awaited(broker), listeners)
     is_guarded = security is not None
-    mounted = [_console(broker, clock, control, is_guarded=is_guarded)]
+    mounted = [_console(broker, meter, clock, control, is_guarded=is_guarded)]
     if control is not None:
         mounted.append(_control(broker, control._replace(is_guarded=is_guarded)))
     server = HttpServer(clock, pages, mounted, security)

@@ -11,6 +11,7 @@ from barnabas.broker.runtime.scheduler import Work, WorkClass
 if TYPE_CHECKING:
     from barnabas.broker.control.faults.faults import Faults
     from barnabas.broker.control.time_control.time_control import TimeControl
+    from barnabas.broker.http.console.traffic import Traffic
     from barnabas.broker.http.served_node import ServedNode
     from barnabas.broker.insight.history.history import History
     from barnabas.broker.insight.why.why import Why
@@ -38,6 +39,8 @@ class ConsoleContext(NamedTuple):
     """The machine's: sets how often a page is refreshed."""
     may_change: bool
     """Whether there is --control."""
+    traffic: Traffic
+    """The rates of topics."""
     history: History | None = None
     """The recent events, if they are stored: with --control."""
     why: Why | None = None

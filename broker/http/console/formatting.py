@@ -51,6 +51,11 @@ def size(count: int) -> str:
     return f"{value:.1f} TB"
 
 
+def rate(value: float) -> str:
+    """Format a number a second: 0, 0.4, 12, 1 234."""
+    return f"{value:.1f}" if 0 < value < 10 else number(round(value))
+
+
 def counted(count: int, noun: str) -> str:
     """Format a number with its noun: 1 partition, 2 partitions."""
     return f"{number(count)} {noun}" if count == 1 else f"{number(count)} {noun}s"

@@ -19,6 +19,7 @@ STATIC = {
     "icon.svg": "image/svg+xml",
 }
 """The static files, and their content types."""
+_FILTERS = ("number", "duration", "moment", "size", "counted", "rate", "preview")
 NAVIGATION = (
     ("transactions", "Transactions"),
     ("topics", "Topics"),
@@ -43,7 +44,8 @@ def _environment() -> Environment:
     )
     environment.globals |= {"navigation": NAVIGATION, "static_url": _static_url, "url": url}
     environment.filters |= {
-        name: getattr(formatting, name) for name in ("number", "duration", "moment", "size", "counted", "preview")
+        name: getattr(formatting, name)
+        for name in ("number", "duration", "moment", "size", "counted", "rate", "preview")
     }
     environment.globals |= vars(environment.get_template("macros.html").module)
     return environment

@@ -19,6 +19,7 @@ from barnabas.storage.errors import StorageError
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
+    from barnabas.broker.api.stages.metering import Meter
     from barnabas.broker.services import Services
 
 _SLICE = 100  # partitions read in a step, some ten µs each
@@ -51,7 +52,7 @@ def _read_traffic(sources: Sources, with_series: list[str], readings: Readings) 
         records[topic] += more_records
         size[topic] += more_bytes
     past_records, past_bytes = logs.appended_before(sources.services)
-    read = _bytes_read(sources)
+    read = bytes_read(sources.services, sources.meter)
     for name, by_topic, past in (
         ("kafka_server_brokertopicmetrics_messagesin_total", records, past_records),
         ("kafka_server_brokertopicmetrics_bytesin_total", size, past_bytes),
@@ -63,12 +64,12 @@ def _read_traffic(sources: Sources, with_series: list[str], readings: Readings) 
                 readings.add(name, by_topic[topic], topic)
 
 
-def _bytes_read(sources: Sources) -> Counter[str]:
+def bytes_read(services: Services, meter: Meter) -> Counter[str]:
     """Return the bytes fetched by topic; those of deleted topics are moved to the empty name."""
-    counted = sources.meter.bytes_read
+    counted = meter.bytes_read
     read: Counter[str] = Counter()
     for key, size in list(counted.items()):
-        name = topic_name(sources.services, key)
+        name = topic_name(services, key)
         if name is None and key != "":
             del counted[key]
             counted[""] += size

@@ -6,8 +6,10 @@ from urllib.parse import urlencode
 
 import httpx
 
+from barnabas.broker.api.stages.metering import Meter
 from barnabas.broker.http.console.application import application
 from barnabas.broker.http.console.console_context import ConsoleContext
+from barnabas.broker.http.console.traffic import Traffic
 from barnabas.broker.http.control.admission import Admission
 from barnabas.broker.insight.why.sources.armed_faults import ArmedFaults
 from barnabas.broker.insight.why.sources.trace_history import TraceHistory
@@ -28,7 +30,9 @@ class Console:
         told = broker.unready_reason, lambda: ["something"]
         history = broker.history.get() if may_change else None
         why = None if history is None else Why(world.services, TraceHistory(history), ArmedFaults(broker.faults))
-        observed = ConsoleContext(*asked, *told, world.machine_clock, may_change=may_change, history=history, why=why)
+        self.meter = Meter(lambda: 0)
+        traffic = Traffic(world.services, self.meter, world.machine_clock)
+        observed = ConsoleContext(*asked, *told, world.machine_clock, may_change, traffic, history=history, why=why)
         self.app: Any = application(observed, admission or Admission())
 
         async def mounted(scope: Any, receive: Any, send: Any) -> None:

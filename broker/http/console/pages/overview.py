@@ -39,6 +39,7 @@ async def _overview(observed: ConsoleContext, params: RequestParams) -> Facts:
     rows = await observed.in_turns(lambda: sums(services, counted))
     ids: list[TransactionMetadata] = await observed.in_turns(lambda: transactions.every_id(services))
     queues = await observed.in_turns(lambda: queue_figures(services))
+    rates = await observed.in_turns(observed.traffic.rates)
     bound = [each.address for member in observed.members for each in member.bound]
     return {
         "unready": observed.unready_reason(),
@@ -54,6 +55,7 @@ async def _overview(observed: ConsoleContext, params: RequestParams) -> Facts:
         "groups": sum(1 for _ in every_loaded_group(services)),
         "queues": queues,
         "open_count": sum(txn.state.is_open for txn in ids),
+        "rates": None if rates is None else rates.total,
         "connections": sum(member.listener.connections_count for member in observed.members),
     }
 

@@ -49,6 +49,8 @@ async def _list(observed: ConsoleContext, params: RequestParams) -> Facts:
         wanted = sorting.applied(wanted, _KNOWN_BEFORE)
     looked_at = TOPICS_MAX if sorting.column in ("", *_KNOWN_BEFORE) else SORTED_MAX
     rows = await observed.in_turns(lambda: sums(services, wanted[:looked_at]))
+    rates = await observed.in_turns(observed.traffic.rates)
+    rows = [row | {"rates": None if rates is None else rates.of(row["name"])} for row in rows]
     return {
         "rows": sorting.applied(rows, _KEYS)[:TOPICS_MAX],
         "left_out": max(0, len(wanted) - TOPICS_MAX),
@@ -66,6 +68,9 @@ _KEYS: Keys[Facts] = {
     "offsets": lambda row: row["offsets"] if row["is_whole"] else None,
     "size": lambda row: row["size"] if row["is_whole"] else None,
     "held_back": lambda row: row["held_back"] if row["is_whole"] else None,
+    "records_in": lambda row: row["rates"] and row["rates"].records_in,
+    "bytes_in": lambda row: row["rates"] and row["rates"].bytes_in,
+    "bytes_out": lambda row: row["rates"] and row["rates"].bytes_out,
 }
 
 
