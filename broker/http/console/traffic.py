@@ -26,7 +26,7 @@ _LOGS_IN_A_STEP = 500
 
 
 class TopicRates(NamedTuple):
-    """What happens a second, of one topic or of all."""
+    """Records and bytes a second, of one topic or of all."""
 
     records_in: float = 0.0
     bytes_in: float = 0.0
