@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from barnabas.broker.partitions.share.acquisition import Acquired, AcquireRequest, LogRange
 from barnabas.broker.partitions.share.share_sessions import SessionPartition
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
+from barnabas.protocol.primitives import Buffer
 from barnabas.protocol.records.batch import HEADER_SIZE, BatchHeader, parse_header
 from barnabas.protocol.records.control import read_marker
 from barnabas.storage.errors import CorruptFile, StorageError
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from barnabas.broker.partitions.purgatory import DelayedOperation, PartitionKey, Purgatory
     from barnabas.broker.partitions.share.led_share_partition import LedSharePartition
     from barnabas.broker.partitions.share.share_partition_manager import SharePartitionManager
-    from barnabas.protocol.primitives import Buffer
     from barnabas.storage.disk.disk_file import FileSlice
 
 R = TypeVar("R")
