@@ -29,7 +29,7 @@ from barnabas.broker.cli.kafka.flags import (
     read,
     says_version,
 )
-from barnabas.broker.cli.kafka.group_changes import consumer_groups
+from barnabas.broker.cli.kafka.group.group_changes import consumer_groups
 from barnabas.client.admin.configs import (
     ConfigChange,
     ConfigOperation,

@@ -19,7 +19,7 @@ from barnabas.broker.cli.kafka.flags import (
     read,
     says_version,
 )
-from barnabas.broker.cli.kafka.group_changes import consumer_groups, delete_groups, delete_offsets, reset_offsets
+from barnabas.broker.cli.kafka.group.group_changes import consumer_groups, delete_groups, delete_offsets, reset_offsets
 from barnabas.client.admin import groups
 from barnabas.client.admin.group_descriptions import CLASSIC, GroupInfo, MemberDescription
 from barnabas.client.client import Client

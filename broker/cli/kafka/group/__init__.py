@@ -1,0 +1,1 @@
+"""Kafka's tools for groups: kafka-groups and kafka-consumer-groups."""
