@@ -1,7 +1,7 @@
 """The image under testcontainers' modules: what each sets, copies in, runs and waits for, done here as it does it.
 
 The modules themselves need a Docker engine. These are the facts of their releases of 2026 (Java 2.0, Go 0.44, Python
-4.15, Node 11); where one has changed what it does between releases, the older way is tried too.
+4.15, Node 12); where one has changed what it does between releases, the older way is tried too.
 """
 
 import json
@@ -92,7 +92,7 @@ def _node() -> Module:
     variables |= {"KAFKA_BROKER_ID": "1", "KAFKA_CONFLUENT_SUPPORT_METRICS_ENABLE": "false"}
     advertised = "export KAFKA_ADVERTISED_LISTENERS=BROKER://broker:9092,PLAINTEXT://localhost:9093"
     script = ("#!/bin/bash", advertised, f"{CONFLUENT}/run")
-    return Module(variables, "", "/testcontainers_start.sh", script, ".*", 9093)  # it waits for the port
+    return Module(variables, "", "/tmp/testcontainers_start.sh", script, ".*", 9093)  # it waits for the port
 
 
 _PYTHON_LISTENERS = "PLAINTEXT://0.0.0.0:9093,BROKER://0.0.0.0:9092"
