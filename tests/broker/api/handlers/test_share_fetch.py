@@ -10,9 +10,8 @@ from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.share_acknowledge import AcknowledgePartition, AcknowledgeTopic
-from barnabas.protocol.records.batch import MAGIC_POSITION, iter_batches
+from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.control import EndTxnMarker
-from barnabas.protocol.records.record import iter_records
 from tests.support.worlds.broker import settle
 from tests.support.worlds.share_world import ShareWorld, acquired
 
@@ -254,28 +253,6 @@ async def test_the_bytes_are_cut_at_whole_batches() -> None:
     member = world.member()
     assert await member.acquire(max_bytes=1) == [(0, 0, 1)]
     assert await member.acquire(max_bytes=2500) == [(1, 2, 1)]
-
-
-@pytest.mark.parametrize("sizes", [(70_000, 1, 150_000, 1), (65_475, 65_475, 20), (200_000,)])
-async def test_batches_larger_than_a_piece_of_the_log_are_whole(sizes: tuple[int, ...]) -> None:
-    world = ShareWorld()
-    values = [bytes([number]) * size for number, size in enumerate(sizes)]
-    for value in values:
-        world.append("t", value)
-    answer = await world.member().fetch()
-    assert acquired(answer) == [(0, len(sizes) - 1, 1)]
-    data = partition_of(answer).records
-    batches = [data[position : position + header.size_in_bytes] for position, header in iter_batches(data)]
-    assert [bytes(record.value or b"") for batch in batches for record in iter_records(batch)] == values
-
-
-async def test_a_damaged_batch_is_an_error_of_its_partition() -> None:
-    world = ShareWorld()
-    world.append("t", b"a")
-    member = world.member()
-    await world.load()
-    world.files.open(f"/data/t-0/{0:020d}.log").pwrite(b"\x09", MAGIC_POSITION)
-    assert partition_of(await member.fetch()).error_code == E.KAFKA_STORAGE_ERROR
 
 
 async def test_partitions_come_in_turns_and_share_the_limit() -> None:
