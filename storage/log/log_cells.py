@@ -1,9 +1,9 @@
 """A range of a log as a strip of cells, for inspection: each a batch, or a sample of the batches there.
 
 Reads headers, no records. If the range has few batches, each has a cell. Else the range is divided evenly, and a cell
-shows one of its batches: the first of a segment that begins there, which costs no look-up, or the one found by the
-offset index. Of sealed segments whose index is not in memory only some are read; the previous cell is extended
-instead. So the work is bounded whatever the log's size.
+has samples of its batches, also evenly: the first of a segment that begins there, which costs no look-up, or the one
+found by the offset index. Of sealed segments whose index is not in memory only some are read; the previous cell is
+extended instead. So the work is bounded whatever the log's size.
 
 Runs in steps: the log may grow meanwhile. Segments that are deleted raise FileRemoved.
 """
@@ -28,6 +28,8 @@ PLAIN, COMMITTED, ABORTED, OPEN = "plain", "committed", "aborted", "open"
 COMMIT_MARKER, ABORT_MARKER, CONTROL = "commit marker", "abort marker", "control"
 _HEADERS_IN_A_STEP = 16
 _INDEXES_MAX = 8
+_SAMPLES = 6
+"""Places of a cell that are looked at."""
 _CONTROL_BYTES_MAX = 1 << 12
 
 AbortedRanges = dict[int, list[tuple[int, int]]]
@@ -42,6 +44,8 @@ class Cell(NamedTuple):
     header: BatchHeader
     kind: str
     is_whole: bool
+    kinds: tuple[str, ...] = ()
+    """Of the samples, if it is not one batch; a batch at several of the places counts as often."""
 
 
 class _Found(NamedTuple):
@@ -132,20 +136,33 @@ def _sampled(
 ) -> Steps[list[Cell]]:
     cells: list[Cell] = []
     left = _INDEXES_MAX
-    for number in range(cells_max):
-        low = first + (end - first) * number // cells_max
-        high = first + (end - first) * (number + 1) // cells_max
-        segment, begins_here = _segment_for(segments, low, high)
-        if not begins_here and not segment.offset_index.is_loaded:
-            left -= 1
-        found = _first_batch(segment, low, begins_here=begins_here) if begins_here or left >= 0 else None
-        yield
-        before = cells[-1] if cells else None
-        if found is not None and (before is None or found.header.base_offset != before.header.base_offset):
-            cells.append(Cell(low, high, found.header, _kind(found, producers, aborted), is_whole=False))
-        elif before is not None:
-            cells[-1] = before._replace(next_offset=high)
+    last: tuple[BatchHeader, str] | None = None
+    for low, high in _parts(first, end, cells_max):
+        new: tuple[BatchHeader, str] | None = None
+        kinds: list[str] = []
+        for at, before in _parts(low, high, min(_SAMPLES, high - low)):
+            segment, begins_here = _segment_for(segments, at, before)
+            if not begins_here and not segment.offset_index.is_loaded:
+                left -= 1
+            found = _first_batch(segment, at, begins_here=begins_here) if begins_here or left >= 0 else None
+            yield
+            if found is None:
+                continue
+            if last is None or found.header.base_offset != last[0].base_offset:
+                last = found.header, _kind(found, producers, aborted)
+                new = new or last
+            kinds.append(last[1])
+        if new is not None:
+            cells.append(Cell(low, high, *new, is_whole=False, kinds=tuple(kinds)))
+        elif cells:
+            cells[-1] = cells[-1]._replace(next_offset=high, kinds=(*cells[-1].kinds, *kinds))
     return cells
+
+
+def _parts(first: int, end: int, count: int) -> Iterator[tuple[int, int]]:
+    """Divide [first, end) evenly."""
+    for number in range(count):
+        yield first + (end - first) * number // count, first + (end - first) * (number + 1) // count
 
 
 def _segment_for(segments: Segments, low: int, high: int) -> tuple[Segment, bool]:

@@ -22,7 +22,7 @@ def test_keys_zoom_and_move_and_the_address_follows(page: Page) -> None:
     page.keyboard.press("-")
     page.wait_for_url("**from=10&to=90")
     page.keyboard.press("0")
-    page.wait_for_url("**/console/topics/orders/0")
+    page.wait_for_url("**/console/topics/orders/0?from=0")
     page.reload()
     expect(page.locator("#strip")).to_be_visible()
 

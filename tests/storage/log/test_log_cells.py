@@ -58,6 +58,20 @@ async def test_where_there_is_more_a_cell_is_a_sample(world: Inspected) -> None:
     assert not any(cell.is_whole for cell in cells)
 
 
+async def test_a_cell_of_many_batches_has_samples_of_them(world: Inspected) -> None:
+    for _ in range(90):
+        world.append("t", b"x" * 1_000)
+    for _ in range(45):
+        lost = await world.begin("lost", ("t", 0))
+        await world.end("lost", lost, is_commit=False)
+    first, middle, last = strip_of(world, cells_max=3)
+    assert first.kinds == ("plain",) * 6
+    assert middle.kinds[:3] == ("plain",) * 3
+    assert {*middle.kinds, *last.kinds} > {"plain"}
+    assert [cell.kind for cell in (first, middle)] == ["plain", "plain"]
+    assert all(cell.kinds == () for cell in strip_of(world, 0, 30))
+
+
 async def test_a_batch_that_is_longer_than_a_cell_has_one_cell(world: Inspected) -> None:
     world.append("t", *[b"x"] * 300)
     for _ in range(20):

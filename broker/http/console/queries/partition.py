@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from barnabas.storage.log.log import PartitionLog
 
 CELLS_MAX = 160
+_BATCHES_AT_FIRST = 120
+_LAST_CELLS = 40
+"""Whose batches tell how long a batch is near the end."""
 BORDERS_MAX = 60
 GROUPS_MAX = 20
 
@@ -39,19 +42,31 @@ class Strip(NamedTuple):
 
     @property
     def is_sampled(self) -> bool:
-        """Whether a cell shows one batch of many."""
+        """Whether a cell stands for many batches."""
         return any(not cell.is_whole for cell in self.cells)
 
 
 def look(services: Services, topic: str, partition: int, first: int | None, end: int | None) -> Steps[Strip | None]:
-    """Return, in steps, the log between two offsets, or all of it; None if never written to. Raises KafkaError."""
+    """Return, in steps, the log between two offsets; None if never written to. Raises KafkaError.
+
+    Without offsets it is all of the log, or, if that has more batches than cells, about as many of its last ones.
+    """
     log = services.partitions.get_if_written(topic, partition)
     if log is None:
         return None
     try:
-        return (yield from _look(services, log, first, end))
+        return (yield from _opened(services, log, first, end))
     except FileRemoved:  # retention removed a segment meanwhile: the log as it is now
-        return (yield from _look(services, log, first, end))
+        return (yield from _opened(services, log, first, end))
+
+
+def _opened(services: Services, log: PartitionLog, first: int | None, end: int | None) -> Steps[Strip]:
+    strip = yield from _look(services, log, first, end)
+    if first is not None or end is not None or not strip.is_sampled:
+        return strip
+    lengths = [each.header.next_offset - each.header.base_offset for each in strip.cells[-_LAST_CELLS:]]
+    width = _BATCHES_AT_FIRST * sum(lengths) // len(lengths)
+    return (yield from _look(services, log, strip.end - width, strip.end))
 
 
 def _look(services: Services, log: PartitionLog, first: int | None, end: int | None) -> Steps[Strip]:

@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 from barnabas.broker.http.console.queries.partition import Strip
 from barnabas.broker.http.console.rendering import url
-from barnabas.storage.log.log_cells import ABORT_MARKER, COMMIT_MARKER, CONTROL, Cell
+from barnabas.storage.log.log_cells import (
+    ABORT_MARKER,
+    ABORTED,
+    COMMIT_MARKER,
+    COMMITTED,
+    CONTROL,
+    OPEN,
+    PLAIN,
+    Cell,
+)
 
 WIDTH = 1000.0
 _CELL_WIDTH_MIN = 1.2
 _GAP = 0.6
 _HEIGHT, _ROW_HEIGHT, _GROUP_ROWS = 134, 17, 4
+CELL_Y, CELL_HEIGHT = 62, 60
+_STYLES = (OPEN, ABORTED, COMMITTED, PLAIN, "marker")
 _MARKERS = (COMMIT_MARKER, ABORT_MARKER, CONTROL)
 
 
+class CellPart(NamedTuple):
+    """A colour of a cell, and the part of its height."""
+
+    style: str
+    y: float
+    height: float
+
+
 class DrawnCell(NamedTuple):
-    """A cell: its position, colour and text, and the page with its details."""
+    """A cell: its position, colours and text, and the page with its details."""
 
     x: float
     width: float
-    style: str
+    parts: list[CellPart]
     description: str
     href: str
     is_chosen: bool
@@ -95,15 +115,35 @@ def _cell(strip: Strip, cell: Cell, path: str, chosen: int | None) -> DrawnCell:
     width = max(_CELL_WIDTH_MIN, _x(strip, cell.next_offset) - x - _GAP)
     header = cell.header
     which = f"{cell.kind}, offsets {header.base_offset} to {header.last_offset}"
-    description = (
-        which if cell.is_whole else f"offsets {cell.first_offset} to {cell.next_offset - 1}; one batch of them: {which}"
-    )
+    shares = _shares(cell)
+    description = which
+    if not cell.is_whole:
+        about = ", ".join(f"{round(100 * share)} % {style}" for style, share in shares)
+        description = (
+            f"offsets {cell.first_offset} to {cell.next_offset - 1}, about {about}; one batch of them: {which}"
+        )
     if header.has_producer_id:
         description += f", producer {header.producer_id}, epoch {header.producer_epoch}"
         description += f", sequence {header.base_sequence}" if header.base_sequence >= 0 else ""
     href = url(path, from_=strip.first, to=strip.end, at=header.base_offset)
     is_chosen = chosen is not None and header.base_offset <= chosen <= header.last_offset
-    return DrawnCell(x, round(width, 2), style_of(cell.kind), description, href, is_chosen)
+    return DrawnCell(x, round(width, 2), _stacked(shares), description, href, is_chosen)
+
+
+def _shares(cell: Cell) -> list[tuple[str, float]]:
+    """Return the styles of a cell, in one order for all cells, and the share of each."""
+    kinds = cell.kinds or (cell.kind,)
+    counts = Counter(map(style_of, kinds))
+    return [(style, counts[style] / len(kinds)) for style in _STYLES if counts[style]]
+
+
+def _stacked(shares: list[tuple[str, float]]) -> list[CellPart]:
+    """Return the parts of a cell from the top down."""
+    parts, y = [], 0.0
+    for style, share in shares:
+        parts.append(CellPart(style, round(CELL_Y + y, 2), round(CELL_HEIGHT * share, 2)))
+        y += CELL_HEIGHT * share
+    return parts
 
 
 def _mark(strip: Strip, offset: int, style: str, label: str, row: int) -> DrawnMark:
@@ -118,7 +158,7 @@ def _ways(strip: Strip, path: str) -> list[Way]:
     start, last = strip.log_start_offset, max(strip.log_start_offset, strip.log_end_offset - width)
     back, on = max(start, strip.first - quarter), max(start, min(strip.first + quarter, last))
     views = (
-        ("All", "0", None, None),
+        ("All", "0", 0, None),
         ("Closer", "+", near, near + half),
         ("Further", "-", max(start, strip.first - half), strip.end + half),
         ("Back", "←", back, back + width),

@@ -4,6 +4,11 @@ import re
 
 import pytest
 
+from barnabas.broker.http.console.queries.partition import Strip
+from barnabas.broker.http.console.svg.strip_view import drawn
+from barnabas.protocol.records.batch import parse_header
+from barnabas.protocol.records.builder import NewRecord, build_batch
+from barnabas.storage.log.log_cells import Cell
 from tests.support.console.world import Console, seen
 from tests.support.inspected_broker import Inspected
 
@@ -41,7 +46,7 @@ async def test_a_view_has_an_address_and_leads_to_others(console: Console, world
     assert html.count('class="cell') == 20
     ways = dict(re.findall(r'href="([^"]*)" data-key="([^"]*)"', html))
     assert {key: href.replace("&amp;", "&").removeprefix("/console/topics/t/0") for href, key in ways.items()} == {
-        "0": "",
+        "0": "?from=0",
         "+": "?from=45&to=55",
         "-": "?from=30&to=70",
         "←": "?from=35&to=55",
@@ -61,6 +66,34 @@ async def test_a_cell_tells_its_batch(console: Console, world: Inspected) -> Non
     await world.end("pay<ments", mine, is_commit=False)
     assert "was aborted: readers of committed records skip it" in await console.text("/topics/t/0", at=0)
     assert "A marker: the transaction of this producer is aborted here." in await console.text("/topics/t/0", at=1)
+
+
+async def test_a_log_of_many_batches_opens_near_its_end(console: Console, world: Inspected) -> None:
+    for _ in range(400):
+        world.append("t", b"x", b"y")
+    text = await console.text("/topics/t/0")
+    assert "Offsets 560 to 799" in text
+    assert "represents many batches" not in text
+    html = await console.get("/topics/t/0", **view(from_=0))
+    assert "Offsets 0 to 799" in seen(html)
+    assert "represents many batches" in html
+    assert "offsets 0 to 4, about 100 % plain; one batch of them: plain, offsets 0 to 1" in html
+
+
+def test_the_shares_of_a_cell_are_stacked() -> None:
+    header = parse_header(bytes(build_batch([NewRecord(None, b"x", (), 0)])))
+    kinds = ("plain", "aborted", "plain", "commit marker", "abort marker", "open")
+    cell = Cell(0, 100, header, "plain", is_whole=False, kinds=kinds)
+    strip = Strip(0, 100, 0, 100, 100, 100, 1, 1, [cell, cell._replace(is_whole=True, kinds=())], [], [], 0)
+    many, one = drawn(strip, "/p", None).cells
+    assert [(part.style, part.y, part.height) for part in many.parts] == [
+        ("open", 62, 10),
+        ("aborted", 72, 10),
+        ("plain", 82, 20),
+        ("marker", 102, 20),
+    ]
+    assert many.description.startswith("offsets 0 to 99, about 17 % open, 17 % aborted, 33 % plain, 33 % marker; one")
+    assert [(part.style, part.y, part.height) for part in one.parts] == [("plain", 62, 60)]
 
 
 async def test_a_log_that_is_empty_gives_the_reason(console: Console, world: Inspected) -> None:
