@@ -199,3 +199,20 @@ def test_prometheus_finds_an_open_port_by_annotations_and_any_by_a_monitor() -> 
     assert "prometheus.io/scrape" not in pod["annotations"]
     [endpoint] = one(secured, "ServiceMonitor")["spec"]["endpoints"]
     assert (endpoint["port"], endpoint["scheme"], endpoint["basicAuth"]) == ("http", "https", LOGIN)
+
+
+@pytest.mark.parametrize(
+    ("values", "seen"),
+    [
+        (
+            {},
+            ("kafka-barnabas.shop.svc.cluster.local:9092", "statefulset/kafka-barnabas 9094 9404", "http://localhost"),
+        ),
+        ({"secure": True}, ("https://localhost:9404/console", "cat /bitnami/kafka/data.security/client.properties")),
+        ({"externalAccess": NODE_PORT}, ("    node.example:30092\n",)),
+    ],
+)
+def test_an_installation_ends_with_the_addresses_of_the_broker(values: Object, seen: tuple[str, ...]) -> None:
+    done = run_helm("install", "kafka", str(CHART), "--namespace", "shop", "--dry-run=client", values=values)
+    notes = done.stdout.partition("\nNOTES:\n")[2]
+    assert [text for text in seen if text not in notes] == []
