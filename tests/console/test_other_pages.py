@@ -42,6 +42,29 @@ def test_every_page_is_shown_in_light_and_dark_with_headings_and_labels(page: Pa
     assert (paper == "rgb(22, 24, 28)") is (scheme == "dark")
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        *PATHS,
+        "/topics?which=all",
+        "/topics/orders/0",
+        "/topics/orders/0?from=0&at=0",
+        "/topics/orders/0/messages",
+        "/topics/orders/0/records/0",
+        "/group?id=order-readers",
+        "/transaction?id=checkout-7",
+        "/why?ask=consumer&group=order-readers",
+        "/settings?which=all",
+        "/faults?point=transaction.marker_written",
+    ],
+)
+def test_no_page_scrolls_sideways_on_a_phone(page: Page, path: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"/console{path}")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_a_message_is_searched_read_and_shown_as_text_whatever_is_in_it(page: Page) -> None:
     page.goto("/console/topics/payments/1/messages")
     page.get_by_label("From").fill("earliest")

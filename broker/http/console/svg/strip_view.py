@@ -159,10 +159,10 @@ def _ways(strip: Strip, path: str) -> list[Way]:
     back, on = max(start, strip.first - quarter), max(start, min(strip.first + quarter, last))
     views = (
         ("All", "0", 0, None),
-        ("Closer", "+", near, near + half),
-        ("Further", "-", max(start, strip.first - half), strip.end + half),
-        ("Back", "←", back, back + width),
-        ("On", "→", on, on + width),
+        ("Zoom in", "+", near, near + half),
+        ("Zoom out", "-", max(start, strip.first - half), strip.end + half),
+        ("Earlier", "←", back, back + width),
+        ("Later", "→", on, on + width),
         ("End", "End", last, last + width),
     )
     return [Way(name, key, url(path, from_=low, to=high)) for name, key, low, high in views]
