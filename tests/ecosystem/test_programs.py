@@ -22,42 +22,24 @@ COUNT = 2_000
 EXPECTED = sorted(map(str, range(COUNT)))
 
 
-class Copier:
-    """A row's program, at work between the topics "in" and "out"."""
-
-    def __init__(self, row: Row, address: str, directory: Path) -> None:
-        self._row = row
-        self._command = command(row, address, "in", "out", "copiers", str(directory))
-        self.program = Program(self._command)
-
-    def tend(self) -> None:
-        """Start it again after it ended, if the row says that it does so without its broker."""
-        if self.program.has_ended:
-            assert self._row.ends_with_the_broker, self.program.succeed()
-            self.program.close()
-            self.program = Program(self._command)
-
-
 @pytest.mark.parametrize("row", [row if row.is_quick else long(row) for row in ROWS], ids=lambda row: row.source.stem)
 def test_a_program_copies_all_records_over_a_kill_of_the_broker(row: Row, server: Server, tmp_path: Path) -> None:
     make_topics(server.address, "in", "out")
     _abort_one(server.address, "in")
     write(server.address, "in", COUNT // 2)
-    copier = Copier(row, server.address, tmp_path / "state")
+    program = Program(command(row, server.address, "in", "out", "copiers", str(tmp_path / "state")))
 
     def copied() -> set[str]:
-        copier.tend()
+        assert not program.has_ended, program.succeed()
         return set(values(server.address, "out"))
 
-    try:
+    with program:
         until(copied, PATIENCE_S)
         server.kill()
         server.start()
         write(server.address, "in", COUNT // 2, first=COUNT // 2)
-        until(lambda: len(copied()) >= COUNT, PATIENCE_S)
-        copier.program.stop()
-    finally:
-        copier.program.close()
+        until(lambda: copied() >= set(EXPECTED), PATIENCE_S)
+        program.stop()
     if row.is_exact:
         assert values(server.address, "out") == EXPECTED
         assert _end(server.address) > COUNT, "no marker of a transaction is in the log"

@@ -25,7 +25,6 @@ class Row:
     guarantee: str
     settings: str = ""  # Markdown: what the program has to set, and why
     traps: str = ""  # Markdown: what surprises in the tool itself, with Apache Kafka, too
-    ends_with_the_broker: bool = False  # whether it has to be started again after the broker was killed
     is_quick: bool = False  # whether a run without --long takes it
 
     @property

@@ -65,6 +65,19 @@ JAVA = (
         program="java/ReactorCopier.java",
         guarantee=EXACTLY_ONCE,
     ),
+    Row(
+        name="SmallRye Reactive Messaging",
+        pins=(
+            "io.smallrye.reactive:smallrye-reactive-messaging-kafka:4.36.0",
+            "org.jboss.weld.se:weld-se-core:6.0.3.Final",
+            "io.smallrye.config:smallrye-config:3.13.4",
+            "io.smallrye.reactive:mutiny-reactive-streams-operators:3.1.0",
+            "org.eclipse.microprofile.reactive-streams-operators:microprofile-reactive-streams-operators-api:3.0.1",
+        ),
+        program="java/SmallRyeCopier.java",
+        guarantee=AT_LEAST_ONCE,
+        settings="`isolation.level=read_committed`, else aborted records are read",
+    ),
 )
 GO = (
     Row(
