@@ -7,7 +7,7 @@ from tests.support.ecosystem.row import PROGRAMS
 from tests.support.ecosystem.rows import ROWS
 from tests.support.source_tree import ROOT, tracked_files
 
-_PLACE, _SUFFIXES = ("tests", "ecosystem"), (".go", ".java", ".py")
+_PLACE, _SUFFIXES = ("tests", "ecosystem"), (".go", ".java", ".py", ".rs")
 PYTHON = [row for row in ROWS if row.source.suffix == ".py"]
 
 
@@ -25,6 +25,12 @@ def test_the_go_module_has_the_versions_of_its_rows() -> None:
     required = (PROGRAMS / "go" / "go.mod").read_text()
     pins = [pin.replace("@", " ") for row in ROWS if row.source.suffix == ".go" for pin in row.pins]
     assert [pin for pin in pins if f"\t{pin}\n" not in required] == []
+
+
+def test_the_rust_package_has_the_versions_of_its_rows() -> None:
+    required = (PROGRAMS / "rust" / "Cargo.toml").read_text()
+    pins = [pin.replace("@", ' = "=') for row in ROWS if row.source.suffix == ".rs" for pin in row.pins]
+    assert [pin for pin in pins if f'\n{pin}"\n' not in required] == []
 
 
 def test_two_rows_run_every_time() -> None:

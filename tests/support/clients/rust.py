@@ -1,6 +1,6 @@
-"""The program of the client that is written in Rust, built by cargo for what its sources and its lock say.
+"""Programs of the clients that are written in Rust, built by cargo for what their sources and their locks say.
 
-cargo fetches the crates that Cargo.lock names, and builds librdkafka among them: that takes minutes, once.
+cargo fetches the crates that Cargo.lock names. That of rdkafka builds librdkafka, too: it takes minutes, once.
 """
 
 import shutil
@@ -13,11 +13,16 @@ TARGET = ROOT / ".cache" / "rust"
 
 
 def rdkafka() -> Path:
-    """The program, built again if its sources are newer."""
+    """The program that speaks through the crate rdkafka, built again if its sources are newer."""
+    return build(SOURCES, "barnabas-compat")
+
+
+def build(sources: Path, name: str) -> Path:
+    """The program `name` of the package in `sources`, built again if its sources are newer."""
     if shutil.which("cargo") is None:
-        raise RuntimeError("the Rust client is built with cargo: install it (https://rustup.rs)")
+        raise RuntimeError("the Rust clients are built with cargo: install it (https://rustup.rs)")
     command = ["cargo", "build", "--release", "--locked", "--quiet", "--target-dir", str(TARGET)]
-    done = subprocess.run(command, cwd=SOURCES, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=sources, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
-    return TARGET / "release" / "barnabas-compat"
+    return TARGET / "release" / name

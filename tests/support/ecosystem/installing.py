@@ -1,7 +1,8 @@
 """Installs what the rows' programs need, once, and returns the commands that run them.
 
 Each Python program has an environment of its own in .cache/ecosystem, made by uv of the lock beside the programs.
-Java's jars come from Maven as Kafka's own do, and Go's modules are those of the go.mod beside the programs.
+Java's jars come from Maven as Kafka's own do, and the modules of Go and the crates of Rust are those of the
+locks beside the programs.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from scripts._pythons import find_python
 from tests.support.clients.go import Built
 from tests.support.clients.java import program_command
+from tests.support.clients.rust import build
 from tests.support.ecosystem.row import PROGRAMS, Row
 from tests.support.ecosystem.rows import ROWS
 from tests.support.kafka.jars import framework_libs
@@ -88,4 +90,8 @@ def _go(row: Row) -> list[str]:
     return [str(Built(f"ecosystem-{name}", ("build", f"./{name}"), PROGRAMS / "go")())]
 
 
-_LAUNCHERS: dict[str, Callable[[Row], list[str]]] = {".py": _python, ".java": _java, ".go": _go}
+def _rust(row: Row) -> list[str]:
+    return [str(build(PROGRAMS / "rust", row.source.stem))]
+
+
+_LAUNCHERS: dict[str, Callable[[Row], list[str]]] = {".py": _python, ".java": _java, ".go": _go, ".rs": _rust}

@@ -25,6 +25,7 @@ class Row:
     guarantee: str
     settings: str = ""  # Markdown: what the program has to set, and why
     traps: str = ""  # Markdown: what surprises in the tool itself, with Apache Kafka, too
+    reads_markers: bool = True  # whether it can read a partition that has markers of transactions
     is_quick: bool = False  # whether a run without --long takes it
 
     @property

@@ -88,4 +88,15 @@ GO = (
         settings="`sarama.ReadCommitted`, else aborted records are read",
     ),
 )
-ROWS = PYTHON + JAVA + GO
+RUST = (
+    Row(
+        name="rskafka",
+        pins=("rskafka@0.6.0",),
+        program="rust/src/rskafka_copier.rs",
+        guarantee=AT_LEAST_ONCE,
+        settings="offsets that the program stores itself: it has no groups",
+        traps="fails at the marker of a transaction: `Unknown control batch record version`",
+        reads_markers=False,
+    ),
+)
+ROWS = PYTHON + JAVA + GO + RUST
