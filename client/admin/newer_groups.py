@@ -40,6 +40,19 @@ def describe_any_group(client: Client, group: str) -> GroupInfo:
     return request_coordinator(client, group, attempt)
 
 
+def describe_share_group(client: Client, group: str) -> GroupInfo:
+    """Return the share group; KafkaError GROUP_ID_NOT_FOUND if there is none."""
+    request = ShareGroupDescribeRequest(group_ids=[group], include_authorized_operations=False)
+
+    def attempt(coordinator: BrokerConnection, deadline: Deadline) -> GroupInfo:
+        for found in coordinator.ask(request, deadline).groups:
+            raise_for(found.error_code, found.error_message, f"group {group!r}")
+            return read_share_group(found, client.find_coordinator(GROUP, group, deadline))
+        raise no_answer(f"group {group!r}")
+
+    return request_coordinator(client, group, attempt)
+
+
 def _newer_group(coordinator: BrokerConnection, group: str, deadline: Deadline, address: Address) -> GroupInfo | None:
     share = ShareGroupDescribeRequest(group_ids=[group], include_authorized_operations=False)
     if (found := _described(coordinator, ApiKey.SHARE_GROUP_DESCRIBE, share, group, deadline)) is not None:

@@ -36,6 +36,7 @@ class ShareOffset(NamedTuple):
 
     start_offset: int | None
     lag: int | None
+    leader_epoch: int | None = None
 
 
 def share_offsets(client: Client, group: str) -> dict[TopicPartition, ShareOffset]:
@@ -51,7 +52,7 @@ def share_offsets(client: Client, group: str) -> dict[TopicPartition, ShareOffse
                 for each in topic.partitions:
                     where = topic.topic_name, each.partition_index
                     raise_for(each.error_code, each.error_message, f"group {group!r}, {where[0]}-{where[1]}")
-                    offsets[where] = ShareOffset(_known(each.start_offset), _known(each.lag))
+                    offsets[where] = ShareOffset(_known(each.start_offset), _known(each.lag), _known(each.leader_epoch))
             return offsets
         raise no_answer(f"group {group!r}")
 

@@ -3,18 +3,21 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from barnabas.broker.cli.kafka import main
+from barnabas.client.admin.newer_groups import describe_share_group
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.consume.classic_membership import ClassicProtocol
 from barnabas.client.consume.consumer_membership import ConsumerProtocol
 from barnabas.client.consume.group_consumer import GroupConsumer
 from barnabas.client.consume.membership import GroupProtocol
+from barnabas.client.consume.share.share_consumer import ShareConsumer
 from barnabas.client.produce.producer import Producer
-from tests.compat.tools import GROUPS, Tools
+from tests.compat.tools import GROUPS, SHARE_GROUPS, Tools
 from tests.support.command_line import run_here
 from tests.support.kafka.tool_pages import SETTINGS, tidied
 from tests.support.processes.own_broker import OwnBroker
@@ -30,6 +33,19 @@ ASKED = [
     "--reset-offsets --group readers --topic orders --to-earliest --execute",
     "--delete-offsets --group readers --topic orders",
     "--delete --group readers",
+]
+
+
+NOWHERE = Path("/nowhere")
+OF_SHARE_GROUPS = [
+    "--list --state",
+    "--describe --group workers",
+    "--describe --group workers --members",
+    "--describe --group workers --members --verbose",
+    "--describe --group workers --state --verbose",
+    "--reset-offsets --group workers --topic jobs --to-earliest --execute",
+    "--delete-offsets --group workers --topic jobs",
+    "--delete --group workers",
 ]
 
 
@@ -66,8 +82,27 @@ def test_members_are_told_of_as_by_kafkas_tool(
     with OwnBroker(tmp_path / "data", SETTINGS) as broker, Client(broker.address) as client, reader(client, protocol):
         for words in ASKED:
             arguments = ("--bootstrap-server", broker.address, *words.split())
-            theirs = tools.run(GROUPS, *arguments)
-            status, out, err = ours("kafka-consumer-groups", *arguments)
-            expected = [sorted(tidied(text, broker.address, tmp_path)) for text in (theirs.out, theirs.err)]
-            assert [sorted(tidied(text, broker.address, tmp_path)) for text in (out, err)] == expected, words
-            assert status == theirs.status, words
+            check_alike(tools.run(GROUPS, *arguments), ours("kafka-consumer-groups", *arguments), broker.address, words)
+
+
+def test_members_of_share_groups_are_told_of_as_by_kafkas_tool(
+    tools: Tools, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    ours = run_here(main, capfdbinary)
+    with OwnBroker(tmp_path / "data", SETTINGS) as broker, Client(broker.address) as client:
+        create_topic(client, "jobs", partitions=2)
+        with ShareConsumer(client, "workers", ["jobs"]) as member:
+            member.poll(100, 1)
+            while not any(each.assignment for each in describe_share_group(client, "workers").members):
+                member.poll(100, 1)
+            for words in OF_SHARE_GROUPS:
+                arguments = ("--bootstrap-server", broker.address, *words.split())
+                theirs = tools.run(SHARE_GROUPS, *arguments)
+                check_alike(theirs, ours("kafka-share-groups", *arguments), broker.address, words)
+
+
+def check_alike(theirs: Any, ours: tuple[int, str, str], address: str, words: str) -> None:
+    """Check that both have printed the same lines, and have the same status."""
+    expected = [sorted(tidied(text, address, NOWHERE)) for text in (theirs.out, theirs.err)]
+    assert [sorted(tidied(text, address, NOWHERE)) for text in ours[1:]] == expected, words
+    assert ours[0] == theirs.status, words

@@ -26,6 +26,7 @@ CLASSES = {
     "kafka-get-offsets": classes.OFFSETS,
     "kafka-groups": classes.ALL_GROUPS,
     "kafka-metadata-quorum": classes.QUORUM,
+    "kafka-share-groups": classes.SHARE_GROUPS,
     "kafka-topics": classes.TOPICS,
 }
 

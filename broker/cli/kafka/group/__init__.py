@@ -1,1 +1,1 @@
-"""Kafka's tools for groups: kafka-groups and kafka-consumer-groups."""
+"""Kafka's tools for groups: kafka-groups, kafka-consumer-groups and kafka-share-groups."""

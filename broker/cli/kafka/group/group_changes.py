@@ -88,7 +88,7 @@ def _goals(client: Client, options: Options, committed: Goals) -> Goals:
     if options.has("all-topics"):
         places = sorted(committed)
     elif options.has("topic"):
-        places = _partitions(client, options.values("topic"))
+        places = partitions_of(client, options.values("topic"))
     else:
         raise CommandRefused("One of the reset scopes should be defined: --all-topics, --topic.")
     if options.has("to-offset"):
@@ -97,18 +97,18 @@ def _goals(client: Client, options: Options, committed: Goals) -> Goals:
         return _within(client, _shifted(places, committed, options.number("shift-by") or 0))
     for flag, which in (("to-earliest", EARLIEST), ("to-latest", LATEST)):
         if options.has(flag):
-            return _listed(client, places, which)
+            return listed(client, places, which)
     if options.has("to-current"):
-        missing = _listed(client, [place for place in places if place not in committed], LATEST)
+        missing = listed(client, [place for place in places if place not in committed], LATEST)
         return {place: committed.get(place, missing.get(place, 0)) for place in places}
     if options.has("to-datetime"):
-        return _since(client, places, _datetime_ms(options.value("to-datetime") or ""))
+        return since(client, places, datetime_ms(options.value("to-datetime") or ""))
     if options.has("by-duration"):
-        return _since(client, places, client.clock.now_ms() - _duration_ms(options.value("by-duration") or ""))
+        return since(client, places, client.clock.now_ms() - _duration_ms(options.value("by-duration") or ""))
     raise CommandRefused(f"Option '[reset-offsets]' requires one of the following scenarios: [{_GOALS}]")
 
 
-def _partitions(client: Client, words: Collection[str]) -> list[TopicPartition]:
+def partitions_of(client: Client, words: Collection[str]) -> list[TopicPartition]:
     """Return the partitions of each word, `TOPIC` or `TOPIC:N,…`. CommandRefused; KafkaError for a missing topic."""
     places = []
     for word in words:
@@ -124,7 +124,7 @@ def _partitions(client: Client, words: Collection[str]) -> list[TopicPartition]:
     return list(dict.fromkeys(places))
 
 
-def _listed(client: Client, places: Iterable[TopicPartition], which: int) -> Goals:
+def listed(client: Client, places: Iterable[TopicPartition], which: int) -> Goals:
     wanted = dict.fromkeys(places, which)
     return {place: found.offset for place, found in list_offsets(client, wanted).items()} if wanted else {}
 
@@ -143,7 +143,7 @@ def _shifted(places: Iterable[TopicPartition], committed: Goals, by: int) -> Goa
 
 def _within(client: Client, goals: Goals) -> Goals:
     """Return the offsets limited to the existing records, with a warning for each change."""
-    first, after = _listed(client, goals, EARLIEST), _listed(client, goals, LATEST)
+    first, after = listed(client, goals, EARLIEST), listed(client, goals, LATEST)
     kept = {}
     for place, goal in goals.items():
         kept[place] = min(max(goal, first[place]), after[place])
@@ -155,15 +155,15 @@ def _within(client: Client, goals: Goals) -> Goals:
     return kept
 
 
-def _since(client: Client, places: Collection[TopicPartition], timestamp_ms: int) -> Goals:
-    goals = _listed(client, places, max(0, timestamp_ms))
+def since(client: Client, places: Collection[TopicPartition], timestamp_ms: int) -> Goals:
+    goals = listed(client, places, max(0, timestamp_ms))
     empty = [place for place, offset in goals.items() if offset < 0]
     for topic, number in empty:
         print(f"\nWarn: Partition {number} from topic {topic} is empty. Falling back to latest known offset.")
-    return {**goals, **_listed(client, empty, LATEST)}
+    return {**goals, **listed(client, empty, LATEST)}
 
 
-def _datetime_ms(text: str) -> int:
+def datetime_ms(text: str) -> int:
     try:
         return time_ms(text)
     except ArgumentTypeError as error:
@@ -240,7 +240,7 @@ def delete_offsets(client: Client, options: Options) -> None:
     places: list[TopicPartition] = []
     for word in options.values("topic"):
         try:
-            places += _partitions(client, [word])
+            places += partitions_of(client, [word])
         except ConnectionFailed:
             raise
         except KafkaError as error:

@@ -217,10 +217,10 @@ def _print_offsets(rows: Sequence[Sequence[str]], is_verbose: bool) -> None:
     if not is_verbose:
         shown = [[*row[:3], *row[4:]] for row in shown]
     fixed = [None, None, 10, *[_COLUMN] * (4 if is_verbose else 3), None, None, 0]
-    _print_columns(shown, fixed)
+    print_columns(shown, fixed)
 
 
-def _print_columns(rows: Sequence[Sequence[str]], widths: Sequence[int | None]) -> None:
+def print_columns(rows: Sequence[Sequence[str]], widths: Sequence[int | None]) -> None:
     """Print columns as Kafka's tool does: of a fixed width, or (None) as wide as necessary, from 15 up."""
     found = [
         max(_COLUMN, *(len(row[at]) for row in rows)) if at_least is None else at_least
@@ -242,29 +242,34 @@ def _print_members(info: GroupInfo, is_verbose: bool) -> None:
         widths[at] = max(widths[at] or 0, *(len(row[at]) for row in rows))
     left_out = ({2} if not has_instances else set()) | (set() if is_verbose else {6, 7, 8, 9})
     kept = [at for at in range(len(header)) if at not in left_out]
-    _print_columns([[row[at] for at in kept] for row in rows], [widths[at] for at in kept])
+    print_columns([[row[at] for at in kept] for row in rows], [widths[at] for at in kept])
 
 
 def _member_row(info: GroupInfo, member: MemberDescription) -> list[str]:
     assignment, own = member.assignment or [], member.consumer
     epochs = (_NOTHING, _NOTHING) if own is None else (str(own.epoch), str(info.assignment_epoch))
     row = [info.group_id, member.member_id, member.instance_id or "", member.client_host, member.client_id]
-    target = _NOTHING if own is None else _assigned(own.target)
-    return [*row, str(len(assignment)), epochs[0], _assigned(assignment), epochs[1], target]
+    target = _NOTHING if own is None else assigned(own.target)
+    return [*row, str(len(assignment)), epochs[0], assigned(assignment), epochs[1], target]
 
 
-def _assigned(places: Iterable[TopicPartition]) -> str:
-    """Return `orders:0,1;payments:2`."""
+def assigned(places: Iterable[TopicPartition], otherwise: str = _NOTHING) -> str:
+    """Return `orders:0,1;payments:2`; `otherwise` for none."""
     by_topic: dict[str, list[str]] = {}
     for topic, number in sorted(places):
         by_topic.setdefault(topic, []).append(str(number))
-    return ";".join(f"{topic}:{','.join(numbers)}" for topic, numbers in by_topic.items()) or _NOTHING
+    return ";".join(f"{topic}:{','.join(numbers)}" for topic, numbers in by_topic.items()) or otherwise
+
+
+def coordinator_text(client: Client, info: GroupInfo) -> str:
+    """Return the address and the id of a group's coordinator."""
+    where = info.coordinator
+    node = next((node for node, address in client.cluster.brokers.items() if address == where), -1)
+    return f"{where.host}:{where.port}  ({node})"
 
 
 def _print_state(client: Client, info: GroupInfo, is_verbose: bool) -> None:
-    where = info.coordinator
-    node = next((node for node, address in client.cluster.brokers.items() if address == where), -1)
-    coordinator = f"{where.host}:{where.port}  ({node})"
+    coordinator = coordinator_text(client, info)
     header = ["GROUP", "COORDINATOR (ID)", "ASSIGNMENT-STRATEGY", "STATE"]
     row = [info.group_id, coordinator, info.protocol or _NOTHING, info.state]
     widths: list[int | None] = [None, max(25, len(coordinator)), 20, 20]
@@ -273,7 +278,7 @@ def _print_state(client: Client, info: GroupInfo, is_verbose: bool) -> None:
         header += ["GROUP-EPOCH", "TARGET-ASSIGNMENT-EPOCH"]
         row += [_NOTHING if info.type == CLASSIC or epoch is None else str(epoch) for epoch in epochs]
         widths += [_COLUMN, 25]
-    _print_columns([[*header, "#MEMBERS"], [*row, str(len(info.members))]], [*widths, 0])
+    print_columns([[*header, "#MEMBERS"], [*row, str(len(info.members))]], [*widths, 0])
 
 
 def _validate_regex(client: Client, options: Options) -> None:

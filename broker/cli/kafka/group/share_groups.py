@@ -1,0 +1,324 @@
+"""kafka-share-groups (KIP-932): listing, describing and deleting share groups, and where they start in a topic."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+
+from barnabas.broker.cli.kafka.flags import (
+    ALONE,
+    MAYBE_VALUE,
+    VALUE,
+    CommandRefused,
+    Options,
+    check_together,
+    cluster,
+    error_text,
+    need,
+    read,
+    says_version,
+)
+from barnabas.broker.cli.kafka.group.group_changes import datetime_ms, listed, partitions_of, since
+from barnabas.broker.cli.kafka.group.groups import assigned, coordinator_text, print_columns
+from barnabas.client.admin import groups
+from barnabas.client.admin.group_descriptions import SHARE, GroupInfo
+from barnabas.client.admin.newer_groups import describe_share_group
+from barnabas.client.admin.share_offsets import (
+    ShareOffset,
+    alter_share_offsets,
+    delete_share_offsets,
+    share_offsets,
+)
+from barnabas.client.admin.topics import describe_topics
+from barnabas.client.client import Client
+from barnabas.client.errors import BrokerSays, ConnectionFailed
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.offsets import EARLIEST, LATEST
+from barnabas.protocol.errors import ErrorCode, KafkaError
+
+_ACTIONS = ("list", "describe", "delete", "reset-offsets", "delete-offsets")
+_GOALS = ("to-datetime", "to-earliest", "to-latest")
+_DETAILS = ("members", "offsets", "state")
+_FLAGS = {
+    **dict.fromkeys([*_ACTIONS, "to-earliest", "to-latest", "all-groups", "all-topics"], ALONE),
+    **dict.fromkeys(["dry-run", "execute", "members", "offsets", "verbose"], ALONE),
+    **dict.fromkeys(["group", "topic", "timeout", "to-datetime"], VALUE),
+    "state": MAYBE_VALUE,
+}
+_ONLY_WITH = {**dict.fromkeys(["members", "offsets", "verbose"], ("describe",)), "state": ("describe", "list")}
+_PURPOSE = "This tool helps to list, describe, reset and delete share groups."
+_STATES = ("Stable", "Dead", "Empty")
+_COLUMN = 15
+_NOTHING = "-"
+_OF_THE_GROUP = (
+    ErrorCode.INVALID_GROUP_ID,
+    ErrorCode.GROUP_ID_NOT_FOUND,
+    ErrorCode.GROUP_AUTHORIZATION_FAILED,
+    ErrorCode.NON_EMPTY_GROUP,
+)
+
+
+def kafka_share_groups(arguments: Sequence[str]) -> int:
+    """List, describe and delete share groups, and reset or delete their offsets.
+
+    An error of the broker is printed on stdout, with status 0, as by Kafka's tool.
+    """
+    options = read(_FLAGS, arguments)
+    if says_version(options, arguments, _PURPOSE, _FLAGS):
+        return 0
+    action = _checked(options)
+    try:
+        with cluster(options) as client:
+            _DO[action](client, options)
+    except ConnectionFailed as error:
+        print(f"\nError: Executing share group command failed due to {error}")
+        return 1
+    except KafkaError as error:
+        print(f"\nError: Executing share group command failed due to {error_text(error)}")
+    return 0
+
+
+def _checked(options: Options) -> str:
+    """Return the action. CommandRefused if there is none, or flags do not go together."""
+    for flag, together in _ONLY_WITH.items():
+        if options.has(flag) and not any(map(options.has, together)):
+            raise CommandRefused(f"Option(s) [{flag}] are unavailable given other options on the command line")
+    need(options, "bootstrap-server")
+    for action, check in _CHECKS.items():
+        if options.has(action):
+            check(options)
+    check_together(options, "group", ["all-groups", "list"])
+    check_together(options, "topic", ["list", "describe"])
+    actions = [action for action in _ACTIONS if options.has(action)]
+    if len(actions) != 1:
+        every = ", ".join(f"--{each}" for each in _ACTIONS)
+        raise CommandRefused(f"Command must include exactly one action: {every}.")
+    return actions[0]
+
+
+def _check_describe(options: Options) -> None:
+    if not (options.has("group") or options.has("all-groups")):
+        raise CommandRefused("Option [describe] takes one of these options: [all-groups], [group]")
+    if sum(map(options.has, _DETAILS)) > 1:
+        raise CommandRefused("Option [describe] takes at most one of these options: [members], [offsets], [state]")
+    if options.values("state"):
+        raise CommandRefused("Option [describe] does not take a value for [state]")
+
+
+def _check_delete(options: Options) -> None:
+    which = [options.has("group"), options.has("all-groups")]
+    if not any(which):
+        raise CommandRefused("Option [delete] takes the options [group] or [all-groups]")
+    if all(which):
+        raise CommandRefused("Option [delete] takes either [group] or [all-groups], not both.")
+    if options.has("topic"):
+        raise CommandRefused("Option [delete] does not take the option: [topic]")
+
+
+def _check_delete_offsets(options: Options) -> None:
+    if not (options.has("group") and options.has("topic")):
+        raise CommandRefused("Option [delete-offsets] takes the following options: [group], [topic]")
+
+
+def _check_reset(options: Options) -> None:
+    if options.has("dry-run") and options.has("execute"):
+        raise CommandRefused("Option [reset-offsets] only accepts one of [execute] and [dry-run]")
+    if not (options.has("dry-run") or options.has("execute")):
+        raise CommandRefused("Option [reset-offsets] takes the option: [execute] or [dry-run]")
+    if not options.has("group"):
+        raise CommandRefused("Option [reset-offsets] takes the option: [group]")
+    if not (options.has("topic") or options.has("all-topics")):
+        raise CommandRefused("Option [reset-offsets] takes one of these options: [all-topics], [topic]")
+    if not any(map(options.has, _GOALS)):
+        raise CommandRefused(
+            "Option [reset-offsets] takes one of these options: [to-datetime], [to-earliest], [to-latest]"
+        )
+    for goal in _GOALS:
+        check_together(options, goal, [other for other in _GOALS if other != goal])
+
+
+_CHECKS = {
+    "describe": _check_describe,
+    "delete": _check_delete,
+    "delete-offsets": _check_delete_offsets,
+    "reset-offsets": _check_reset,
+}
+
+
+# --- listing and describing ---
+
+
+def _list(client: Client, options: Options) -> None:
+    text = options.value("state") or ""
+    words = [word.strip().capitalize() for word in text.split(",")] if text else []
+    if not set(words) <= set(_STATES):
+        raise CommandRefused(f"Invalid state list '{text}'. Valid states are: {', '.join(_STATES)}")
+    found = groups.list_groups(client, words, [SHARE])
+    if not options.has("state"):
+        for each in found:
+            print(each.group_id)
+        return
+    width = max([_COLUMN, *(len(each.group_id) for each in found)])
+    for group, state in [("GROUP", "STATE"), *((each.group_id, each.state) for each in found)]:
+        print(f"{group:{width}} {state}")
+
+
+def _names(client: Client, options: Options) -> list[str]:
+    if options.has("all-groups"):
+        return [each.group_id for each in groups.list_groups(client, (), [SHARE])]
+    return list(dict.fromkeys(options.values("group")))
+
+
+def _describe(client: Client, options: Options) -> None:
+    infos = [describe_share_group(client, name) for name in sorted(_names(client, options))]
+    is_verbose = options.has("verbose")
+    for info in infos:
+        if options.has("members"):
+            _print_if_empty(info)
+            if info.members:
+                _print_members(info, is_verbose)
+        elif options.has("state"):
+            _print_if_empty(info)
+            _print_state(client, info, is_verbose)
+        else:
+            _print_offsets(info, share_offsets(client, info.group_id), is_verbose)
+
+
+def _print_if_empty(info: GroupInfo) -> None:
+    if info.state == groups.EMPTY:
+        print(f"\nShare group '{info.group_id}' has no active members.", file=sys.stderr)
+
+
+def _print_offsets(info: GroupInfo, offsets: Mapping[TopicPartition, ShareOffset], is_verbose: bool) -> None:
+    if not offsets:
+        print(f"\nShare group '{info.group_id}' has no offset information.")
+        return
+    rows = [["GROUP", "TOPIC", "PARTITION", "LEADER-EPOCH", "START-OFFSET", "LAG"]]
+    for place, found in sorted(offsets.items()):
+        begun = found.start_offset is not None
+        cells = (found.leader_epoch if begun else None, found.start_offset, found.lag if begun else None)
+        rows.append([info.group_id, *map(str, place), *(_NOTHING if each is None else str(each) for each in cells)])
+    widths = [None, None, 10, 13, 13, 0]
+    kept = [at for at in range(6) if is_verbose or at != 3]
+    print_columns([[row[at] for at in kept] for row in rows], [widths[at] for at in kept])
+
+
+def _print_members(info: GroupInfo, is_verbose: bool) -> None:
+    rows = [["GROUP", "CONSUMER-ID", "HOST", "CLIENT-ID", "#PARTITIONS", "MEMBER-EPOCH", "ASSIGNMENT"]]
+    for member in info.members:
+        places = member.assignment or []
+        epoch = _NOTHING if member.share is None else str(member.share.epoch)
+        who = [info.group_id, member.member_id, member.client_host, member.client_id]
+        rows.append([*who, str(len(places)), epoch, assigned(places, otherwise="")])
+    widths = [None, None, None, None, 12, 13, 0]
+    kept = [at for at in range(7) if is_verbose or at != 5]
+    print_columns([[row[at] for at in kept] for row in rows], [widths[at] for at in kept])
+
+
+def _print_state(client: Client, info: GroupInfo, is_verbose: bool) -> None:
+    coordinator = coordinator_text(client, info)
+    header, row = ["GROUP", "COORDINATOR (ID)", "STATE"], [info.group_id, coordinator, info.state]
+    widths: list[int | None] = [None, max(25, len(coordinator)), _COLUMN]
+    if is_verbose:
+        header += ["GROUP-EPOCH", "ASSIGNMENT-EPOCH"]
+        row += [str(info.group_epoch), str(info.assignment_epoch)]
+        widths += [12, 17]
+    print_columns([[*header, "#MEMBERS"], [*row, str(len(info.members))]], [*widths, 0])
+
+
+# --- changing ---
+
+
+def _delete(client: Client, options: Options) -> None:
+    states = {each.group_id: each.state for each in groups.list_groups(client, (), [SHARE])}
+    names = list(states) if options.has("all-groups") else list(dict.fromkeys(options.values("group")))
+    failed: dict[str, str] = {}
+    for name in names:
+        if name not in states:
+            failed[name] = f"Group '{name}' is not a share group."
+        elif states[name] != groups.EMPTY:
+            failed[name] = f"Share group '{name}' is not EMPTY."
+        else:
+            try:
+                groups.delete_group(client, name)
+            except ConnectionFailed:
+                raise
+            except KafkaError as error:
+                failed[name] = error_text(error)
+    deleted = ", ".join(f"'{name}'" for name in names if name not in failed)
+    if not failed:
+        print(f"Deletion of requested share groups ({deleted}) was successful.")
+        return
+    print("\nError: Deletion of some share groups failed:")
+    for name, why in failed.items():
+        print(f"* Group '{name}' could not be deleted due to: {why}")
+    if deleted:
+        print(f"\nThese share groups were deleted successfully: {deleted}")
+
+
+def _delete_offsets(client: Client, options: Options) -> None:
+    group = options.value("group") or ""
+    outcome: dict[str, str] = {}
+    of_the_group: str | None = None
+    for topic in sorted(set(options.values("topic"))):
+        try:
+            delete_share_offsets(client, group, [topic])
+            outcome[topic] = "Successful"
+        except ConnectionFailed:
+            raise
+        except KafkaError as error:
+            outcome[topic] = f"Error: {error_text(error)}"
+            of_the_group = error_text(error) if error.code in _OF_THE_GROUP else of_the_group
+    if of_the_group is not None:
+        print(f"\nError: {of_the_group}")
+    width = max([_COLUMN, *map(len, outcome)])
+    print()
+    for topic, status in [("TOPIC", "STATUS"), *outcome.items()]:
+        print(f"{topic:{width}} {status}")
+
+
+def _reset_offsets(client: Client, options: Options) -> None:
+    group = options.value("group") or ""
+    try:
+        if describe_share_group(client, group).state not in (groups.EMPTY, groups.DEAD):
+            raise CommandRefused(f"Share group '{group}' is not empty.")
+    except ConnectionFailed:
+        raise
+    except KafkaError as error:
+        if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:
+            raise CommandRefused(error_text(error)) from error
+    if options.has("topic"):
+        places = partitions_of(client, options.values("topic"))
+        _check_exist(client, places)
+    else:
+        places = sorted(share_offsets(client, group))
+    goals = _goals(client, options, places)
+    if options.has("execute") and goals:
+        alter_share_offsets(client, group, goals)
+    rows = [["GROUP", "TOPIC", "PARTITION", "NEW-OFFSET"]]
+    rows += [[group, topic, str(number), str(offset)] for (topic, number), offset in sorted(goals.items())]
+    print_columns(rows, [None, None, 10, 0])
+
+
+def _check_exist(client: Client, places: Sequence[TopicPartition]) -> None:
+    """Raise KafkaError for partitions that do not exist."""
+    counts = {each.name: len(each.partitions) for each in describe_topics(client, sorted({name for name, _ in places}))}
+    missing = [f"{topic}-{number}" for topic, number in places if not 0 <= number < counts[topic]]
+    if missing:
+        words = f'The partitions "{",".join(missing)}" do not exist'
+        raise BrokerSays(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, words, "reset-offsets")
+
+
+def _goals(client: Client, options: Options, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+    if options.has("to-datetime"):
+        return since(client, places, datetime_ms(options.value("to-datetime") or ""))
+    return listed(client, places, EARLIEST if options.has("to-earliest") else LATEST)
+
+
+_DO = {
+    "list": _list,
+    "describe": _describe,
+    "delete": _delete,
+    "reset-offsets": _reset_offsets,
+    "delete-offsets": _delete_offsets,
+}
