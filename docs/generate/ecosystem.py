@@ -12,14 +12,14 @@ Each row is a framework or a tool that speaks Kafka's protocol, in the version t
 [a list of their own](../README.md#what-it-supports), Connect, Streams and Apicurio Registry [their page](stack.md).
 
 What is proven is the same in each row. A short program uses the framework to copy a topic of three partitions into
-another. While it copies the first 1,000 records, the broker is killed with `kill -9`; it starts again on the same port,
-and 1,000 more are written. At the end all 2,000 records are in the target:
+another. As soon as some of the first 1,000 records are in the target, the broker is killed with `kill -9`; it starts
+again on the same port, and 1,000 more are written. At the end all 2,000 records are in the target:
 
 * **exactly once**: a `read_committed` consumer gets each once, and the log has the markers of transactions;
 * **at least once**: each is there, some perhaps twice after the kill.
 
-The source also has a record of an aborted transaction, which must not be in the target, unless the program
-cannot read partitions with transactions.
+The source also has a record of an aborted transaction, which must not be in the target, unless the program cannot
+read partitions with transactions.
 
 This command runs the two rows that every run of the tests has, the other runs the rest; it installs the frameworks
 into `.cache/ecosystem`. With `-- --against kafka` behind it, both run against Apache Kafka:

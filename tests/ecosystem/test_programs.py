@@ -1,4 +1,4 @@
-"""Each row of docs/ecosystem.md copies 2,000 records from a topic into another, and the broker is killed in the middle.
+"""Each row of docs/ecosystem.md copies 2,000 records into another topic, and the broker is killed at the first copies.
 
 A row that promises exactly once has each record once in the eyes of a read_committed consumer, and its transactions
 are in the log; the others have each at least once.

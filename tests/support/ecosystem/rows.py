@@ -26,7 +26,7 @@ PYTHON = (
         program="python/faststream_app.py",
         guarantee=AT_LEAST_ONCE,
         settings=(
-            "`ack_policy=AckPolicy.NACK_ON_ERROR`, as it commits offsets before the handler runs otherwise; "
+            "`ack_policy=AckPolicy.NACK_ON_ERROR`, else offsets may be committed before their records are handled; "
             '`isolation_level="read_committed"`, else aborted records are read'
         ),
     ),
