@@ -13,6 +13,7 @@ import yaml
 
 from barnabas.client.admin.topics import list_topics
 from barnabas.client.client import Client
+from barnabas.form import PURE
 from tests.support.source_tree import ROOT
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -24,7 +25,8 @@ def variables(tmp_path: Path) -> Iterator[dict[str, str]]:
     files = {name: str(tmp_path / name) for name in ("GITHUB_OUTPUT", "GITHUB_ENV")}
     program = f"{sys.executable} -m barnabas serve"  # scripts/serve would install it first
     runner = {"RUNNER_TEMP": str(tmp_path), "GITHUB_ACTION_PATH": str(ROOT), "PYTHONPATH": str(ROOT)}
-    yield {**files, **runner, "BARNABAS_PORT": "0", "BARNABAS_SERVE": program}
+    broker = {"BARNABAS_PORT": "0", "BARNABAS_SERVE": program, "BARNABAS_FORM": PURE}  # so no line on a stale build
+    yield {**files, **runner, **broker}
     for status in Path("/proc").glob("[0-9]*/environ"):
         try:
             is_ours = f"RUNNER_TEMP={tmp_path}".encode() in status.read_bytes().split(b"\0")
