@@ -20,8 +20,8 @@ BUGS = (
         "A record that is released at the delivery limit waits forever for its dead letter.",
     ).at(
         "SharePartition.acknowledge",
-        "cell.state is DeliveryState.ARCHIVING",
-        "cell.state is DeliveryState.ARCHIVING and kind is AcknowledgeType.REJECT",
+        "state is archiving",
+        "state is archiving and kind is AcknowledgeType.REJECT",
     ),
     _bug(
         "expired lock without a dead letter",

@@ -11,7 +11,7 @@ def _bug(name: str, says: str) -> Bug:
 
 BUGS = (
     _bug("accepted record delivered again", "ACCEPT has the effect of RELEASE.").at(
-        "share_partition:_state_after", "DeliveryState.ACKNOWLEDGED", "released_state(cell, settings)"
+        "_states_after", "DeliveryState.ACKNOWLEDGED", "None"
     ),
     _bug("delivery limit exceeded by one", "A record is archived one delivery too late.").at(
         "released_state", "cell.count >= settings.delivery_count_limit", "cell.count > settings.delivery_count_limit"
@@ -21,7 +21,7 @@ BUGS = (
         "acquisition lock without a timeout", "A record stays acquired until its member acknowledges it or leaves."
     ).at("LedSharePartition.acquire", "self._watch_lock(now + settings.record_lock_duration_ms / 1000)"),
     _bug("acquisition lock not renewed", "RENEW succeeds, but the acquisition lock ends as before.").at(
-        "SharePartition.acknowledge", "cell.deadline = now + settings.record_lock_duration_ms / 1000"
+        "SharePartition.acknowledge", "cell.deadline = deadline"
     ),
     _bug(
         "acknowledgement by another member accepted",
@@ -43,7 +43,7 @@ BUGS = (
         "merged((), update.batches, start_offset)",
     ),
     _bug("delivery counts not stored", "After a restart, each record has a delivery count of 1.").at(
-        "state_batches", "int(cell.state), cell.count", "int(cell.state), 1"
+        "state_batches", "(first, last, int(state), count)", "(first, last, int(state), 1)"
     ),
     _bug(
         "aborted records delivered to a share group",
