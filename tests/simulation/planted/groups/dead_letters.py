@@ -23,9 +23,12 @@ BUGS = (
         "state is archiving",
         "state is archiving and kind is AcknowledgeType.REJECT",
     ),
-    _bug(
+    Bug(
         "expired lock without a dead letter",
         "A record whose lock expires at the delivery limit waits forever for its dead letter.",
+        seeds=_SEEDS,
+        needs="sharers",
+        is_missed=True,
     ).at("SharePartition.expire", "change.dead_letters = worn_out(late)"),
     _bug("dead letter not retried", "A dead letter is lost if its append fails.").at(
         "DeadLetterQueue._append", "pause_ms is None or not error.code.retriable", "True"
