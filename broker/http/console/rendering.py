@@ -43,10 +43,7 @@ def _environment() -> Environment:
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.globals |= {"navigation": NAVIGATION, "static_url": _static_url, "url": url}
-    environment.filters |= {
-        name: getattr(formatting, name)
-        for name in ("number", "duration", "moment", "size", "counted", "rate", "preview")
-    }
+    environment.filters |= {name: getattr(formatting, name) for name in _FILTERS}
     environment.globals |= vars(environment.get_template("macros.html").module)
     return environment
 

@@ -16,12 +16,12 @@ from barnabas.broker.http.console.page import Action
 from barnabas.broker.http.console.pages.why import when_there
 from barnabas.broker.http.console.params import CONFLICT, NOT_FOUND, Refused, RequestParams, whole
 from barnabas.broker.http.console.queries.groups import Place, find
+from barnabas.broker.http.console.queries.records import offset_at
 from barnabas.broker.http.console.rendering import url
 from barnabas.broker.insight.inspection.groups import coordinator_of
 from barnabas.broker.runtime.log_lines import line, logger
-from barnabas.client.admin.offset_resets import has_members, nearest_offset, offset_since
+from barnabas.client.admin.offset_resets import has_members, nearest_offset
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.storage.errors import FileRemoved
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
@@ -105,11 +105,7 @@ def _offset(log: PartitionLog, goal: _Goal) -> Steps[int]:
         return log.high_watermark
     if to == _OFFSET:
         return nearest_offset(number, log.log_start_offset, log.high_watermark)
-    try:
-        found = yield from log.find_offset(number, committed=False)
-    except FileRemoved:  # retention removed a segment meanwhile: the log as it is now
-        found = yield from log.find_offset(number, committed=False)
-    return offset_since(found.offset, log.high_watermark)
+    return (yield from offset_at(log, number, committed=False))
 
 
 async def commit(services: Services, group_id: str, offsets: Mapping[Place, int]) -> None:

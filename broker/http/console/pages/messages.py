@@ -15,11 +15,10 @@ from barnabas.broker.http.console.pages.partition import named
 from barnabas.broker.http.console.pages.producing import TRANSACTIONAL_ID
 from barnabas.broker.http.console.params import NOT_FOUND, Refused, RequestParams, whole
 from barnabas.broker.http.console.queries import records as looking
-from barnabas.broker.http.console.queries.records import SHOWN_MAX, VALUE_BYTES_MAX, RecordsPage, Seen
+from barnabas.broker.http.console.queries.records import SHOWN_MAX, VALUE_BYTES_MAX, RecordsPage, Seen, offset_at
 from barnabas.broker.http.console.rendering import url
 from barnabas.broker.http.console.svg.strip_view import style_of
 from barnabas.broker.runtime.scheduler import Work
-from barnabas.storage.errors import FileRemoved
 
 if TYPE_CHECKING:
     from barnabas.storage.log.log import PartitionLog
@@ -82,11 +81,7 @@ def _first(log: PartitionLog, where: str, committed: bool) -> Work[int]:
         wanted_ms = moment_ms(where)
     except ClockRefused:
         raise Refused("from is an offset, earliest, end, or a time such as 2026-11-24T13:20:00Z") from None
-    try:
-        found = yield from log.find_offset(max(0, wanted_ms), committed=committed)
-    except FileRemoved:
-        found = yield from log.find_offset(max(0, wanted_ms), committed=committed)
-    return bound if found.offset < 0 else found.offset
+    return (yield from offset_at(log, max(0, wanted_ms), committed=committed))
 
 
 def row_of(seen: Seen, form: str) -> Facts:

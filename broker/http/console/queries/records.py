@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from barnabas.client.admin.offset_resets import offset_since
 from barnabas.logfiles.decoders import decoder_for
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import BatchHeader, iter_batches
 from barnabas.protocol.records.record import BatchRecord, iter_records_with_pauses
+from barnabas.storage.errors import FileRemoved
 from barnabas.storage.log.log_cells import kind_of
 from barnabas.storage.steps import Steps
 
@@ -98,6 +100,18 @@ def search(
         if offset == before:
             break  # the end, for this isolation level
     return RecordsPage(records, None, looked_at, is_full=False, damage=None)
+
+
+def offset_at(log: PartitionLog, timestamp_ms: int, *, committed: bool) -> Steps[int]:
+    """Return, in steps, the first offset at or after a time, and the end of the log if there is none.
+
+    committed: as a read_committed consumer sees them. Raises StorageError.
+    """
+    try:
+        found = yield from log.find_offset(timestamp_ms, committed=committed)
+    except FileRemoved:  # retention removed a segment meanwhile: the log as it is now
+        found = yield from log.find_offset(timestamp_ms, committed=committed)
+    return offset_since(found.offset, log.last_stable_offset if committed else log.high_watermark)
 
 
 def _records(batch: bytes) -> Iterator[BatchRecord | None]:
