@@ -13,6 +13,7 @@ from datetime import timedelta
 from barnabas.broker.cli.group.group_offsets import time_ms
 from barnabas.broker.cli.kafka.flags import CommandRefused, Options, error_text, whole_number
 from barnabas.client.admin import groups
+from barnabas.client.admin.offset_resets import nearest_offset
 from barnabas.client.admin.topics import describe_topics
 from barnabas.client.client import Client
 from barnabas.client.errors import ConnectionFailed
@@ -146,7 +147,7 @@ def _within(client: Client, goals: Goals) -> Goals:
     first, after = listed(client, goals, EARLIEST), listed(client, goals, LATEST)
     kept = {}
     for place, goal in goals.items():
-        kept[place] = min(max(goal, first[place]), after[place])
+        kept[place] = nearest_offset(goal, first[place], after[place])
         if kept[place] != goal:
             which = "higher than latest" if goal > after[place] else "lower than earliest"
             where = f"{place[0]}-{place[1]}"
@@ -212,25 +213,30 @@ def _export(moved: Mapping[str, Goals], *, with_group: bool) -> None:
 def delete_groups(client: Client, options: Options) -> None:
     """Delete groups with all their committed offsets (--delete)."""
     is_for_all = options.has("all-groups")
-    names = [each.group_id for each in consumer_groups(client)] if is_for_all else options.values("group")
+    named = [each.group_id for each in consumer_groups(client)] if is_for_all else options.values("group")
+    names = list(dict.fromkeys(named))
     failed: dict[str, str] = {}
-    for name in dict.fromkeys(names):
+    for name in names:
         try:
             groups.delete_group(client, name)
         except ConnectionFailed:
             raise
         except KafkaError as error:
             failed[name] = error_text(error)
-    deleted = [name for name in dict.fromkeys(names) if name not in failed]
-    if not failed:
-        print(f"Deletion of requested consumer groups ('{', '.join(deleted)}') was successful.")
-        return
-    print("\nError: Deletion of some consumer groups failed:")
+    if failed:
+        print_undeleted("consumer", names, failed)
+    else:
+        print(f"Deletion of requested consumer groups ('{', '.join(names)}') was successful.")
+
+
+def print_undeleted(kind: str, names: Iterable[str], failed: Mapping[str, str]) -> None:
+    """Print which groups of a kind could not be deleted and why, and the names of the others."""
+    print(f"\nError: Deletion of some {kind} groups failed:")
     for name, why in failed.items():
         print(f"* Group '{name}' could not be deleted due to: {why}")
+    deleted = ", ".join(f"'{name}'" for name in names if name not in failed)
     if deleted:
-        shown = ", ".join(f"'{name}'" for name in deleted)
-        print(f"\nThese consumer groups were deleted successfully: {shown}")
+        print(f"\nThese {kind} groups were deleted successfully: {deleted}")
 
 
 def delete_offsets(client: Client, options: Options) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from barnabas.broker.cli.group.group_offsets import log_ends
 from barnabas.broker.cli.kafka.flags import (
@@ -62,22 +62,30 @@ def kafka_consumer_groups(arguments: Sequence[str]) -> int:
     options = read(_FLAGS, arguments)
     if says_version(options, arguments, _PURPOSE, _FLAGS):
         return 0
-    action = _checked(options)
+    return executed("consumer", _DO[_checked(options)], options)
+
+
+def executed(kind: str, action: Callable[[Client, Options], None], options: Options) -> int:
+    """Run an action on groups of a kind, and return the exit status. The errors are printed on stdout."""
     try:
         with cluster(options) as client:
-            _DO[action](client, options)
+            action(client, options)
     except ConnectionFailed as error:
-        print(f"\nError: Executing consumer group command failed due to {error}")
+        print(f"\nError: Executing {kind} group command failed due to {error}")
         return 1
     except KafkaError as error:
-        print(f"\nError: Executing consumer group command failed due to {error_text(error)}")
+        print(f"\nError: Executing {kind} group command failed due to {error_text(error)}")
     return 0
 
 
 def _checked(options: Options) -> str:
     """Return the action. CommandRefused if there is none, or flags do not go together."""
     need(options, "bootstrap-server")
-    _check_describe(options)
+    for flag in ("members", "verbose", "offsets"):
+        if options.has(flag) and not options.has("describe"):
+            raise CommandRefused(f"Option(s) [{flag}] are unavailable given other options on the command line")
+    if options.has("describe"):
+        check_describe(options)
     which = [options.has("group"), options.has("all-groups")]
     if options.has("delete"):
         if not any(which):
@@ -98,12 +106,8 @@ def _checked(options: Options) -> str:
     return actions[0]
 
 
-def _check_describe(options: Options) -> None:
-    for flag, actions in (("members", ["describe"]), ("verbose", ["describe"]), ("offsets", ["describe"])):
-        if options.has(flag) and not any(map(options.has, actions)):
-            raise CommandRefused(f"Option(s) [{flag}] are unavailable given other options on the command line")
-    if not options.has("describe"):
-        return
+def check_describe(options: Options) -> None:
+    """Raise CommandRefused if the options of --describe do not go together."""
     if not (options.has("group") or options.has("all-groups")):
         raise CommandRefused("Option [describe] takes one of these options: [all-groups], [group]")
     if sum(map(options.has, ("members", "offsets", "state"))) > 1:

@@ -12,14 +12,13 @@ from barnabas.broker.cli.kafka.flags import (
     CommandRefused,
     Options,
     check_together,
-    cluster,
     error_text,
     need,
     read,
     says_version,
 )
-from barnabas.broker.cli.kafka.group.group_changes import datetime_ms, listed, partitions_of, since
-from barnabas.broker.cli.kafka.group.groups import assigned, coordinator_text, print_columns
+from barnabas.broker.cli.kafka.group.group_changes import datetime_ms, listed, partitions_of, print_undeleted, since
+from barnabas.broker.cli.kafka.group.groups import assigned, check_describe, coordinator_text, executed, print_columns
 from barnabas.client.admin import groups
 from barnabas.client.admin.group_descriptions import SHARE, GroupInfo
 from barnabas.client.admin.newer_groups import describe_share_group
@@ -38,7 +37,6 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 
 _ACTIONS = ("list", "describe", "delete", "reset-offsets", "delete-offsets")
 _GOALS = ("to-datetime", "to-earliest", "to-latest")
-_DETAILS = ("members", "offsets", "state")
 _FLAGS = {
     **dict.fromkeys([*_ACTIONS, "to-earliest", "to-latest", "all-groups", "all-topics"], ALONE),
     **dict.fromkeys(["dry-run", "execute", "members", "offsets", "verbose"], ALONE),
@@ -66,16 +64,7 @@ def kafka_share_groups(arguments: Sequence[str]) -> int:
     options = read(_FLAGS, arguments)
     if says_version(options, arguments, _PURPOSE, _FLAGS):
         return 0
-    action = _checked(options)
-    try:
-        with cluster(options) as client:
-            _DO[action](client, options)
-    except ConnectionFailed as error:
-        print(f"\nError: Executing share group command failed due to {error}")
-        return 1
-    except KafkaError as error:
-        print(f"\nError: Executing share group command failed due to {error_text(error)}")
-    return 0
+    return executed("share", _DO[_checked(options)], options)
 
 
 def _checked(options: Options) -> str:
@@ -94,15 +83,6 @@ def _checked(options: Options) -> str:
         every = ", ".join(f"--{each}" for each in _ACTIONS)
         raise CommandRefused(f"Command must include exactly one action: {every}.")
     return actions[0]
-
-
-def _check_describe(options: Options) -> None:
-    if not (options.has("group") or options.has("all-groups")):
-        raise CommandRefused("Option [describe] takes one of these options: [all-groups], [group]")
-    if sum(map(options.has, _DETAILS)) > 1:
-        raise CommandRefused("Option [describe] takes at most one of these options: [members], [offsets], [state]")
-    if options.values("state"):
-        raise CommandRefused("Option [describe] does not take a value for [state]")
 
 
 def _check_delete(options: Options) -> None:
@@ -138,7 +118,7 @@ def _check_reset(options: Options) -> None:
 
 
 _CHECKS = {
-    "describe": _check_describe,
+    "describe": check_describe,
     "delete": _check_delete,
     "delete-offsets": _check_delete_offsets,
     "reset-offsets": _check_reset,
@@ -245,15 +225,11 @@ def _delete(client: Client, options: Options) -> None:
                 raise
             except KafkaError as error:
                 failed[name] = error_text(error)
-    deleted = ", ".join(f"'{name}'" for name in names if name not in failed)
-    if not failed:
+    if failed:
+        print_undeleted("share", names, failed)
+    else:
+        deleted = ", ".join(f"'{name}'" for name in names)
         print(f"Deletion of requested share groups ({deleted}) was successful.")
-        return
-    print("\nError: Deletion of some share groups failed:")
-    for name, why in failed.items():
-        print(f"* Group '{name}' could not be deleted due to: {why}")
-    if deleted:
-        print(f"\nThese share groups were deleted successfully: {deleted}")
 
 
 def _delete_offsets(client: Client, options: Options) -> None:
