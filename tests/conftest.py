@@ -4,6 +4,7 @@ Property tests that are the same in every run and stay within their budget, and 
 real clients against Apache Kafka instead of Barnabas, one writes the golden stories as they now come out.
 """
 
+import functools
 import socket
 import sys
 import time
@@ -105,3 +106,15 @@ def new_server(request: pytest.FixtureRequest) -> Callable[[Path, Mapping[str, o
 
         return KafkaProcess
     return BrokerProcess
+
+
+@pytest.fixture(scope="session")
+def new_mortal_server(
+    request: pytest.FixtureRequest, new_server: Callable[[Path, Mapping[str, object]], Server]
+) -> Callable[[Path, Mapping[str, object]], Server]:
+    """The same, to be killed around commits. With --against kafka it is 4.2.0: later ones lose commits."""
+    if request.config.getoption("--against") == "kafka":
+        from tests.support.kafka.process import KafkaProcess
+
+        return functools.partial(KafkaProcess, version="4.2.0")
+    return new_server

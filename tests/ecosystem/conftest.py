@@ -11,14 +11,8 @@ NewServer = Callable[[Path, Mapping[str, object]], Server]
 
 
 @pytest.fixture
-def server(request: pytest.FixtureRequest, tmp_path: Path, new_server: NewServer) -> Iterator[Server]:
-    """A running broker. With --against kafka it is 4.2.0: later ones lose commits when they are killed."""
+def server(tmp_path: Path, new_mortal_server: NewServer) -> Iterator[Server]:
+    """A running broker."""
     data, settings = tmp_path / "broker" / "data", {"group.initial.rebalance.delay.ms": 0}
-    if request.config.getoption("--against") == "kafka":
-        from tests.support.kafka.process import KafkaProcess
-
-        server: Server = KafkaProcess(data, settings, version="4.2.0")
-    else:
-        server = new_server(data, settings)
-    with server:
+    with new_mortal_server(data, settings) as server:
         yield server

@@ -43,19 +43,13 @@ def server(tmp_path_factory: pytest.TempPathFactory, new_server: NewServer) -> I
 
 @pytest.fixture(scope="module")
 def mortal_server(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, new_server: NewServer
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, new_mortal_server: NewServer
 ) -> Iterator[Server]:
-    """The same, to be killed around a commit. With --against kafka it is 4.2.0: later ones lose commits.
+    """The same, to be killed around a commit.
 
     Where the module has FURTHER_SETTINGS, these are added to its settings.
     """
     data = tmp_path_factory.mktemp("mortal") / "data"
     settings = SETTINGS | getattr(request.module, "FURTHER_SETTINGS", {})
-    if request.config.getoption("--against") == "kafka":
-        from tests.support.kafka.process import KafkaProcess
-
-        server: Server = KafkaProcess(data, settings, version="4.2.0")
-    else:
-        server = new_server(data, settings)
-    with server:
+    with new_mortal_server(data, settings) as server:
         yield server
