@@ -122,7 +122,7 @@ SOURCE = (
     Option("minPartitions", "", "the minimum number of tasks, about"),
     Option("maxRecordsPerPartition", "", "the maximum number of offsets that a task reads"),
     Option("includeHeaders", "false", "whether there is a column `headers`"),
-    Option("failOnDataLoss", "true", "whether to fail if offsets were deleted before they were read"),
+    Option("failOnDataLoss", "true", "whether to fail if unread offsets were deleted, or a topic has another id"),
     Option("kafka.isolation.level", "read_committed", "`read_uncommitted`: aborted and open transactions too"),
     Option("commitOffsets", "false", "of a stream: commit what a batch has read to the group kafka.group.id"),
     Option("kafkaConsumer.pollTimeoutMs", "120000", "how long a task waits for records that should be there"),

@@ -22,6 +22,11 @@ NOT_THERE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 def find_partitions(client: Client, subscription: Subscription) -> set[TopicPartition]:
     """Return the partitions of the subscription that exist now."""
+    return subscribed(subscription, find_topics(client, subscription))
+
+
+def find_topics(client: Client, subscription: Subscription) -> list[TopicInfo]:
+    """Return the topics that exist now, of those that the subscription names; of all if it has a pattern."""
     names = _names(subscription)
     deadline = client.deadline()
 
@@ -32,7 +37,7 @@ def find_partitions(client: Client, subscription: Subscription) -> set[TopicPart
             raise_for(topic.error_code, None, f"topic {topic.name!r}")
         return topics
 
-    return subscribed(subscription, client.with_retries(attempt, deadline))
+    return client.with_retries(attempt, deadline)
 
 
 def require_all(client: Client, subscription: Subscription, found: Collection[TopicPartition]) -> None:

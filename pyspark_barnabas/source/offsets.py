@@ -1,5 +1,9 @@
 """Offsets as JSON, in the form that Spark's stock source writes: {"topic": {"0": 23}}. Pure.
 
+A stream adds the ids of the topics, each as a key without partitions: {"topic#Yv6hB3KQTlmm4dx8pN0XcA": {}}. No name of
+a topic has a `#`, and the stock source and older releases read nothing from such a key, so a query can still change
+between them.
+
 Partitions come sorted by topic and number, so that equal offsets are equal texts: Spark compares them so.
 """
 
@@ -7,15 +11,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from barnabas.client.metadata import TopicPartition
 
 Offsets = dict[TopicPartition, int]
+TopicIds = dict[str, str]
 Json = dict[str, dict[str, int]]
 
 OFFSET_MAX = 2**63 - 1
 _SPECIAL_MIN = -2  # EARLIEST, and LATEST above it
+
+
+_ID_MARK = "#"
+
+
+class Position(NamedTuple):
+    """Where a batch of a stream begins or ends.
+
+    topic_ids: of the topics of these offsets, in Kafka's text form. A topic has none if the offsets come from the stock
+    source or an older release, or if the broker gives none.
+    """
+
+    offsets: Offsets
+    topic_ids: TopicIds
 
 
 class OffsetsError(ValueError):
@@ -33,6 +52,19 @@ def to_json(offsets: Mapping[TopicPartition, int]) -> Json:
 def from_json(found: Any) -> Offsets:
     """Read offsets from a checkpoint. Raise OffsetsError if it contains something else."""
     return _read(found, _SPECIAL_MIN, "an offset")
+
+
+def position_to_json(position: Position) -> Json:
+    """Convert offsets and topic ids for Spark and its checkpoint."""
+    ids: Json = {f"{topic}{_ID_MARK}{topic_id}": {} for topic, topic_id in sorted(position.topic_ids.items())}
+    return to_json(position.offsets) | ids
+
+
+def position_from_json(found: Any) -> Position:
+    """Read offsets and topic ids from a checkpoint. Raise OffsetsError if it contains something else."""
+    offsets = from_json(found)
+    parts = (key.partition(_ID_MARK) for key in found)
+    return Position(offsets, {topic: topic_id for topic, mark, topic_id in parts if mark})
 
 
 def parse_offsets(text: str) -> Offsets:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from barnabas.client.metadata import TopicInfo, TopicPartition
+from barnabas.protocol.primitives import uuid_text
+from pyspark_barnabas.source.offsets import TopicIds
 
 
 class Named(NamedTuple):
@@ -60,3 +62,9 @@ def subscribed(subscription: Subscription, topics: Iterable[TopicInfo]) -> set[T
         return {where for where in there if where[0] in subscription.topics}
     found = re.compile(subscription.pattern).search
     return {where for where in there if found(where[0])}
+
+
+def ids_of(topics: Iterable[TopicInfo], partitions: Collection[TopicPartition]) -> TopicIds:
+    """Return the ids of the topics that have any of the partitions. Brokers before Kafka 2.8 give none."""
+    names = {topic for topic, _ in partitions}
+    return {topic.name: uuid_text(topic.topic_id) for topic in topics if topic.name in names and any(topic.topic_id)}

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 
 from barnabas.client.client import Client
-from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import commit_offsets
 from barnabas.protocol.errors import KafkaError
 from pyspark_barnabas.source import cluster
 from pyspark_barnabas.source.errors import lose
-from pyspark_barnabas.source.offsets import Offsets
+from pyspark_barnabas.source.offsets import Offsets, Position, TopicIds
 from pyspark_barnabas.source.options import SourceSettings
-from pyspark_barnabas.source.planning.changes import find_changes, new_partitions
+from pyspark_barnabas.source.planning.changes import find_changes, new_partitions, recreated_topics
 from pyspark_barnabas.source.planning.limits import Patience, limit, waiting
 from pyspark_barnabas.source.ranges import OffsetRange, plan
+from pyspark_barnabas.source.subscription import ids_of, subscribed
 
 _LOG = logging.getLogger("pyspark_barnabas.source")
 
@@ -23,47 +22,52 @@ _LOG = logging.getLogger("pyspark_barnabas.source")
 class StreamPlan:
     """One run of a query. The offsets that were read are in Spark's checkpoint and not here.
 
-    `seen` has the ends of the partitions, as the cluster last reported them.
+    `seen` has the ends of the partitions and the ids of their topics, as the cluster last reported them.
     """
 
     def __init__(self, client: Client, settings: SourceSettings) -> None:
-        self.seen: Offsets | None = None
+        self.seen: Position | None = None
         self._client = client
         self._settings = settings
-        self._last: Offsets | None = None
+        self._last: Position | None = None
         self._patience = Patience(settings.min_offsets, settings.max_trigger_delay_ms)
 
-    def first_offsets(self) -> Offsets:
+    def first_position(self) -> Position:
         """Return where a query without a checkpoint begins."""
-        partitions = cluster.find_partitions(self._client, self._settings.subscription)
+        topics = cluster.find_topics(self._client, self._settings.subscription)
+        partitions = subscribed(self._settings.subscription, topics)
         cluster.require_all(self._client, self._settings.subscription, partitions)
-        return cluster.find_offsets(
+        offsets = cluster.find_offsets(
             self._client, self._settings.starting, partitions, isolation=self._settings.isolation, side="starting"
         )
+        return Position(offsets, ids_of(topics, partitions))
 
     def fix_the_end(self) -> None:
         """Fix the end for Trigger.AvailableNow: read all that exists now, in any number of batches, nothing newer."""
         self._last = self._ends({})
 
-    def end_of_batch(self, start: Offsets, most: int | None, *, waits: bool) -> Offsets:
-        """Return where the batch from `start` on ends; `start` itself if it has to wait for more.
+    def end_of_batch(self, start: Position, most: int | None, *, waits: bool) -> Position:
+        """Return where the batch from `start` on ends; `start` itself if there is nothing, or if it waits for more.
 
         most: how many offsets it has at most, None for all. waits: whether minOffsetsPerTrigger counts; if the end
         is fixed it does not, for then nothing more would come.
         """
-        latest = self._ends(start) if self._last is None else self._last
+        latest = self._ends(start.offsets) if self._last is None else self._last
         if waits and self._last is None and self._settings.min_offsets:
             now_ms = int(self._client.clock.monotonic() * 1000)
-            if self._patience.waits(waiting(start, latest), now_ms):
+            if self._patience.waits(waiting(start.offsets, latest.offsets), now_ms):
                 return start
+        if latest.offsets == start.offsets and not recreated_topics(start.topic_ids, latest.topic_ids):
+            return start
         if most is None:
             return latest
-        begins = {**start, **self._earliest_of_new(start, latest)}
-        return limit(begins, latest, most)
+        begins = {**start.offsets, **self._earliest_of_new(start.offsets, latest.offsets)}
+        return Position(limit(begins, latest.offsets, most), latest.topic_ids)
 
-    def ranges(self, start: Offsets, end: Offsets) -> list[OffsetRange]:
+    def ranges(self, start: Position, end: Position) -> list[OffsetRange]:
         """Return the ranges of a batch's tasks. Raise DataLoss if records are gone and failOnDataLoss is set."""
-        changes = find_changes(start, end, self._earliest_of_new(start, end))
+        earliest_of_new = self._earliest_of_new(start.offsets, end.offsets)
+        changes = find_changes(start, end, earliest_of_new, self._topic_ids())
         lose(changes.losses, fail=self._settings.fail_on_data_loss)
         return plan(
             changes.ranges,
@@ -85,16 +89,26 @@ class StreamPlan:
                 raise
             _LOG.warning("offsets were not committed to %r: %s", self._settings.commit_group, error)
 
-    def _ends(self, known: Mapping[TopicPartition, int]) -> Offsets:
-        self.seen = cluster.latest_since(
+    def _ends(self, known: Offsets) -> Position:
+        topics = cluster.find_topics(self._client, self._settings.subscription)
+        partitions = subscribed(self._settings.subscription, topics)
+        ends = cluster.latest_since(
             self._client,
-            cluster.find_partitions(self._client, self._settings.subscription),
+            partitions,
             known,
             isolation=self._settings.isolation,
             retries=self._settings.latest_retries,
             retry_interval_ms=self._settings.retry_interval_ms,
         )
+        self.seen = Position(ends, ids_of(topics, partitions))
         return self.seen
+
+    def _topic_ids(self) -> TopicIds:
+        """Return the ids as this run has seen them; request them if its first batch was planned by an earlier run."""
+        if self.seen is not None:
+            return self.seen.topic_ids
+        topics = cluster.find_topics(self._client, self._settings.subscription)
+        return ids_of(topics, subscribed(self._settings.subscription, topics))
 
     def _earliest_of_new(self, start: Offsets, end: Offsets) -> Offsets:
         """Return where new partitions begin that still exist."""

@@ -11,7 +11,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from pyspark_barnabas.reporting.user_errors import sentence_alone
-from pyspark_barnabas.source.offsets import Json, from_json, to_json
+from pyspark_barnabas.source.offsets import Json, position_from_json, position_to_json, to_json
 from pyspark_barnabas.source.readers.stream_reader import StreamReader
 
 
@@ -40,8 +40,8 @@ class LimitedStreamReader(StreamReader, SupportsTriggerAvailableNow):  # type: i
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         waits = not isinstance(limit, ReadAllAvailable)
         with self._planning() as plan:
-            return to_json(plan.end_of_batch(from_json(start), most, waits=waits))
+            return position_to_json(plan.end_of_batch(position_from_json(start), most, waits=waits))
 
     def reportLatestOffset(self) -> Json | None:
         """Return the latest offsets for Spark's progress report."""
-        return None if self._made is None or self._made.seen is None else to_json(self._made.seen)
+        return None if self._made is None or self._made.seen is None else to_json(self._made.seen.offsets)

@@ -17,7 +17,7 @@ from pyspark_barnabas.cluster.first_contact import wait_for_first_contact
 from pyspark_barnabas.options import OptionError
 from pyspark_barnabas.reporting.user_errors import UserError, sentence_alone, sentence_alone_in_rows
 from pyspark_barnabas.source.errors import explaining
-from pyspark_barnabas.source.offsets import Json, from_json, to_json
+from pyspark_barnabas.source.offsets import Json, Position, from_json, position_from_json, position_to_json
 from pyspark_barnabas.source.options import stream_settings
 from pyspark_barnabas.source.partition import RangePartition
 from pyspark_barnabas.source.planning.stream_plan import StreamPlan
@@ -86,19 +86,20 @@ class StreamReader(SentToWorkers, DataSourceStreamReader):  # type: ignore[misc]
     def initialOffset(self) -> Json:
         """Return where a query without a checkpoint begins."""
         with self._planning() as plan:
-            return to_json(plan.first_offsets())
+            return position_to_json(plan.first_position())
 
     @sentence_alone
     def latestOffset(self) -> Json:
         """Return where the next batch ends. Spark does not give its start: the end is never below the last one seen."""
         with self._planning() as plan:
-            return to_json(plan.end_of_batch(plan.seen or {}, None, waits=False))
+            return position_to_json(plan.end_of_batch(plan.seen or Position({}, {}), None, waits=False))
 
     @sentence_alone
     def partitions(self, start: Json, end: Json) -> list[InputPartition]:
         """Return one partition for each task."""
         with self._planning() as plan:
-            return [RangePartition(each) for each in plan.ranges(from_json(start), from_json(end))]
+            ranges = plan.ranges(position_from_json(start), position_from_json(end))
+            return [RangePartition(each) for each in ranges]
 
     @sentence_alone
     def read(self, partition: InputPartition) -> Iterator[Any]:

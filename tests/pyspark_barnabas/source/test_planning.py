@@ -7,12 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.client.metadata import PartitionInfo, TopicInfo
+from pyspark_barnabas.commit.ledger import SourceOffset
+from pyspark_barnabas.sink.checkpoint import parse_offsets as parse_checkpoint
 from pyspark_barnabas.source.errors import DataLoss, lose
-from pyspark_barnabas.source.offsets import OffsetsError, from_json, to_json
+from pyspark_barnabas.source.offsets import (
+    OffsetsError,
+    Position,
+    from_json,
+    position_from_json,
+    position_to_json,
+    to_json,
+)
 from pyspark_barnabas.source.planning.changes import find_changes
 from pyspark_barnabas.source.planning.limits import Patience, limit, waiting
 from pyspark_barnabas.source.ranges import OffsetRange, plan
-from pyspark_barnabas.source.subscription import Assigned, Named, Subscription, TopicPattern, subscribed
+from pyspark_barnabas.source.subscription import Assigned, Named, Subscription, TopicPattern, ids_of, subscribed
 
 A0, A1, B0 = ("a", 0), ("a", 1), ("b", 0)
 places = st.tuples(st.sampled_from("ab"), st.integers(0, 12))
@@ -36,6 +45,25 @@ def test_offsets_survive_a_checkpoint_and_equal_ones_are_equal_texts(some: dict[
 
 def test_partitions_are_sorted_as_numbers() -> None:
     assert list(to_json({("t", 10): 1, ("t", 9): 2})["t"]) == ["9", "10"]
+
+
+def test_a_position_survives_a_checkpoint_and_equal_ones_are_equal_texts() -> None:
+    position = Position({A0: 3, ("b", 1): 4}, {"a": "Yv6hB3KQTlmm4dx8pN0XcA", "b": "-_6hB3KQTlmm4dx8pN0XcA"})
+    text = json.dumps(position_to_json(position))
+    assert position_from_json(json.loads(text)) == position
+    reordered = Position(dict(reversed(position.offsets.items())), dict(reversed(position.topic_ids.items())))
+    assert json.dumps(position_to_json(reordered)) == text
+
+
+def test_topic_ids_add_no_offsets_for_those_who_read_only_offsets() -> None:
+    found = position_to_json(Position({A0: 3}, {"a": "Yv6hB3KQTlmm4dx8pN0XcA"}))
+    assert found == {"a": {"0": 3}, "a#Yv6hB3KQTlmm4dx8pN0XcA": {}}
+    assert from_json(found) == {A0: 3}
+    assert parse_checkpoint(f"v1\n{{}}\n{json.dumps(found)}").offsets == (SourceOffset("a", 0, 3),)
+
+
+def test_a_position_of_an_older_release_has_no_topic_ids() -> None:
+    assert position_from_json({"a": {"0": 3}}) == Position({A0: 3}, {})
 
 
 def test_a_checkpoint_of_something_else_is_refused() -> None:
@@ -113,7 +141,7 @@ def test_a_batch_waits_for_enough_but_not_too_long_and_never_at_first() -> None:
 
 
 def test_new_partitions_are_read_from_their_beginning() -> None:
-    changes = find_changes({A0: 5}, {A0: 7, A1: 3}, {A1: 0})
+    changes = find_changes(Position({A0: 5}, {}), Position({A0: 7, A1: 3}, {}), {A1: 0}, {})
     assert changes == ([OffsetRange("a", 0, 5, 7), OffsetRange("a", 1, 0, 3)], [])
 
 
@@ -133,10 +161,38 @@ def test_unreadable_offsets_are_a_loss_and_the_rest_is_read(
     sentence: str,
     ranges: list[OffsetRange],
 ) -> None:
-    changes = find_changes(start, end, earliest)
+    changes = find_changes(Position(start, {"a": "id"}), Position(end, {"a": "id"}), earliest, {"a": "id"})
     assert changes.ranges == ranges
     [loss] = changes.losses
     assert sentence in loss
+
+
+@pytest.mark.parametrize(
+    ("at_start", "at_end", "now", "ids"),
+    [
+        ({"a": "old"}, {"a": "new"}, {"a": "new"}, ("old", "new")),
+        ({"a": "old"}, {"a": "new"}, {}, ("old", "new")),
+        ({"a": "old"}, {"a": "old"}, {"a": "new"}, ("old", "new")),  # an earlier run planned the batch
+        ({}, {"a": "old"}, {"a": "new"}, ("old", "new")),
+        ({"a": "old"}, {}, {"a": "new"}, ("old", "new")),
+        ({"a": "old"}, {"a": "old"}, {"a": "old"}, None),
+        ({"a": "old"}, {}, {}, None),
+        ({}, {"a": "new"}, {"a": "new"}, None),  # the checkpoint is of the stock source or an older release
+        ({}, {}, {"a": "new"}, None),
+        ({"b": "old"}, {"a": "new"}, {"a": "new"}, None),
+    ],
+)
+@pytest.mark.parametrize("end", [9, 5, 0])
+def test_a_topic_with_another_id_is_one_loss_whatever_offsets_it_has(
+    at_start: dict[str, str], at_end: dict[str, str], now: dict[str, str], ids: tuple[str, str] | None, end: int
+) -> None:
+    changes = find_changes(Position({A0: 5}, at_start), Position({A0: end}, at_end), {}, now)
+    assert changes.ranges == ([OffsetRange("a", 0, 5, 9)] if end > 5 else [])
+    if ids is not None:
+        [loss] = changes.losses
+        assert loss.startswith(f"a had the id {ids[0]} when it was last read, and has {ids[1]} now")
+    else:
+        assert len(changes.losses) == (end < 5)
 
 
 def test_a_loss_fails_the_query_or_is_reported(caplog: pytest.LogCaptureFixture) -> None:
@@ -166,3 +222,11 @@ def test_a_subscription_means_the_partitions_that_there_are(
         for name, count in (("a", 2), ("b", 1), ("ab", 1), ("inside", 1))
     ]
     assert subscribed(subscription, topics) == found
+
+
+def test_only_topics_that_are_read_and_have_an_id_have_one_in_a_position() -> None:
+    topics = [
+        TopicInfo(name, topic_id, False, 0, {})
+        for name, topic_id in (("a", bytes(15) + b"\1"), ("b", bytes(16)), ("c", bytes(15) + b"\2"))
+    ]
+    assert ids_of(topics, {A0, A1, B0}) == {"a": "AAAAAAAAAAAAAAAAAAAAAQ"}

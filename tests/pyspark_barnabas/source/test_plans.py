@@ -11,7 +11,7 @@ from barnabas.client.client import Client
 from barnabas.client.offsets import committed_offsets
 from barnabas.client.produce.producer import Producer
 from pyspark_barnabas.source.errors import DataLoss, SourceError
-from pyspark_barnabas.source.offsets import Offsets
+from pyspark_barnabas.source.offsets import Position
 from pyspark_barnabas.source.options import batch_settings, stream_settings
 from pyspark_barnabas.source.planning.batch_plan import plan_batch
 from pyspark_barnabas.source.planning.stream_plan import StreamPlan
@@ -125,37 +125,43 @@ def test_reading_ends_where_the_first_open_transaction_begins(client: Client, ba
 
 def test_a_stream_begins_where_it_is_told_to(client: Client, stream: NewStream) -> None:
     fill(client, "first", 4, 6)
-    assert stream(subscribe="first").first_offsets() == {("first", 0): 4, ("first", 1): 6}
-    assert stream(subscribePattern="firs.", startingOffsets="earliest").first_offsets() == {
+    assert stream(subscribe="first").first_position().offsets == {("first", 0): 4, ("first", 1): 6}
+    assert stream(subscribePattern="firs.", startingOffsets="earliest").first_position().offsets == {
         ("first", 0): 0,
         ("first", 1): 0,
     }
-    assert stream(assign='{"first":[1]}', startingTimestamp=str(START_MS + 3000)).first_offsets() == {("first", 1): 3}
+    assert stream(assign='{"first":[1]}', startingTimestamp=str(START_MS + 3000)).first_position().offsets == {
+        ("first", 1): 3
+    }
     with pytest.raises(SourceError, match=r"there is no topic 'fist' \(did you mean first\?\) and no topic 'nowhere'$"):
-        stream(subscribe="nowhere,fist").first_offsets()
-    assert stream(subscribePattern="nowhere.*").first_offsets() == {}
+        stream(subscribe="nowhere,fist").first_position()
+    assert stream(subscribePattern="nowhere.*").first_position().offsets == {}
 
 
 def test_a_batch_of_a_stream_is_limited(client: Client, stream: NewStream) -> None:
     fill(client, "limited", 30, 10, 0)
     plan = stream(subscribe="limited")
-    start = {("limited", 0): 0, ("limited", 1): 0, ("limited", 2): 0}
-    assert plan.end_of_batch(start, None, waits=False) == {("limited", 0): 30, ("limited", 1): 10, ("limited", 2): 0}
-    assert plan.seen == {("limited", 0): 30, ("limited", 1): 10, ("limited", 2): 0}
-    assert plan.end_of_batch(start, 20, waits=True) == {("limited", 0): 15, ("limited", 1): 5, ("limited", 2): 0}
-    without_one = {("limited", 0): 0}  # the others have come since: they count from their beginning
-    assert plan.end_of_batch(without_one, 20, waits=True) == {("limited", 0): 15, ("limited", 1): 5, ("limited", 2): 0}
+    start = Position({("limited", 0): 0, ("limited", 1): 0, ("limited", 2): 0}, {})
+    whole = plan.end_of_batch(start, None, waits=False)
+    assert whole.offsets == {("limited", 0): 30, ("limited", 1): 10, ("limited", 2): 0}
+    assert plan.seen == whole
+    without_one = Position({("limited", 0): 0}, {})  # the others have come since: they count from their beginning
+    for begin in (start, without_one):
+        end = plan.end_of_batch(begin, 20, waits=True)
+        assert end.offsets == {("limited", 0): 15, ("limited", 1): 5, ("limited", 2): 0}
+        assert end.topic_ids == whole.topic_ids
+        assert end.topic_ids.keys() == {"limited"}
 
 
 def test_a_stream_waits_for_enough_unless_its_end_is_fixed(client: Client, stream: NewStream) -> None:
     fill(client, "enough", 5)
     plan = stream(subscribe="enough", minOffsetsPerTrigger="10")
-    start: Offsets = {("enough", 0): 0}
-    assert plan.end_of_batch(start, None, waits=True) == {("enough", 0): 5}  # the first is not waited for
+    start = Position({("enough", 0): 0}, {})
+    assert plan.end_of_batch(start, None, waits=True).offsets == {("enough", 0): 5}  # the first is not waited for
     assert plan.end_of_batch(start, None, waits=True) == start
-    assert plan.end_of_batch(start, None, waits=False) == {("enough", 0): 5}
+    assert plan.end_of_batch(start, None, waits=False).offsets == {("enough", 0): 5}
     plan.fix_the_end()
-    assert plan.end_of_batch(start, None, waits=True) == {("enough", 0): 5}
+    assert plan.end_of_batch(start, None, waits=True).offsets == {("enough", 0): 5}
 
 
 def test_records_behind_the_fixed_end_are_not_read(client: Client, stream: NewStream) -> None:
@@ -163,13 +169,13 @@ def test_records_behind_the_fixed_end_are_not_read(client: Client, stream: NewSt
     plan = stream(subscribe="fixed")
     plan.fix_the_end()
     fill(client, "fixed", 5)
-    assert plan.end_of_batch({("fixed", 0): 0}, None, waits=False) == {("fixed", 0): 5}
+    assert plan.end_of_batch(Position({("fixed", 0): 0}, {}), None, waits=False).offsets == {("fixed", 0): 5}
 
 
 def test_new_partitions_are_read_from_their_beginning(client: Client, stream: NewStream) -> None:
     fill(client, "growing", 5)
     plan = stream(subscribe="growing")
-    start = plan.first_offsets()
+    start = plan.first_position()
     create_partitions(client, "growing", 2)
     fill(client, "growing", 1, 2)
     end = plan.end_of_batch(start, None, waits=False)
@@ -180,24 +186,70 @@ def test_a_topic_that_goes_is_a_loss_or_passed_over(client: Client, stream: NewS
     fill(client, "going", 5)
     fill(client, "staying", 5)
     both = {"subscribe": "going,staying", "startingOffsets": "earliest"}
-    start = stream(**both).first_offsets()
+    start = stream(**both).first_position()
     delete_topic(client, "going")
     end = stream(**both).end_of_batch(start, None, waits=False)
-    assert end == {("staying", 0): 5}
+    assert end.offsets == {("staying", 0): 5}
     with pytest.raises(DataLoss, match="going-0 was deleted"):
         stream(**both).ranges(start, end)
     assert stream(**both, failOnDataLoss="false").ranges(start, end) == [OffsetRange("staying", 0, 0, 5)]
 
 
-def test_a_topic_made_again_is_a_loss(client: Client, stream: NewStream) -> None:
-    fill(client, "again", 5)
-    delete_topic(client, "again")
+def test_a_topic_with_fewer_records_than_were_read_is_a_loss(client: Client, stream: NewStream) -> None:
+    """With a checkpoint that has no topic id."""
     fill(client, "again", 2)
+    start = Position({("again", 0): 5}, {})
     options = {"subscribe": "again", "fetchOffset.retryIntervalMs": "1"}
-    end = stream(**options).end_of_batch({("again", 0): 5}, None, waits=False)
-    assert end == {("again", 0): 2}
+    end = stream(**options).end_of_batch(start, None, waits=False)
+    assert end.offsets == {("again", 0): 2}
     with pytest.raises(DataLoss, match="again-0 ends at 2, but was read up to 5"):
-        stream(**options).ranges({("again", 0): 5}, end)
+        stream(**options).ranges(start, end)
+
+
+@pytest.mark.parametrize("partitions", [(2,), (5,), (8,), ()], ids=["fewer", "as many", "more", "none"])
+def test_a_topic_made_again_is_a_loss_or_read_on(
+    client: Client, stream: NewStream, partitions: tuple[int, ...]
+) -> None:
+    topic = f"made-again-{sum(partitions)}"
+    options = {"subscribe": topic, "startingOffsets": "latest", "fetchOffset.retryIntervalMs": "1"}
+    fill(client, topic, 5)
+    start = stream(**options).first_position()
+    delete_topic(client, topic)
+    fill(client, topic, *(partitions or (0,)))
+    end = stream(**options).end_of_batch(start, None, waits=False)
+    assert end != start
+    with pytest.raises(DataLoss, match=rf"^{topic} had the id [^;]* is another cluster[^;]* failOnDataLoss to false$"):
+        stream(**options).ranges(start, end)
+    size = sum(partitions) - 5
+    assert stream(**options, failOnDataLoss="false").ranges(start, end) == (
+        [OffsetRange(topic, 0, 5, sum(partitions))] if size > 0 else []
+    )
+    again = stream(**options)
+    assert again.end_of_batch(end, None, waits=False) == end
+
+
+def test_a_batch_that_an_earlier_run_planned_is_not_read_from_another_topic(client: Client, stream: NewStream) -> None:
+    options = {"subscribe": "planned", "startingOffsets": "earliest"}
+    fill(client, "planned", 5)
+    earlier = stream(**options)
+    start = earlier.first_position()
+    end = earlier.end_of_batch(start, None, waits=False)
+    delete_topic(client, "planned")
+    fill(client, "planned", 5)
+    with pytest.raises(DataLoss, match=r"^planned had the id "):
+        stream(**options).ranges(start, end)
+    assert earlier.ranges(start, end) == [OffsetRange("planned", 0, 0, 5)], "it has not seen the new topic"
+
+
+def test_a_checkpoint_without_topic_ids_gets_them_with_the_next_records(client: Client, stream: NewStream) -> None:
+    fill(client, "older", 5)
+    plan = stream(subscribe="older")
+    start = Position({("older", 0): 5}, {})
+    assert plan.end_of_batch(start, None, waits=False) == start, "no batch only for the id"
+    fill(client, "older", 1)
+    end = plan.end_of_batch(start, None, waits=False)
+    assert end.topic_ids.keys() == {"older"}
+    assert plan.ranges(start, end) == [OffsetRange("older", 0, 5, 6)]
 
 
 def test_the_groups_offsets_follow_if_asked_to(client: Client, stream: NewStream) -> None:
