@@ -78,6 +78,20 @@ JAVA = (
         guarantee=AT_LEAST_ONCE,
         settings="`isolation.level=read_committed`, else aborted records are read",
     ),
+    Row(
+        name="Apache Camel",
+        pins=("org.apache.camel:camel-kafka:4.22.0", "org.apache.camel:camel-main:4.22.0"),
+        program="java/CamelCopier.java",
+        guarantee=AT_LEAST_ONCE,
+        settings=(
+            "`breakOnFirstError=true`, else a record that cannot be written in time is left out; "
+            "`isolationLevel=read_committed`, else aborted records are read"
+        ),
+        traps=(
+            "waits for each record's acknowledgement before the next one, and for its linger of 5 ms, too, "
+            "unless `lingerMs=0` is set"
+        ),
+    ),
 )
 GO = (
     Row(
