@@ -26,7 +26,7 @@ _SPECIAL_MIN = -2  # EARLIEST, and LATEST above it
 _ID_MARK = "#"
 
 
-class Position(NamedTuple):
+class StreamPosition(NamedTuple):
     """Where a batch of a stream begins or ends.
 
     topic_ids: of the topics of these offsets, in Kafka's text form. A topic has none if the offsets come from the stock
@@ -54,17 +54,17 @@ def from_json(found: Any) -> Offsets:
     return _read(found, _SPECIAL_MIN, "an offset")
 
 
-def position_to_json(position: Position) -> Json:
+def position_to_json(position: StreamPosition) -> Json:
     """Convert offsets and topic ids for Spark and its checkpoint."""
     ids: Json = {f"{topic}{_ID_MARK}{topic_id}": {} for topic, topic_id in sorted(position.topic_ids.items())}
     return to_json(position.offsets) | ids
 
 
-def position_from_json(found: Any) -> Position:
+def position_from_json(found: Any) -> StreamPosition:
     """Read offsets and topic ids from a checkpoint. Raise OffsetsError if it contains something else."""
     offsets = from_json(found)
     parts = (key.partition(_ID_MARK) for key in found)
-    return Position(offsets, {topic: topic_id for topic, mark, topic_id in parts if mark})
+    return StreamPosition(offsets, {topic: topic_id for topic, mark, topic_id in parts if mark})
 
 
 def parse_offsets(text: str) -> Offsets:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from barnabas.client.metadata import TopicPartition
-from pyspark_barnabas.source.offsets import Position, TopicIds, describe
+from pyspark_barnabas.source.offsets import StreamPosition, TopicIds, describe
 from pyspark_barnabas.source.ranges import OffsetRange
 
 
@@ -35,7 +35,7 @@ def recreated_topics(before: Mapping[str, str], now: Mapping[str, str]) -> list[
 
 
 def find_changes(
-    start: Position, end: Position, earliest_of_new: Mapping[TopicPartition, int], ids_now: TopicIds
+    start: StreamPosition, end: StreamPosition, earliest_of_new: Mapping[TopicPartition, int], ids_now: TopicIds
 ) -> Changes:
     """Return the ranges from `start` to `end`.
 

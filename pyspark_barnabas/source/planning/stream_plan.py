@@ -9,7 +9,7 @@ from barnabas.client.offsets import commit_offsets
 from barnabas.protocol.errors import KafkaError
 from pyspark_barnabas.source import cluster
 from pyspark_barnabas.source.errors import lose
-from pyspark_barnabas.source.offsets import Offsets, Position, TopicIds
+from pyspark_barnabas.source.offsets import Offsets, StreamPosition, TopicIds
 from pyspark_barnabas.source.options import SourceSettings
 from pyspark_barnabas.source.planning.changes import find_changes, new_partitions, recreated_topics
 from pyspark_barnabas.source.planning.limits import Patience, limit, waiting
@@ -26,13 +26,13 @@ class StreamPlan:
     """
 
     def __init__(self, client: Client, settings: SourceSettings) -> None:
-        self.seen: Position | None = None
+        self.seen: StreamPosition | None = None
         self._client = client
         self._settings = settings
-        self._last: Position | None = None
+        self._last: StreamPosition | None = None
         self._patience = Patience(settings.min_offsets, settings.max_trigger_delay_ms)
 
-    def first_position(self) -> Position:
+    def first_position(self) -> StreamPosition:
         """Return where a query without a checkpoint begins."""
         topics = cluster.find_topics(self._client, self._settings.subscription)
         partitions = subscribed(self._settings.subscription, topics)
@@ -40,13 +40,13 @@ class StreamPlan:
         offsets = cluster.find_offsets(
             self._client, self._settings.starting, partitions, isolation=self._settings.isolation, side="starting"
         )
-        return Position(offsets, ids_of(topics, partitions))
+        return StreamPosition(offsets, ids_of(topics, partitions))
 
     def fix_the_end(self) -> None:
         """Fix the end for Trigger.AvailableNow: read all that exists now, in any number of batches, nothing newer."""
         self._last = self._ends({})
 
-    def end_of_batch(self, start: Position, most: int | None, *, waits: bool) -> Position:
+    def end_of_batch(self, start: StreamPosition, most: int | None, *, waits: bool) -> StreamPosition:
         """Return where the batch from `start` on ends; `start` itself if there is nothing, or if it waits for more.
 
         most: how many offsets it has at most, None for all. waits: whether minOffsetsPerTrigger counts; if the end
@@ -62,9 +62,9 @@ class StreamPlan:
         if most is None:
             return latest
         begins = {**start.offsets, **self._earliest_of_new(start.offsets, latest.offsets)}
-        return Position(limit(begins, latest.offsets, most), latest.topic_ids)
+        return StreamPosition(limit(begins, latest.offsets, most), latest.topic_ids)
 
-    def ranges(self, start: Position, end: Position) -> list[OffsetRange]:
+    def ranges(self, start: StreamPosition, end: StreamPosition) -> list[OffsetRange]:
         """Return the ranges of a batch's tasks. Raise DataLoss if records are gone and failOnDataLoss is set."""
         earliest_of_new = self._earliest_of_new(start.offsets, end.offsets)
         changes = find_changes(start, end, earliest_of_new, self._topic_ids())
@@ -89,7 +89,7 @@ class StreamPlan:
                 raise
             _LOG.warning("offsets were not committed to %r: %s", self._settings.commit_group, error)
 
-    def _ends(self, known: Offsets) -> Position:
+    def _ends(self, known: Offsets) -> StreamPosition:
         topics = cluster.find_topics(self._client, self._settings.subscription)
         partitions = subscribed(self._settings.subscription, topics)
         ends = cluster.latest_since(
@@ -100,7 +100,7 @@ class StreamPlan:
             retries=self._settings.latest_retries,
             retry_interval_ms=self._settings.retry_interval_ms,
         )
-        self.seen = Position(ends, ids_of(topics, partitions))
+        self.seen = StreamPosition(ends, ids_of(topics, partitions))
         return self.seen
 
     def _topic_ids(self) -> TopicIds:

@@ -17,7 +17,7 @@ from pyspark_barnabas.cluster.first_contact import wait_for_first_contact
 from pyspark_barnabas.options import OptionError
 from pyspark_barnabas.reporting.user_errors import UserError, sentence_alone, sentence_alone_in_rows
 from pyspark_barnabas.source.errors import explaining
-from pyspark_barnabas.source.offsets import Json, Position, from_json, position_from_json, position_to_json
+from pyspark_barnabas.source.offsets import Json, StreamPosition, from_json, position_from_json, position_to_json
 from pyspark_barnabas.source.options import stream_settings
 from pyspark_barnabas.source.partition import RangePartition
 from pyspark_barnabas.source.planning.stream_plan import StreamPlan
@@ -92,7 +92,7 @@ class StreamReader(SentToWorkers, DataSourceStreamReader):  # type: ignore[misc]
     def latestOffset(self) -> Json:
         """Return where the next batch ends. Spark does not give its start: the end is never below the last one seen."""
         with self._planning() as plan:
-            return position_to_json(plan.end_of_batch(plan.seen or Position({}, {}), None, waits=False))
+            return position_to_json(plan.end_of_batch(plan.seen or StreamPosition({}, {}), None, waits=False))
 
     @sentence_alone
     def partitions(self, start: Json, end: Json) -> list[InputPartition]:

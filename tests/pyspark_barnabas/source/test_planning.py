@@ -12,7 +12,7 @@ from pyspark_barnabas.sink.checkpoint import parse_offsets as parse_checkpoint
 from pyspark_barnabas.source.errors import DataLoss, lose
 from pyspark_barnabas.source.offsets import (
     OffsetsError,
-    Position,
+    StreamPosition,
     from_json,
     position_from_json,
     position_to_json,
@@ -48,22 +48,22 @@ def test_partitions_are_sorted_as_numbers() -> None:
 
 
 def test_a_position_survives_a_checkpoint_and_equal_ones_are_equal_texts() -> None:
-    position = Position({A0: 3, ("b", 1): 4}, {"a": "Yv6hB3KQTlmm4dx8pN0XcA", "b": "-_6hB3KQTlmm4dx8pN0XcA"})
+    position = StreamPosition({A0: 3, ("b", 1): 4}, {"a": "Yv6hB3KQTlmm4dx8pN0XcA", "b": "-_6hB3KQTlmm4dx8pN0XcA"})
     text = json.dumps(position_to_json(position))
     assert position_from_json(json.loads(text)) == position
-    reordered = Position(dict(reversed(position.offsets.items())), dict(reversed(position.topic_ids.items())))
+    reordered = StreamPosition(dict(reversed(position.offsets.items())), dict(reversed(position.topic_ids.items())))
     assert json.dumps(position_to_json(reordered)) == text
 
 
 def test_topic_ids_add_no_offsets_for_those_who_read_only_offsets() -> None:
-    found = position_to_json(Position({A0: 3}, {"a": "Yv6hB3KQTlmm4dx8pN0XcA"}))
+    found = position_to_json(StreamPosition({A0: 3}, {"a": "Yv6hB3KQTlmm4dx8pN0XcA"}))
     assert found == {"a": {"0": 3}, "a#Yv6hB3KQTlmm4dx8pN0XcA": {}}
     assert from_json(found) == {A0: 3}
     assert parse_checkpoint(f"v1\n{{}}\n{json.dumps(found)}").offsets == (SourceOffset("a", 0, 3),)
 
 
 def test_a_position_of_an_older_release_has_no_topic_ids() -> None:
-    assert position_from_json({"a": {"0": 3}}) == Position({A0: 3}, {})
+    assert position_from_json({"a": {"0": 3}}) == StreamPosition({A0: 3}, {})
 
 
 def test_a_checkpoint_of_something_else_is_refused() -> None:
@@ -141,7 +141,7 @@ def test_a_batch_waits_for_enough_but_not_too_long_and_never_at_first() -> None:
 
 
 def test_new_partitions_are_read_from_their_beginning() -> None:
-    changes = find_changes(Position({A0: 5}, {}), Position({A0: 7, A1: 3}, {}), {A1: 0}, {})
+    changes = find_changes(StreamPosition({A0: 5}, {}), StreamPosition({A0: 7, A1: 3}, {}), {A1: 0}, {})
     assert changes == ([OffsetRange("a", 0, 5, 7), OffsetRange("a", 1, 0, 3)], [])
 
 
@@ -161,7 +161,7 @@ def test_unreadable_offsets_are_a_loss_and_the_rest_is_read(
     sentence: str,
     ranges: list[OffsetRange],
 ) -> None:
-    changes = find_changes(Position(start, {"a": "id"}), Position(end, {"a": "id"}), earliest, {"a": "id"})
+    changes = find_changes(StreamPosition(start, {"a": "id"}), StreamPosition(end, {"a": "id"}), earliest, {"a": "id"})
     assert changes.ranges == ranges
     [loss] = changes.losses
     assert sentence in loss
@@ -186,7 +186,7 @@ def test_unreadable_offsets_are_a_loss_and_the_rest_is_read(
 def test_a_topic_with_another_id_is_one_loss_whatever_offsets_it_has(
     at_start: dict[str, str], at_end: dict[str, str], now: dict[str, str], ids: tuple[str, str] | None, end: int
 ) -> None:
-    changes = find_changes(Position({A0: 5}, at_start), Position({A0: end}, at_end), {}, now)
+    changes = find_changes(StreamPosition({A0: 5}, at_start), StreamPosition({A0: end}, at_end), {}, now)
     assert changes.ranges == ([OffsetRange("a", 0, 5, 9)] if end > 5 else [])
     if ids is not None:
         [loss] = changes.losses

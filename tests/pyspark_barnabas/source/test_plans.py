@@ -11,7 +11,7 @@ from barnabas.client.client import Client
 from barnabas.client.offsets import committed_offsets
 from barnabas.client.produce.producer import Producer
 from pyspark_barnabas.source.errors import DataLoss, SourceError
-from pyspark_barnabas.source.offsets import Position
+from pyspark_barnabas.source.offsets import StreamPosition
 from pyspark_barnabas.source.options import batch_settings, stream_settings
 from pyspark_barnabas.source.planning.batch_plan import plan_batch
 from pyspark_barnabas.source.planning.stream_plan import StreamPlan
@@ -141,11 +141,11 @@ def test_a_stream_begins_where_it_is_told_to(client: Client, stream: NewStream) 
 def test_a_batch_of_a_stream_is_limited(client: Client, stream: NewStream) -> None:
     fill(client, "limited", 30, 10, 0)
     plan = stream(subscribe="limited")
-    start = Position({("limited", 0): 0, ("limited", 1): 0, ("limited", 2): 0}, {})
+    start = StreamPosition({("limited", 0): 0, ("limited", 1): 0, ("limited", 2): 0}, {})
     whole = plan.end_of_batch(start, None, waits=False)
     assert whole.offsets == {("limited", 0): 30, ("limited", 1): 10, ("limited", 2): 0}
     assert plan.seen == whole
-    without_one = Position({("limited", 0): 0}, {})  # the others have come since: they count from their beginning
+    without_one = StreamPosition({("limited", 0): 0}, {})  # the others have come since: they count from their beginning
     for begin in (start, without_one):
         end = plan.end_of_batch(begin, 20, waits=True)
         assert end.offsets == {("limited", 0): 15, ("limited", 1): 5, ("limited", 2): 0}
@@ -156,7 +156,7 @@ def test_a_batch_of_a_stream_is_limited(client: Client, stream: NewStream) -> No
 def test_a_stream_waits_for_enough_unless_its_end_is_fixed(client: Client, stream: NewStream) -> None:
     fill(client, "enough", 5)
     plan = stream(subscribe="enough", minOffsetsPerTrigger="10")
-    start = Position({("enough", 0): 0}, {})
+    start = StreamPosition({("enough", 0): 0}, {})
     assert plan.end_of_batch(start, None, waits=True).offsets == {("enough", 0): 5}  # the first is not waited for
     assert plan.end_of_batch(start, None, waits=True) == start
     assert plan.end_of_batch(start, None, waits=False).offsets == {("enough", 0): 5}
@@ -169,7 +169,7 @@ def test_records_behind_the_fixed_end_are_not_read(client: Client, stream: NewSt
     plan = stream(subscribe="fixed")
     plan.fix_the_end()
     fill(client, "fixed", 5)
-    assert plan.end_of_batch(Position({("fixed", 0): 0}, {}), None, waits=False).offsets == {("fixed", 0): 5}
+    assert plan.end_of_batch(StreamPosition({("fixed", 0): 0}, {}), None, waits=False).offsets == {("fixed", 0): 5}
 
 
 def test_new_partitions_are_read_from_their_beginning(client: Client, stream: NewStream) -> None:
@@ -198,7 +198,7 @@ def test_a_topic_that_goes_is_a_loss_or_passed_over(client: Client, stream: NewS
 def test_a_topic_with_fewer_records_than_were_read_is_a_loss(client: Client, stream: NewStream) -> None:
     """With a checkpoint that has no topic id."""
     fill(client, "again", 2)
-    start = Position({("again", 0): 5}, {})
+    start = StreamPosition({("again", 0): 5}, {})
     options = {"subscribe": "again", "fetchOffset.retryIntervalMs": "1"}
     end = stream(**options).end_of_batch(start, None, waits=False)
     assert end.offsets == {("again", 0): 2}
@@ -244,7 +244,7 @@ def test_a_batch_that_an_earlier_run_planned_is_not_read_from_another_topic(clie
 def test_a_checkpoint_without_topic_ids_gets_them_with_the_next_records(client: Client, stream: NewStream) -> None:
     fill(client, "older", 5)
     plan = stream(subscribe="older")
-    start = Position({("older", 0): 5}, {})
+    start = StreamPosition({("older", 0): 5}, {})
     assert plan.end_of_batch(start, None, waits=False) == start, "no batch only for the id"
     fill(client, "older", 1)
     end = plan.end_of_batch(start, None, waits=False)
