@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from barnabas import Barnabas, BarnabasError
-from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.client import Client
 from barnabas.client.consume.share.share_consumer import ShareConsumer
 from barnabas.protocol.acknowledge_type import AcknowledgeType
 from barnabas.protocol.errors import ErrorCode
 from barnabas.pytest_plugin import HELD_RANGES_SHOWN, describe
 from tests.barnabas.conftest import NewBroker, Writer
+from tests.support.clients.queues import FROM_THE_FIRST, set_of_group
 
 WAIT_MS = 20_000
 
@@ -21,9 +21,8 @@ def broker(new_broker: NewBroker, writer: Writer) -> Barnabas:
     """A broker with six records in orders-0, and the group "workers", which begins with the first."""
     broker = new_broker(topics={"orders": 2})
     writer.write(broker, *(b"%d" % number for number in range(6)))
-    change = ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")
     with Client(broker.bootstrap_servers) as client:
-        alter_configs(client, ResourceType.GROUP, "workers", [change])
+        set_of_group(client, "workers", FROM_THE_FIRST)
     return broker
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.client.client import Client as OwnClient
 from tests.compat.clients.aiokafka_client import Aiokafka
 from tests.compat.clients.confluent import Confluent
 from tests.compat.clients.go_client import GoClient
@@ -52,6 +53,13 @@ def server(
     settings = getattr(request.module, "SETTINGS", {"num.partitions": PARTITIONS, "log.retention.ms": -1})
     with new_server(tmp_path_factory.mktemp("server") / "data", settings) as server:
         yield server
+
+
+@pytest.fixture
+def client(server: Server) -> Iterator[OwnClient]:
+    """Our own client, connected to it."""
+    with OwnClient(server.address) as client:
+        yield client
 
 
 @pytest.fixture(scope="session")

@@ -1,18 +1,16 @@
 """librdkafka's share consumer (KIP-932), a preview in confluent-kafka 2.16: queues, markers, and a killed broker."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
 import pytest
 from confluent_kafka import AcknowledgeType, KafkaException, Message, ShareConsumer, TopicPartition
 
-from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.admin.share_offsets import share_offsets
-from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
-from barnabas.client.produce.producer import Producer
 from tests.support.clients.committed import begun
+from tests.support.clients.queues import new_queue, send_numbers, set_of_group
 from tests.support.processes.server import Server
 from tests.support.waiting import PATIENCE_S, until
 
@@ -27,19 +25,9 @@ Open = Callable[..., ShareConsumer]
 
 
 @pytest.fixture
-def client(server: Server) -> Iterator[Client]:
-    with Client(server.address) as client:
-        yield client
-
-
-@pytest.fixture
 def name(request: pytest.FixtureRequest, client: Client) -> str:
     """A topic of ten records in its only partition, and a group that begins with the first."""
-    name: str = request.node.name
-    create_topic(client, name, partitions=1)
-    set_of_group(client, name, "share.auto.offset.reset", "earliest")
-    produce(client, name, range(10))
-    return name
+    return new_queue(client, request.node.name)
 
 
 @pytest.fixture
@@ -53,16 +41,6 @@ def opened(server: Server, name: str) -> Open:
         return member
 
     return open_member
-
-
-def set_of_group(client: Client, group: str, key: str, value: str) -> None:
-    alter_configs(client, ResourceType.GROUP, group, [ConfigChange(key, ConfigOperation.SET, value)])
-
-
-def produce(client: Client, topic: str, numbers: range) -> None:
-    with Producer(client) as producer:
-        for number in numbers:
-            producer.send(topic, b"%d" % number)
 
 
 def read(member: ShareConsumer, count: int) -> list[Message]:
@@ -121,7 +99,7 @@ def test_what_a_closed_member_did_not_acknowledge_comes_again(client: Client, na
 
 def test_two_members_share_a_partition(client: Client, name: str, opened: Open) -> None:
     for first in range(10, 60, 2):
-        produce(client, name, range(first, first + 2))
+        send_numbers(client, name, range(first, first + 2))
     with closing(opened(max_poll_records=1)) as one, closing(opened(max_poll_records=1)) as other:
         found: dict[ShareConsumer, list[tuple[int | None, int | None]]] = {one: [], other: []}
 
@@ -138,7 +116,7 @@ def test_two_members_share_a_partition(client: Client, name: str, opened: Open) 
 
 
 def test_markers_and_aborted_records_are_no_records(client: Client, name: str, opened: Open) -> None:
-    set_of_group(client, name, "share.isolation.level", "read_committed")
+    set_of_group(client, name, {"share.isolation.level": "read_committed"})
     begun(client, f"{name}-1", b"aborted", topic=name).abort()
     begun(client, f"{name}-2", b"ten", topic=name).commit()
     with closing(opened()) as member:
@@ -155,6 +133,6 @@ def test_a_member_goes_on_after_a_kill(server: Server, client: Client, name: str
         server.kill()
         server.start()
         with Client(server.address) as anew:
-            produce(anew, name, range(10, 20))
+            send_numbers(anew, name, range(10, 20))
         assert facts(read(member, 10)) == [(offset, 1) for offset in range(10, 20)]
         assert member.commit_sync() == {TopicPartition(name, 0): None}

@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from typing import Any, Self
@@ -11,7 +10,6 @@ import pytest
 from confluent_kafka import Consumer
 
 from barnabas.broker.cli import main
-from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.admin.group_descriptions import GroupInfo
 from barnabas.client.admin.groups import describe_group
 from barnabas.client.admin.topics import create_topic, delete_topic
@@ -28,6 +26,7 @@ from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHea
 from tests.compat.model import quick_groups
 from tests.support.clients.committed import begun, read_to_end
 from tests.support.clients.heartbeats import heartbeat
+from tests.support.clients.queues import send_numbers, set_of_group
 from tests.support.processes.server import Server
 from tests.support.waiting import until
 
@@ -36,24 +35,12 @@ SETTINGS = quick_groups(heartbeat_interval_ms=100) | {"num.partitions": PARTITIO
 
 
 @pytest.fixture
-def client(server: Server) -> Iterator[Client]:
-    with Client(server.address) as client:
-        yield client
-
-
-@pytest.fixture
 def name(request: pytest.FixtureRequest, client: Client) -> str:
     """A name of its own for each test's group and topic, which has ten records in each partition."""
     name: str = request.node.name.replace("[", "-").replace("]", "")[:200]
     create_topic(client, name, partitions=PARTITIONS)
-    _write(client, name, range(10 * PARTITIONS))
+    send_numbers(client, name, range(10 * PARTITIONS), PARTITIONS)
     return name
-
-
-def _write(client: Client, topic: str, numbers: range) -> None:
-    with Producer(client) as producer:
-        for number in numbers:
-            producer.send(topic, b"%d" % number, partition=number % PARTITIONS)
 
 
 def consumer(client: Client, name: str, protocol: GroupProtocol | None = None, **more: bool) -> GroupConsumer:
@@ -126,12 +113,12 @@ def test_members_share_and_inherit_and_no_record_is_read_twice(server: Server, c
         for count in (2, 3, 4):
             members.append(stack.enter_context(Member(server, name, [name])))
             until(partial(_is_shared, members, name, at_most=5 - count))
-        _write(client, name, range(40, 80))
+        send_numbers(client, name, range(40, 80), PARTITIONS)
         until(lambda: sum(len(each.records) for each in members) >= 80)
         for left in members[:3]:
             left.close()
         until(lambda: members[3].assigned == _all(name))
-        _write(client, name, range(80, 100))
+        send_numbers(client, name, range(80, 100), PARTITIONS)
         until(lambda: sum(len(each.records) for each in members) >= 100)
         assert sorted(int(value or b"") for each in members for value in each.records) == [*range(100)]
         assert [each.failures for each in members] == [[]] * 4
@@ -146,14 +133,13 @@ def _is_shared(members: list[Member], topic: str, at_most: int) -> bool:
 def test_the_end_is_behind_what_a_member_had_that_is_gone_without_a_word(
     server: Server, client: Client, name: str
 ) -> None:
-    soon = ConfigChange("consumer.session.timeout.ms", ConfigOperation.SET, "2000")
-    alter_configs(client, ResourceType.GROUP, name, [soon])
+    set_of_group(client, name, {"consumer.session.timeout.ms": "2000"})
     with Client(server.address) as killed:
         gone = consumer(killed, name)
         found = read_to_end(gone)
         gone.commit()
     assert len(found) == 10 * PARTITIONS
-    _write(client, name, range(40, 80))
+    send_numbers(client, name, range(40, 80), PARTITIONS)
     with consumer(client, name) as member:
         found += read_to_end(member)
     assert sorted(int(each.record.value or b"") for each in found) == [*range(80)]
@@ -210,7 +196,7 @@ def test_a_member_that_was_removed_joins_again_under_its_id(server: Server, clie
         until(lambda: member.consumer.member.generation_id > before.generation_id)
         until(lambda: member.assigned == _all(name))
         assert (member.consumer.member.member_id, member.failures) == (before.member_id, [])
-        _write(client, name, range(4))
+        send_numbers(client, name, range(4), PARTITIONS)
         until(lambda: {*member.records[40:]} >= {b"0", b"1", b"2", b"3"})
 
 

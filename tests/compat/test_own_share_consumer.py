@@ -1,22 +1,20 @@
 """Our own client in share groups (KIP-932), and what `barnabas groups` reports of them."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from barnabas.broker.cli import main
-from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.admin.share_offsets import share_offsets
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.consume.consumer import Consumer
-from barnabas.client.consume.share.held_records import AcquiredRecord
 from barnabas.client.consume.share.share_consumer import ShareConsumer
-from barnabas.client.produce.producer import Producer
 from barnabas.protocol.acknowledge_type import AcknowledgeType
 from tests.support.clients.committed import begun
+from tests.support.clients.queues import new_queue, offsets_and_deliveries, read_at_once, set_of_group
 from tests.support.processes.server import Server
 
 GAP, ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
@@ -24,22 +22,9 @@ WAIT_MS = 30_000
 
 
 @pytest.fixture
-def client(server: Server) -> Iterator[Client]:
-    with Client(server.address) as client:
-        yield client
-
-
-@pytest.fixture
 def name(request: pytest.FixtureRequest, client: Client) -> str:
     """A topic of ten records in its only partition, and a group that begins with the first."""
-    name: str = request.node.name
-    create_topic(client, name, partitions=1)
-    with Producer(client) as producer:
-        for number in range(10):
-            producer.send(name, b"%d" % number)
-    change = ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")
-    alter_configs(client, ResourceType.GROUP, name, [change])
-    return name
+    return new_queue(client, request.node.name)
 
 
 @pytest.fixture
@@ -55,26 +40,14 @@ def reported(server: Server, capfd: pytest.CaptureFixture[str]) -> Callable[...,
     return run
 
 
-def read(member: ShareConsumer, count: int) -> list[AcquiredRecord]:
-    """Exactly so many records, from one poll."""
-    records = member.poll(WAIT_MS, count)
-    assert len(records) == count
-    return records
-
-
-def facts(records: list[AcquiredRecord]) -> list[tuple[int, int]]:
-    """Offset and delivery count of each record."""
-    return [(each.record.offset, each.delivery_count) for each in records]
-
-
 def test_records_are_accepted_released_rejected_and_renewed(client: Client, name: str) -> None:
     with ShareConsumer(client, name, [name], explicit=True) as member:
-        records = read(member, 10)
-        assert facts(records) == [(offset, 1) for offset in range(10)]
+        records = read_at_once(member, 10)
+        assert offsets_and_deliveries(records) == [(offset, 1) for offset in range(10)]
         for record, kind in zip(records, [ACCEPT] * 5 + [RELEASE, REJECT] + [RENEW] * 3, strict=True):
             member.acknowledge(record, kind)
-        (again,) = read(member, 1)
-        assert facts([again]) == [(5, 2)]
+        (again,) = read_at_once(member, 1)
+        assert offsets_and_deliveries([again]) == [(5, 2)]
         member.acknowledge(again)
         for record in records[7:]:
             member.acknowledge(record)
@@ -85,16 +58,15 @@ def test_records_are_accepted_released_rejected_and_renewed(client: Client, name
 
 def test_what_a_closed_member_did_not_accept_comes_again(client: Client, name: str) -> None:
     with ShareConsumer(client, name, [name]) as member:
-        read(member, 4)
-        read(member, 3)
+        read_at_once(member, 4)
+        read_at_once(member, 3)
     with ShareConsumer(client, name, [name]) as member:
-        assert facts(read(member, 6)) == [(4, 2), (5, 2), (6, 2), (7, 1), (8, 1), (9, 1)]
+        assert offsets_and_deliveries(read_at_once(member, 6)) == [(4, 2), (5, 2), (6, 2), (7, 1), (8, 1), (9, 1)]
         assert member.commit() == {}
 
 
 def test_markers_and_aborted_records_are_no_records(client: Client, name: str) -> None:
-    change = ConfigChange("share.isolation.level", ConfigOperation.SET, "read_committed")
-    alter_configs(client, ResourceType.GROUP, name, [change])
+    set_of_group(client, name, {"share.isolation.level": "read_committed"})
     begun(client, f"{name}-1", b"aborted", topic=name).abort()
     begun(client, f"{name}-2", b"ten", topic=name).commit()
     with ShareConsumer(client, name, [name]) as member:
@@ -113,13 +85,12 @@ def test_a_marker_is_copied_with_the_records_beside_it_that_no_member_acknowledg
         "errors.deadletterqueue.topic.name": queue,
         "errors.deadletterqueue.copy.record.enable": "true",
     }
-    changes = [ConfigChange(key, ConfigOperation.SET, value) for key, value in settings.items()]
-    alter_configs(client, ResourceType.GROUP, name, changes)
+    set_of_group(client, name, settings)
     begun(client, f"{name}-1", b"ten", topic=name).commit()
     for delivery in (1, 2):
         with Client(server.address) as dying:  # no member leaves: what they hold is released with their connections
             records = ShareConsumer(dying, name, [name], explicit=True).poll(WAIT_MS)
-            assert facts(records) == [(offset, delivery) for offset in range(11)]
+            assert offsets_and_deliveries(records) == [(offset, delivery) for offset in range(11)]
     consumer = Consumer(client)
     consumer.assign({(queue, 0): 0})
     letters = [each.record for each in consumer.poll(WAIT_MS)]
@@ -131,7 +102,7 @@ def test_a_marker_is_copied_with_the_records_beside_it_that_no_member_acknowledg
 
 def test_a_group_is_reported_reset_and_deleted(client: Client, name: str, reported: Callable[..., Any]) -> None:
     with ShareConsumer(client, name, [name], member_id="reader") as member:
-        read(member, 3)
+        read_at_once(member, 3)
         assert member.commit() == {}
         (group,) = reported("describe", name)
         (shown,) = reported("offsets", name)["offsets"]
@@ -143,7 +114,7 @@ def test_a_group_is_reported_reset_and_deleted(client: Client, name: str, report
     (moved,) = reported("reset", name, "--all-topics", "--to-offset", "8", "--execute")["offsets"]
     assert moved["new_offset"] == 8
     with ShareConsumer(client, name, [name]) as member:
-        assert facts(read(member, 2)) == [(8, 1), (9, 1)]
+        assert offsets_and_deliveries(read_at_once(member, 2)) == [(8, 1), (9, 1)]
     assert reported("delete", name, "--topic", name)["topics"] == [name]
     assert reported("offsets", name)["offsets"] == []
     assert reported("delete", name)["deleted"]

@@ -5,12 +5,12 @@ from functools import partial
 
 import pytest
 
-from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.admin.share_offsets import share_offsets
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
 from tests.support.clients.java import program_command
+from tests.support.clients.queues import FROM_THE_FIRST, set_of_group
 from tests.support.processes.program import Program
 from tests.support.processes.server import ROOT, Server
 from tests.support.waiting import PATIENCE_S, until
@@ -46,12 +46,7 @@ def _fill(server: Server, topic: str) -> None:
     """Make a topic of one partition, and its group begin with the first record. Each three records are a batch."""
     with Client(server.address) as client:
         create_topic(client, topic, partitions=1)
-        alter_configs(
-            client,
-            ResourceType.GROUP,
-            topic,
-            [ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")],
-        )
+        set_of_group(client, topic, FROM_THE_FIRST)
         with Producer(client) as producer:
             for number in range(COUNT):
                 producer.send(topic, b"%d" % number)

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.admin.share_offsets import share_offsets
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
-from barnabas.client.produce.producer import Producer
 from tests.support.clients.java import program_command
+from tests.support.clients.queues import FROM_THE_FIRST, send_numbers, set_of_group
 from tests.support.kafka.jars import spring_libs
 from tests.support.processes.program import Program
 from tests.support.processes.server import ROOT, Server
@@ -27,12 +26,9 @@ def client(server: Server) -> Iterator[Client]:
     """A client of a broker with ten jobs, which both groups read from the first."""
     with Client(server.address) as client:
         create_topic(client, "jobs", partitions=1)
-        earliest = ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")
         for group in GROUPS:
-            alter_configs(client, ResourceType.GROUP, group, [earliest])
-        with Producer(client) as producer:
-            for number in range(10):
-                producer.send("jobs", b"%d" % number)
+            set_of_group(client, group, FROM_THE_FIRST)
+        send_numbers(client, "jobs", range(10))
         yield client
 
 

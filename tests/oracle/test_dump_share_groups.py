@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.consume.share.share_consumer import ShareConsumer
-from barnabas.client.produce.producer import Producer
 from barnabas.protocol.acknowledge_type import AcknowledgeType
 from tests.support.clients.java import run_tool
+from tests.support.clients.queues import FROM_THE_FIRST, send_numbers, set_of_group
 from tests.support.processes.broker import BrokerProcess
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
@@ -29,17 +28,14 @@ Decoded = list[tuple[str, dict[str, Any], dict[str, Any] | None]]
 def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A share group that accepted record 0, rejected 1, released 2 and accepted 4; 3 was in flight at the stop."""
     data_dir = tmp_path_factory.mktemp("shares") / "data"
-    earliest = ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")
     with BrokerProcess(data_dir, ONE_PARTITION) as broker:
         with (
             Client(broker.address) as client,
             ShareConsumer(client, GROUP, [TOPIC], explicit=True, member_id=MEMBER) as member,
         ):
             create_topic(client, TOPIC, partitions=1)
-            alter_configs(client, ResourceType.GROUP, GROUP, [earliest])
-            with Producer(client) as producer:
-                for number in range(5):
-                    producer.send(TOPIC, b"%d" % number)
+            set_of_group(client, GROUP, FROM_THE_FIRST)
+            send_numbers(client, TOPIC, range(5))
             records = member.poll(20_000)
             kinds = (AcknowledgeType.ACCEPT, AcknowledgeType.REJECT, AcknowledgeType.RELEASE)
             for record, kind in zip(records, kinds, strict=False):

@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.consume.share.share_consumer import ShareConsumer
-from barnabas.client.produce.producer import Producer
 from barnabas.protocol.acknowledge_type import AcknowledgeType
+from tests.support.clients.queues import FROM_THE_FIRST, send_numbers, set_of_group
 from tests.support.depth import long
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.broker import BrokerProcess
@@ -17,12 +16,6 @@ from tests.support.processes.broker import BrokerProcess
 GROUP, TOPIC = "workers", "jobs"
 SETTINGS = {"offsets.topic.num.partitions": 4, "share.coordinator.state.topic.num.partitions": 4}
 ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
-
-
-def _produce(client: Client, *numbers: int) -> None:
-    with Producer(client) as producer:
-        for number in numbers:
-            producer.send(TOPIC, b"%d" % number, partition=0)
 
 
 def _take(address: str, kinds: dict[int, AcknowledgeType | None]) -> dict[int, int]:
@@ -51,18 +44,17 @@ def _take(address: str, kinds: dict[int, AcknowledgeType | None]) -> dict[int, i
 @pytest.mark.parametrize("end", ["kill", long("stop")])
 def test_a_share_group_goes_on_in_kafka_and_back(tmp_path: Path, end: str) -> None:
     data_dir = tmp_path / "data"
-    earliest = ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")
     with BrokerProcess(data_dir, SETTINGS) as broker:
         with Client(broker.address) as client:
             create_topic(client, TOPIC, partitions=1)
-            alter_configs(client, ResourceType.GROUP, GROUP, [earliest])
-            _produce(client, *range(6))
+            set_of_group(client, GROUP, FROM_THE_FIRST)
+            send_numbers(client, TOPIC, range(6))
         taken = _take(broker.address, {0: ACCEPT, 1: REJECT, 2: RELEASE, 3: None, 4: ACCEPT, 5: None})
         assert taken == dict.fromkeys(range(6), 1)
         getattr(broker, end)()
     with KafkaProcess(data_dir) as kafka:
         with Client(kafka.address) as client:
-            _produce(client, 6)
+            send_numbers(client, TOPIC, [6])
         taken = _take(kafka.address, {2: RELEASE, 3: ACCEPT, 5: RELEASE, 6: ACCEPT})
         assert taken.keys() == {2, 3, 5, 6}
         assert taken[2] == 2
@@ -70,7 +62,7 @@ def test_a_share_group_goes_on_in_kafka_and_back(tmp_path: Path, end: str) -> No
         kafka.stop()
     with BrokerProcess(data_dir, SETTINGS) as broker:
         with Client(broker.address) as client:
-            _produce(client, 7)
+            send_numbers(client, TOPIC, [7])
         taken = _take(broker.address, {2: ACCEPT, 5: ACCEPT, 7: ACCEPT})
         assert taken[2] == 3
         assert taken[7] == 1

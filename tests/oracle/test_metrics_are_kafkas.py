@@ -8,12 +8,10 @@ from typing import NamedTuple
 import pytest
 
 from barnabas.broker.http.metrics.metric_table import BY_NAME
-from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
-from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.consume.share.share_consumer import ShareConsumer
-from barnabas.client.produce.producer import Producer
 from tests.support.clients.java import FAST_START, run_program
+from tests.support.clients.queues import new_queue
 from tests.support.kafka.process import KafkaProcess
 from tests.support.ports import unused_port
 
@@ -60,12 +58,8 @@ def kafkas(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[JmxMetric
     data_dir = tmp_path_factory.mktemp("kafka") / "data"
     kafka = KafkaProcess(data_dir, settings, jvm_options=("-Xmx1g", *FAST_START, *options))
     with kafka, Client(kafka.address) as client:
-        create_topic(client, "t")
-        with Producer(client) as producer:
-            producer.send("t", b"v")
-        change = ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")
-        alter_configs(client, ResourceType.GROUP, "g", [change])
-        with ShareConsumer(client, "g", ["t"]) as member:
+        new_queue(client, "jobs", 1)
+        with ShareConsumer(client, "jobs", ["jobs"]) as member:
             assert member.poll(20_000)
             found = run_program(Path(__file__).with_name("MetricNames.java"), str(port), *TYPES)
     metrics = defaultdict(list)

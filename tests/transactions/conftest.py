@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.compat.conftest import client as client
 from tests.compat.conftest import clients as clients
 from tests.compat.conftest import tools as tools
 from tests.support.processes.server import Server

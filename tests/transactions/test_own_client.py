@@ -26,12 +26,6 @@ PARTITIONS = 3
 
 
 @pytest.fixture
-def client(server: Server) -> Iterator[Client]:
-    with Client(server.address) as client:
-        yield client
-
-
-@pytest.fixture
 def name(request: pytest.FixtureRequest, client: Client) -> str:
     """A name of its own for each test's topic, group and transactional id."""
     name: str = request.node.name.replace("[", "-").replace("]", "")[:200]

@@ -3,13 +3,13 @@
 import random
 from dataclasses import dataclass
 
-from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.admin.share_offsets import share_offsets
 from barnabas.client.client import Client
 from tests.compat.chaos.play import Writer
 from tests.compat.chaos.program_play import TROUBLED, Troubles
 from tests.compat.chaos.share_ledger import ShareLedger
 from tests.compat.chaos.share_members import ShareChaosMember
+from tests.support.clients.queues import FROM_THE_FIRST, set_of_group
 from tests.support.waiting import PATIENCE_S, until
 
 _WRITER_PAUSE_S = 0.1
@@ -99,10 +99,9 @@ class _SharePlay:
 
 def set_up_group(address: str, group: str, delivery_count_limit: int) -> None:
     """Have the group begin with the first record of its topic."""
-    settings = {"share.auto.offset.reset": "earliest", "share.delivery.count.limit": str(delivery_count_limit)}
-    changes = [ConfigChange(name, ConfigOperation.SET, value) for name, value in settings.items()]
+    settings = FROM_THE_FIRST | {"share.delivery.count.limit": str(delivery_count_limit)}
     with Client(address) as client:
-        alter_configs(client, ResourceType.GROUP, group, changes)
+        set_of_group(client, group, settings)
 
 
 def play_share_group(address: str, topic: str, script: ShareScript, troubles: Troubles) -> ShareLedger:

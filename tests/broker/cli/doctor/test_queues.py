@@ -10,11 +10,11 @@ from barnabas.broker.cli.doctor import queues
 from barnabas.broker.cli.doctor.finding import Level
 from barnabas.broker.cli.doctor.queues import DeadLetterTopic, level_findings, topic_findings
 from barnabas.client.addresses import Address
-from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
 from barnabas.client.consume.share.share_consumer import ShareConsumer
 from barnabas.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from tests.support.clients.queues import set_of_group
 
 HERE = Address("broker", 9092)
 AT = "--bootstrap-server broker:9092"
@@ -38,8 +38,7 @@ def client() -> Iterator[Client]:
 
 
 def set_dead_letter_topic(client: Client, group: str, topic: str) -> None:
-    change = ConfigChange("errors.deadletterqueue.topic.name", ConfigOperation.SET, topic)
-    alter_configs(client, ResourceType.GROUP, group, [change])
+    set_of_group(client, group, {"errors.deadletterqueue.topic.name": topic})
 
 
 def test_without_share_groups_there_is_no_finding(client: Client) -> None:

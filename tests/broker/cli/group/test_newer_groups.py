@@ -7,27 +7,14 @@ import pytest
 
 from barnabas import Barnabas as Broker
 from barnabas.client.addresses import Address
-from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.admin.group_descriptions import MemberDescription, StreamsMemberDescription, read_streams_group
 from barnabas.client.client import Client
 from barnabas.client.consume.share.share_consumer import ShareConsumer
-from barnabas.client.produce.producer import Producer
 from barnabas.protocol.messages import streams_group_describe as streams
+from tests.support.clients.queues import new_queue
 from tests.support.command_line import Barnabas
 
 WAIT_MS = 20_000
-
-
-@pytest.fixture(scope="module")
-def queue_broker() -> Iterator[Broker]:
-    with Broker(in_process=True) as running:
-        yield running
-
-
-@pytest.fixture
-def cli(queue_broker: Broker, offline: Barnabas) -> Barnabas:
-    """The command line against a broker with share groups."""
-    return lambda *arguments: offline(*arguments, "--bootstrap-server", queue_broker.bootstrap_servers)
 
 
 @pytest.fixture
@@ -37,15 +24,9 @@ def client(queue_broker: Broker) -> Iterator[Client]:
 
 
 @pytest.fixture
-def group(queue_broker: Broker, client: Client, request: pytest.FixtureRequest) -> str:
+def group(client: Client, request: pytest.FixtureRequest) -> str:
     """A group without members that has accepted the first three of ten records of its only partition."""
-    name: str = request.node.name
-    queue_broker.create_topic(name, 1)
-    with Producer(client) as producer:
-        for number in range(10):
-            producer.send(name, b"%d" % number)
-    change = ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")
-    alter_configs(client, ResourceType.GROUP, name, [change])
+    name = new_queue(client, request.node.name)
     with ShareConsumer(client, name, [name]) as member:
         assert len(member.poll(WAIT_MS, 3)) == 3
         assert member.commit() == {}

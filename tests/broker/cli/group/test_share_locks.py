@@ -3,11 +3,10 @@
 import json
 from pathlib import Path
 
-from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.client import Client
 from barnabas.client.consume.share.share_consumer import ShareConsumer
-from barnabas.client.produce.producer import Producer
 from barnabas.protocol.errors import ErrorCode
+from tests.support.clients.queues import FROM_THE_FIRST, send_numbers, set_of_group
 from tests.support.command_line import Barnabas
 from tests.support.processes.served import Running, ask
 
@@ -21,12 +20,8 @@ def test_locks_end_for_one_member_or_for_all(tmp_path: Path, offline: Barnabas) 
         Running(tmp_path / "d", "--topic", "t:1", BARNABAS_CONTROL_TOKEN=TOKEN) as running,
         Client(running.address) as client,
     ):
-        alter_configs(
-            client, ResourceType.GROUP, "g", [ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")]
-        )
-        with Producer(client) as producer:
-            for number in range(4):
-                producer.send("t", b"%d" % number)
+        set_of_group(client, "g", FROM_THE_FIRST)
+        send_numbers(client, "t", range(4))
         where = ["--http", running.http, "--token", TOKEN]
         with ShareConsumer(client, "g", ["t"], member_id="m", explicit=True) as member:
             records = member.poll(WAIT_MS, 4)

@@ -1,7 +1,6 @@
 """`barnabas consume --share` and the settings of groups, against a running broker."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -11,18 +10,6 @@ from barnabas.client.produce.producer import Producer
 from tests.support.command_line import Barnabas
 
 WAIT = ("--timeout-ms", "20000", "--max-messages")
-
-
-@pytest.fixture(scope="module")
-def queue_broker() -> Iterator[Broker]:
-    with Broker(in_process=True) as running:
-        yield running
-
-
-@pytest.fixture
-def cli(queue_broker: Broker, offline: Barnabas) -> Barnabas:
-    """The command line against a broker with share groups."""
-    return lambda *arguments: offline(*arguments, "--bootstrap-server", queue_broker.bootstrap_servers)
 
 
 @pytest.fixture

@@ -1,13 +1,14 @@
-"""A broker in memory whose requests meet faults, and one whose disk does."""
+"""A broker in memory whose requests meet faults, one whose disk does, and a whole one for clients."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
 
+from barnabas import Barnabas
 from barnabas.broker.control.faults.armed import Armed
 from barnabas.broker.control.faults.disk_faults import DiskFaults
 from barnabas.broker.control.faults.plan.reading import Known, plan_of
@@ -17,6 +18,12 @@ from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode
 from tests.support.worlds.faulty_broker import FaultyWorld
 from tests.support.worlds.full_disk import FullDisk
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Barnabas]:
+    with Barnabas(in_process=True) as running:
+        yield running
 
 
 @pytest.fixture

@@ -6,36 +6,22 @@ from collections.abc import Iterator
 import pytest
 
 from barnabas import Barnabas, BarnabasError
-from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.client import Client
 from barnabas.client.consume.share.share_consumer import ShareConsumer
-from barnabas.client.produce.producer import Producer
 from barnabas.protocol.acknowledge_type import AcknowledgeType
 from barnabas.protocol.errors import ErrorCode
+from tests.support.clients.queues import new_queue
 from tests.support.worlds.share_world import ShareWorld
 
 WAIT_MS = 20_000
 STATE, LETTERS = "share.record_writing", "share.dead_letters_writing"
 
 
-@pytest.fixture(scope="module")
-def broker() -> Iterator[Barnabas]:
-    with Barnabas(in_process=True) as running:
-        yield running
-
-
 @pytest.fixture
 def group(broker: Barnabas, request: pytest.FixtureRequest) -> str:
     """A group with a topic of its own name, which has two records."""
-    name: str = request.node.name
-    broker.create_topic(name, 1)
     with Client(broker.bootstrap_servers) as client:
-        change = ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")
-        alter_configs(client, ResourceType.GROUP, name, [change])
-        with Producer(client) as producer:
-            for number in range(2):
-                producer.send(name, b"%d" % number)
-    return name
+        return new_queue(client, request.node.name, 2)
 
 
 @pytest.fixture

@@ -5,32 +5,20 @@ from collections.abc import Iterator
 import pytest
 
 from barnabas import Barnabas
-from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.client import Client
 from barnabas.client.consume.share.share_consumer import ShareConsumer
-from barnabas.client.produce.producer import Producer
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from tests.support.clients.queues import new_queue
 
 WAIT_MS = 20_000
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[Barnabas]:
-    with Barnabas(in_process=True) as running:
-        yield running
 
 
 @pytest.fixture
 def member(broker: Barnabas, request: pytest.FixtureRequest) -> Iterator[ShareConsumer]:
     """A member that has not begun; its topic has two records in each of two partitions."""
     name: str = request.node.name.replace("[", "-").replace("]", "")
-    broker.create_topic(name, 2)
     with Client(broker.bootstrap_servers) as client:
-        with Producer(client) as producer:
-            for number in range(4):
-                producer.send(name, b"%d" % number, partition=number % 2)
-        change = ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")
-        alter_configs(client, ResourceType.GROUP, name, [change])
+        new_queue(client, name, 4, partitions=2)
         with ShareConsumer(client, name, [name]) as member:
             yield member
     broker.faults.reset()

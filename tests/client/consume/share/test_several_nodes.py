@@ -5,11 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from barnabas import Barnabas
-from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.admin.share_offsets import share_offsets
 from barnabas.client.client import Client
 from barnabas.client.consume.share.share_consumer import ShareConsumer
-from barnabas.client.produce.producer import Producer
+from tests.support.clients.queues import FROM_THE_FIRST, send_numbers, set_of_group
 
 WAIT_MS = 20_000
 PARTITIONS = 3
@@ -22,12 +21,6 @@ def cluster() -> Iterator[Barnabas]:
         config |= {f"{internal}.num.partitions": 1, f"{internal}.replication.factor": 3}
     with Barnabas(config=config, brokers=3, in_process=True) as running:
         yield running
-
-
-def write(client: Client, topic: str, numbers: range) -> None:
-    with Producer(client) as producer:
-        for number in numbers:
-            producer.send(topic, b"%d" % number, partition=number % PARTITIONS)
 
 
 def accepted(member: ShareConsumer, count: int) -> list[int]:
@@ -46,12 +39,11 @@ def test_the_lag_is_known_wherever_partitions_are_led(cluster: Barnabas) -> None
     for number in range(PARTITIONS):
         cluster.move_leader("lags", number, number + 1)
     with Client(cluster.bootstrap_servers, timeout_ms=WAIT_MS) as client:
-        change = ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")
-        alter_configs(client, ResourceType.GROUP, "lags", [change])
-        write(client, "lags", range(9))
+        set_of_group(client, "lags", FROM_THE_FIRST)
+        send_numbers(client, "lags", range(9), PARTITIONS)
         with ShareConsumer(client, "lags", ["lags"]) as member:
             accepted(member, 9)
-        write(client, "lags", range(9))
+        send_numbers(client, "lags", range(9), PARTITIONS)
         assert [each.lag for each in share_offsets(client, "lags").values()] == [3, 3, 3]
 
 
@@ -60,9 +52,8 @@ def test_records_are_accepted_once_when_something_moves(cluster: Barnabas, what:
     topic = what.replace(" ", "-")
     cluster.create_topic(topic, PARTITIONS)
     with Client(cluster.bootstrap_servers, timeout_ms=WAIT_MS) as client:
-        change = ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")
-        alter_configs(client, ResourceType.GROUP, topic, [change])
-        write(client, topic, range(9))
+        set_of_group(client, topic, FROM_THE_FIRST)
+        send_numbers(client, topic, range(9), PARTITIONS)
         with ShareConsumer(client, topic, [topic]) as member:
             assert accepted(member, 9) == [*range(9)]
             if what == "leaders":
@@ -73,6 +64,6 @@ def test_records_are_accepted_once_when_something_moves(cluster: Barnabas, what:
                     cluster.move_leader(internal, 0, cluster.leader(internal) % 3 + 1)
             else:
                 cluster.stop_node(2)
-            write(client, topic, range(9, 18))
+            send_numbers(client, topic, range(9, 18), PARTITIONS)
             assert accepted(member, 9) == [*range(9, 18)]
             assert member.poll(0) == []

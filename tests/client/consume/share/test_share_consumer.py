@@ -5,14 +5,12 @@ from collections.abc import Iterator
 import pytest
 
 from barnabas import Barnabas
-from barnabas.client.admin.configs import ConfigChange, ConfigOperation, ResourceType, alter_configs
 from barnabas.client.client import Client
-from barnabas.client.consume.share.held_records import AcquiredRecord
 from barnabas.client.consume.share.share_consumer import ShareConsumer
-from barnabas.client.produce.producer import Producer
-from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.acknowledge_type import AcknowledgeType
 from barnabas.protocol.errors import ErrorCode
+from tests.support.clients.committed import begun
+from tests.support.clients.queues import new_queue, offsets_and_deliveries, read_at_once
 
 GAP, ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
 WAIT_MS = 20_000
@@ -31,36 +29,17 @@ def client(broker: Barnabas) -> Iterator[Client]:
 
 
 @pytest.fixture
-def name(broker: Barnabas, client: Client, request: pytest.FixtureRequest) -> str:
+def name(client: Client, request: pytest.FixtureRequest) -> str:
     """A topic of ten records in one partition, and a group that begins with the first."""
-    name: str = request.node.name
-    broker.create_topic(name, 1)
-    with Producer(client) as producer:
-        for number in range(10):
-            producer.send(name, b"%d" % number)
-    change = ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")
-    alter_configs(client, ResourceType.GROUP, name, [change])
-    return name
-
-
-def read(member: ShareConsumer, count: int) -> list[AcquiredRecord]:
-    """Exactly so many records, from one poll."""
-    records = member.poll(WAIT_MS, count)
-    assert len(records) == count
-    return records
-
-
-def facts(records: list[AcquiredRecord]) -> list[tuple[int, int]]:
-    """Offset and delivery count of each record."""
-    return [(each.record.offset, each.delivery_count) for each in records]
+    return new_queue(client, request.node.name)
 
 
 def test_accepted_records_come_once_and_released_ones_again(client: Client, name: str) -> None:
     with ShareConsumer(client, name, [name], explicit=True) as member:
-        for record in read(member, 10):
+        for record in read_at_once(member, 10):
             member.acknowledge(record, RELEASE if record.record.offset in (3, 7) else ACCEPT)
-        records = read(member, 2)
-        assert facts(records) == [(3, 2), (7, 2)]
+        records = read_at_once(member, 2)
+        assert offsets_and_deliveries(records) == [(3, 2), (7, 2)]
         member.acknowledge(records[0], REJECT)
         member.acknowledge(records[1])
         assert member.commit() == {}
@@ -69,10 +48,10 @@ def test_accepted_records_come_once_and_released_ones_again(client: Client, name
 
 def test_what_is_not_accepted_before_the_close_comes_to_the_next_member(client: Client, name: str) -> None:
     with ShareConsumer(client, name, [name]) as member:
-        read(member, 4)
-        read(member, 3)
+        read_at_once(member, 4)
+        read_at_once(member, 3)
     with ShareConsumer(client, name, [name]) as member:
-        assert facts(read(member, 6)) == [(4, 2), (5, 2), (6, 2), (7, 1), (8, 1), (9, 1)]
+        assert offsets_and_deliveries(read_at_once(member, 6)) == [(4, 2), (5, 2), (6, 2), (7, 1), (8, 1), (9, 1)]
         assert member.commit() == {}
 
 
@@ -82,8 +61,8 @@ def test_two_members_share_a_partition(client: Client, broker: Barnabas, name: s
         ShareConsumer(client, name, [name]) as one,
         ShareConsumer(other_client, name, [name]) as other,
     ):
-        assert facts(read(one, 5)) == [(offset, 1) for offset in range(5)]
-        assert facts(read(other, 5)) == [(offset, 1) for offset in range(5, 10)]
+        assert offsets_and_deliveries(read_at_once(one, 5)) == [(offset, 1) for offset in range(5)]
+        assert offsets_and_deliveries(read_at_once(other, 5)) == [(offset, 1) for offset in range(5, 10)]
         assert one.assignment == other.assignment == [(name, 0)]
 
 
@@ -91,7 +70,7 @@ def test_a_record_whose_lock_is_over_is_refused_and_one_with_a_renewed_lock_is_n
     client: Client, broker: Barnabas, name: str
 ) -> None:
     with ShareConsumer(client, name, [name], explicit=True) as member:
-        held, given_up = read(member, 2)
+        held, given_up = read_at_once(member, 2)
         broker.clock.advance("16s")
         member.acknowledge(held, RENEW)
         assert member.commit() == {}
@@ -101,17 +80,13 @@ def test_a_record_whose_lock_is_over_is_refused_and_one_with_a_renewed_lock_is_n
         assert member.commit() == {}
         member.acknowledge(given_up)
         assert [error.code for error in member.commit().values()] == [ErrorCode.INVALID_RECORD_STATE]
-        (again,) = read(member, 1)
-        assert facts([again]) == [(given_up.record.offset, 2)]
+        (again,) = read_at_once(member, 1)
+        assert offsets_and_deliveries([again]) == [(given_up.record.offset, 2)]
         member.acknowledge(again)
 
 
-def test_markers_of_transactions_are_gaps(client: Client, broker: Barnabas, name: str) -> None:
-    with TransactionalProducer(client, name) as producer:
-        producer.init()
-        producer.begin()
-        producer.send(name, b"ten")
-        producer.commit()
+def test_markers_of_transactions_are_gaps(client: Client, name: str) -> None:
+    begun(client, name, b"ten", topic=name).commit()
     with ShareConsumer(client, name, [name]) as member:
         assert member.poll(WAIT_MS)[-1].record.value == b"ten"
         assert member.commit() == {}
