@@ -150,16 +150,13 @@ async def test_a_peer_that_does_not_read_is_not_received_from_after_the_turn(wor
     assert world.listener.send_memory.unread_bytes == 0
 
 
-async def test_a_connection_that_is_closed_sends_what_it_held(crowd: Crowd) -> None:
+@pytest.mark.parametrize("is_bad_request", [False, True])
+async def test_a_connection_that_is_closed_sends_what_it_held(crowd: Crowd, is_bad_request: bool) -> None:
     crowd.ask()
-    crowd.peer.connection.close()
-    assert crowd.peer.is_closed
-    assert crowd.peer.numbers() == [1]
-
-
-async def test_a_bad_request_behind_the_answer_that_waits_does_not_cost_the_answer(crowd: Crowd) -> None:
-    crowd.ask()
-    crowd.peer.transport.send(b"\xff" * 8)
+    if is_bad_request:
+        crowd.peer.transport.send(b"\xff" * 8)
+    else:
+        crowd.peer.connection.close()
     assert crowd.peer.is_closed
     assert crowd.peer.numbers() == [1]
 

@@ -331,44 +331,35 @@ async def test_a_stop_gives_up_what_is_not_over_and_lets_nothing_long_begin(worl
     assert world.slices.are_over
 
 
-@pytest.mark.pure  # the compiled form keeps no frames
-async def test_failed_work_in_a_later_slice_closes_its_connection(world: World) -> None:
-    class Asker:
-        def work(self) -> Work[None]:
-            for _ in range(2 * STEPS_A_SLICE):
-                yield None
-            raise RuntimeError("in a later slice")
-
-    asker = Asker()
-    is_gone = weakref.ref(asker)
-    work = world.slices.in_slices(asker.work, LOOK_UP)
-    del asker
-    gc.disable()
-    try:
-        await world.until_over()
-        assert isinstance(cast("asyncio.Future[None]", work).exception(), RuntimeError)
-        del work
-        assert is_gone() is None
-    finally:
-        gc.enable()
+class FailingLater:
+    def work(self) -> Work[None]:
+        for _ in range(2 * STEPS_A_SLICE):
+            yield None
+        raise RuntimeError("in a later slice")
 
 
-@pytest.mark.pure  # the compiled form keeps no frames
-async def test_failed_work_in_a_thread_closes_its_connection(world: World) -> None:
-    def fails() -> None:
+class FailingInAThread:
+    def work(self) -> Work[None]:
+        yield self.fail
+
+    @staticmethod
+    def fail() -> None:
         raise RuntimeError("in a thread")
 
-    class Asker:
-        def work(self) -> Work[None]:
-            yield fails
 
-    asker = Asker()
+@pytest.mark.pure  # the compiled form keeps no frames
+@pytest.mark.parametrize("kind", [FailingLater, FailingInAThread])
+async def test_failed_work_closes_its_connection(
+    world: World, kind: type[FailingLater] | type[FailingInAThread]
+) -> None:
+    asker = kind()
     is_gone = weakref.ref(asker)
     work = world.slices.in_slices(asker.work, LOOK_UP)
     del asker
     gc.disable()
     try:
-        await world.loop.end_thread()
+        if kind is FailingInAThread:
+            await world.loop.end_thread()
         await world.until_over()
         assert isinstance(cast("asyncio.Future[None]", work).exception(), RuntimeError)
         del work

@@ -4,7 +4,9 @@ Who has no rule of its own is allowed everything that no rule names (allow.every
 what it forbids, by letting somebody else have it.
 """
 
+import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -53,16 +55,19 @@ def test_a_topic_that_is_not_ours_is_reported(broker: KafkaProcess, client: Clie
         query(broker, "hers").write(0, [rows(["a"])])
 
 
-def test_a_ledger_that_is_not_ours_is_reported(broker: KafkaProcess, client: Client) -> None:
-    keep_for_alice(client, TOPIC, "__ledger-of-hers.ledger")
-    with pytest.raises(SinkFailed, match=r"'__ledger-of-hers.ledger' READ and DESCRIBE_CONFIGS"):
-        query(broker, "ledger-of-hers").write(0, [rows(["a"])])
-
-
-def test_transactional_ids_that_are_not_ours_are_reported(broker: KafkaProcess, client: Client) -> None:
-    keep_for_alice(client, TRANSACTIONAL_ID, "her-ids", _PREFIXED)
-    with pytest.raises(SinkFailed, match="on all transactional ids that begin with 'her-ids'"):
-        query(broker, "her-ids").write(0, [rows(["a"])])
+@pytest.mark.parametrize(
+    ("hers", "name", "words"),
+    [
+        ((TOPIC, "__ledger-of-hers.ledger"), "ledger-of-hers", "'__ledger-of-hers.ledger' READ and DESCRIBE_CONFIGS"),
+        ((TRANSACTIONAL_ID, "her-ids", _PREFIXED), "her-ids", "on all transactional ids that begin with 'her-ids'"),
+    ],
+)
+def test_what_the_sink_needs_beside_the_topic_is_reported_where_it_is_not_ours(
+    broker: KafkaProcess, client: Client, hers: tuple[Any, ...], name: str, words: str
+) -> None:
+    keep_for_alice(client, *hers)
+    with pytest.raises(SinkFailed, match=re.escape(words)):
+        query(broker, name).write(0, [rows(["a"])])
 
 
 def test_a_group_that_is_not_ours_is_reported_and_the_batch_is_aborted(broker: KafkaProcess, client: Client) -> None:

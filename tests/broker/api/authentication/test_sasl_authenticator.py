@@ -116,13 +116,16 @@ async def test_a_peer_that_leaves_before_its_refusal_leaves_nothing(world: Secur
     assert world.listener.connections_count == 0
 
 
-async def test_another_request_between_tokens_is_told_so_in_its_own_form(world: SecuredWorld) -> None:
+@pytest.mark.parametrize("request_", [MetadataRequest(topics=[]), SaslHandshakeRequest(mechanism="PLAIN")])
+async def test_another_request_between_tokens_is_told_so_in_its_own_form(
+    world: SecuredWorld, request_: MetadataRequest | SaslHandshakeRequest
+) -> None:
     peer = world.connect()
     ask(peer, SaslHandshakeRequest(mechanism="PLAIN"))
-    peer.ask(MetadataRequest(topics=[]))
+    peer.ask(request_)
     (answer,) = await refused(world, peer)
     assert answer.error_code == ErrorCode.ILLEGAL_SASL_STATE
-    assert answer.brokers == []
+    assert getattr(answer, "brokers", []) == []
 
 
 async def test_a_request_that_has_no_place_for_an_error_is_answered_with_nothing(world: SecuredWorld) -> None:
@@ -168,14 +171,6 @@ async def test_a_large_request_between_tokens_is_refused_unread(world: SecuredWo
     peer.ask(DescribeGroupsRequest(groups=[""] * 2000))
     assert await refused(world, peer) == []
     assert world.door.outcomes.refused == 1
-
-
-async def test_two_handshakes_close(world: SecuredWorld) -> None:
-    peer = world.connect()
-    ask(peer, SaslHandshakeRequest(mechanism="PLAIN"))
-    peer.ask(SaslHandshakeRequest(mechanism="PLAIN"))
-    (answer,) = await refused(world, peer)
-    assert answer.error_code == ErrorCode.ILLEGAL_SASL_STATE
 
 
 @pytest.mark.parametrize(

@@ -131,29 +131,24 @@ def test_a_rate_is_kept_by_sleeping() -> None:
     assert JobThrottle(0, 10.0).sleep_s(1 << 30, 10.0) == 0
 
 
-def test_the_steps_are_gone_through_with_progress_and_sleep(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("steps", "rate", "slept_s", "progress"),
+    [(3, 100, 0.3, [20, 30, 30]), (1, 2, 5, [10] * 5)],
+    ids=["short sleeps", "heartbeats in a long one"],
+)
+def test_the_steps_are_gone_through_with_progress_and_sleep(
+    tmp_path: Path, steps: int, rate: int, slept_s: float, progress: list[int]
+) -> None:
     now = [0.0]
     told: list[Any] = []
 
     def sleep(seconds: float) -> None:
         now[0] += seconds
 
-    result = go_through(Count(str(tmp_path), 3), RealFiles(), 100, told.append, lambda: now[0], sleep)
-    assert result == (3, os.getpid())
-    assert now == [pytest.approx(0.3)]
-    assert told == [JobProgress(20), JobProgress(30), JobProgress(30)]
-
-
-def test_a_long_sleep_sends_heartbeats(tmp_path: Path) -> None:
-    now = [0.0]
-    told: list[Any] = []
-
-    def sleep(seconds: float) -> None:
-        now[0] += seconds
-
-    go_through(Count(str(tmp_path), 1), RealFiles(), 2, told.append, lambda: now[0], sleep)
-    assert now == [pytest.approx(5)]
-    assert told == [JobProgress(10)] * 5
+    result = go_through(Count(str(tmp_path), steps), RealFiles(), rate, told.append, lambda: now[0], sleep)
+    assert result == (steps, os.getpid())
+    assert now == [pytest.approx(slept_s)]
+    assert told == [JobProgress(each) for each in progress]
 
 
 def test_an_exception_of_a_call_reaches_the_steps(tmp_path: Path) -> None:
