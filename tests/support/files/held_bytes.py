@@ -1,6 +1,5 @@
 """The bytes of a log in memory, for the walk over log files."""
 
-from types import TracebackType
 from typing import Self
 
 from barnabas.protocol.primitives import Buffer
@@ -16,9 +15,7 @@ class HeldBytes:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Do nothing: no file is open."""
 
     def read(self, position: int, length: int) -> memoryview:

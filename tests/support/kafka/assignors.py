@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from tests.support.clients.java import program_command
-from tests.support.processes.program import Program
+from tests.support.kafka.answering_jvm import AnsweringJvm
 from tests.support.worlds.assigned_group import AssignedGroup, Records, records_of
 
-_SOURCE = Path(__file__).parents[2] / "oracle" / "Assignors.java"
 
-
-class KafkasAssignors:
+class KafkasAssignors(AnsweringJvm):
     """A context manager around the process."""
 
     def __init__(self) -> None:
-        self._program = Program(program_command(_SOURCE))
-        self._count = 0
+        super().__init__("Assignors.java")
 
     @property
     def java_version(self) -> int:
@@ -41,15 +35,3 @@ class KafkasAssignors:
         """In which order the coordinator has these members, of a group that once had `largest`."""
         answer: list[str] = self._ask({"largest": largest, "keys": list(member_ids)})
         return answer
-
-    def _ask(self, question: dict[str, Any]) -> Any:
-        self._count += 1
-        self._program.tell(json.dumps({"number": self._count, **question}))
-        prefix = f"{self._count} "
-        return json.loads(self._program.line(prefix).removeprefix(prefix))
-
-    def __enter__(self) -> KafkasAssignors:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._program.close()

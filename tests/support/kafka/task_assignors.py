@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
 from barnabas.broker.coordinator.group.decisions.streams.assignors.model import TaskGroup
 from barnabas.broker.coordinator.group.decisions.streams.tasks import Tasks, TaskSets, task_map
-from tests.support.clients.java import program_command
-from tests.support.processes.program import Program
-
-_SOURCE = Path(__file__).parents[2] / "oracle" / "TaskAssignors.java"
+from tests.support.kafka.answering_jvm import AnsweringJvm
 
 
-class KafkasTaskAssignor:
+class KafkasTaskAssignor(AnsweringJvm):
     """A context manager around the process."""
 
     def __init__(self) -> None:
-        self._program = Program(program_command(_SOURCE))
-        self._count = 0
+        super().__init__("TaskAssignors.java")
 
     def assign(self, group: TaskGroup) -> dict[str, TaskSets]:
         """The tasks that Kafka's assignor gives each member."""
@@ -40,18 +31,6 @@ class KafkasTaskAssignor:
             member_id: TaskSets(task_map(active.items()), task_map(standby.items()))
             for member_id, (active, standby) in answer.items()
         }
-
-    def _ask(self, question: Mapping[str, Any]) -> Any:
-        self._count += 1
-        self._program.tell(json.dumps({"number": self._count, **question}))
-        prefix = f"{self._count} "
-        return json.loads(self._program.line(prefix).removeprefix(prefix))
-
-    def __enter__(self) -> KafkasTaskAssignor:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._program.close()
 
 
 def _lists(tasks: Tasks) -> dict[str, list[int]]:

@@ -7,7 +7,6 @@ that uses it is killed before the power is cut; `stand_still_after` lets that be
 import subprocess
 import sys
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from tests.support.files.memory_survival import Survival
@@ -51,9 +50,7 @@ class LossyDisk:
             raise MountRefused(problem) if status == REFUSED else AssertionError(problem)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         status = self._close()
         if status != 0:
             detach(str(self.place))

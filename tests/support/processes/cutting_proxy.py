@@ -9,7 +9,6 @@ import socket
 import threading
 from contextlib import suppress
 from enum import Enum
-from types import TracebackType
 from typing import Self
 
 from barnabas.protocol.connection.framing import FrameBuffer, frame
@@ -58,9 +57,7 @@ class CuttingProxy:
         self._run(self._accept)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with suppress(OSError):  # not on this system: `close` is enough
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()

@@ -8,7 +8,6 @@ are made with Kafka's own requests (AlterPartitionReassignments, ElectLeaders); 
 import itertools
 import random
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Self
 
 from barnabas.broker.cli.nodes import led_by
@@ -47,9 +46,7 @@ class Moves:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         try:
             if self._stopped is not None:
                 self.start()

@@ -3,7 +3,6 @@
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Self
 
 from tests.support.processes.server import Lines
@@ -87,9 +86,7 @@ class Program:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -9,7 +9,6 @@ import ssl
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, Final, Self
 
 from barnabas.protocol.codec.schema import Request, Response
@@ -79,9 +78,7 @@ class ScriptedBroker:
         self._accepting = self._run(self._accept)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with suppress(OSError):  # not on this system: `close` is enough
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()

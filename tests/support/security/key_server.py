@@ -3,7 +3,6 @@
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
-from types import TracebackType
 from typing import Self
 
 Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
@@ -29,9 +28,7 @@ class KeyServer:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._context)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         assert self._server is not None
         self._server.close()
 

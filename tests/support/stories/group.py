@@ -31,6 +31,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.control import read_marker
 from barnabas.protocol.records.record import iter_records
 from tests.support.stories.consumer_records import record_text
+from tests.support.stories.golden import parsed, played
 from tests.support.worlds.group import GroupWorld, reply_of
 
 _UUID = re.compile(r"-00000000-0000-4000-8000-([0-9a-f]{12})")
@@ -66,23 +67,16 @@ class Story:
 
     def run(self, text: str) -> str:
         """The story with the actual outcome of each command."""
-        lines: list[str] = []
         try:
-            for line in text.splitlines():
-                if line.startswith("> "):
-                    lines += [line, *self._play(line[2:])]
-                elif not line.strip() or line.startswith("# "):
-                    lines.append(line)
+            return played(text, self._play)
         finally:
             if self._world is not None:
                 self._world.loop.close()
-        return "\n".join(lines) + "\n"
 
     def _play(self, command: str) -> list[str]:
         self._lines = []
         verb, *words = command.split()
-        settings = dict(word.split("=", 1) for word in words if "=" in word)
-        names = [word for word in words if "=" not in word]
+        names, settings = parsed(words)
         getattr(self, "_" + verb.replace("-", "_"))(names, settings)
         if self._world is not None:
             self._world.settle()

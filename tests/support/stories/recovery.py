@@ -22,6 +22,7 @@ from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.files.checkpoints import encode_offsets
 from barnabas.storage.config import LogConfig
 from barnabas.storage.errors import StorageError
+from tests.support.stories.golden import parsed, played
 from tests.support.worlds.log import PARTITION, ROOT, TOPIC, LogWorld
 
 _SHORT = re.compile(r"^0*(\d+)(\.|-)")
@@ -35,18 +36,11 @@ class Story:
 
     def run(self, text: str) -> str:
         """The story with the actual outcome of each command."""
-        lines: list[str] = []
-        for line in text.splitlines():
-            if line.startswith("> "):
-                lines += [line, *self._play(line[2:])]
-            elif not line.strip() or line.startswith("# "):
-                lines.append(line)
-        return "\n".join(lines) + "\n"
+        return played(text, self._play)
 
     def _play(self, command: str) -> list[str]:
         verb, *words = command.split()
-        settings = dict(word.split("=", 1) for word in words if "=" in word)
-        names = [word for word in words if "=" not in word]
+        names, settings = parsed(words)
         play: Callable[..., str | list[str] | None] = getattr(self, "_" + verb.replace("-", "_"))
         try:
             outcome = play(*names, **settings)

@@ -30,6 +30,7 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
 )
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from tests.support.stories.golden import parsed, played
 from tests.support.worlds.transaction import PARTITION, TransactionWorld
 
 _ID = "x"
@@ -59,14 +60,8 @@ class Story:
 
     def run(self, text: str) -> str:
         """The story with the actual outcome of each command."""
-        lines: list[str] = []
         with self.world:
-            for line in text.splitlines():
-                if line.startswith("> "):
-                    lines += [line, *self._play(line[2:])]
-                elif not line.strip() or line.startswith("# "):
-                    lines.append(line)
-        return "\n".join(lines) + "\n"
+            return played(text, self._play)
 
     def _play(self, command: str) -> list[str]:
         self._lines = []
@@ -74,8 +69,7 @@ class Story:
         self._is_answer_lost = verb == "lost"
         if self._is_answer_lost:
             verb, *words = words
-        settings = dict(word.split("=", 1) for word in words if "=" in word)
-        names = [word for word in words if "=" not in word]
+        names, settings = parsed(words)
         getattr(self, "_" + verb.replace("-", "_"))(names, settings)
         self._show_records()
         return self._lines

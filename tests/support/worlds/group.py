@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from types import TracebackType
 from typing import Any
 
 from barnabas.broker.coordinator.group.decisions.classic.model import (
@@ -65,9 +64,7 @@ class GroupWorld:
     def __enter__(self) -> GroupWorld:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.loop.close()
 
     def _start(self) -> GroupCoordinator:

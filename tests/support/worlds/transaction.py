@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from types import TracebackType
 from typing import Any
 
 from barnabas.broker.coordinator.runtime.loading import Loader
@@ -57,9 +56,7 @@ class TransactionWorld:
     def __enter__(self) -> TransactionWorld:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.loop.close()
 
     def _load(self) -> tuple[TransactionMachine, Shard[TransactionStored, None]]:

@@ -13,7 +13,7 @@ from barnabas.protocol.messages.share_acknowledge import AcknowledgePartition, A
 from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.control import EndTxnMarker
 from tests.support.worlds.broker import settle
-from tests.support.worlds.share_world import ShareWorld, acquired
+from tests.support.worlds.share_world import ShareMember, ShareWorld, acquired
 
 E = ErrorCode
 ACCEPT, RELEASE, REJECT, RENEW = 1, 2, 3, 4
@@ -29,6 +29,15 @@ def partition_of(answer: Any) -> Any:
 
 def bases(answer: Any) -> list[int]:
     return [header.base_offset for _, header in iter_batches(partition_of(answer).records)]
+
+
+async def holding() -> tuple[ShareWorld, ShareMember]:
+    """A broker with one record, and a member that has fetched it."""
+    world = ShareWorld()
+    world.append("t", b"a")
+    member = world.member()
+    await member.fetch()
+    return world, member
 
 
 async def test_records_are_delivered_acknowledged_and_then_gone() -> None:
@@ -50,10 +59,8 @@ async def test_records_are_delivered_acknowledged_and_then_gone() -> None:
 
 
 async def test_an_acknowledgement_is_answered_once_it_is_stored() -> None:
-    world = ShareWorld()
-    world.append("t", b"a")
-    member, other = world.member(), world.member("other")
-    await member.fetch()
+    world, member = await holding()
+    other = world.member("other")
     world.persister.held = []
     member.peer.ask(member.request(0, acks=((0, 0, [RELEASE]),)))
     await settle()
@@ -66,10 +73,7 @@ async def test_an_acknowledgement_is_answered_once_it_is_stored() -> None:
 
 
 async def test_what_cannot_be_stored_stays_acquired() -> None:
-    world = ShareWorld()
-    world.append("t", b"a")
-    member = world.member()
-    await member.fetch()
+    world, member = await holding()
     world.persister.failure = KafkaError(E.NOT_COORDINATOR)
     assert partition_of(await member.acknowledge((0, 0, [1]))).error_code == E.COORDINATOR_NOT_AVAILABLE
     world.persister.failure = None
@@ -77,10 +81,7 @@ async def test_what_cannot_be_stored_stays_acquired() -> None:
 
 
 async def test_a_fenced_state_is_loaded_again() -> None:
-    world = ShareWorld()
-    world.append("t", b"a")
-    member = world.member()
-    await member.fetch()
+    world, member = await holding()
     world.persister.failure = KafkaError(E.FENCED_STATE_EPOCH)
     answer = await member.acknowledge((0, 0, [1]))
     assert partition_of(answer).error_code == E.NOT_LEADER_OR_FOLLOWER
@@ -178,10 +179,8 @@ async def test_two_members_share_and_a_lock_ends_on_the_last_delivery() -> None:
 
 
 async def test_a_lock_ends_though_its_acknowledgement_could_not_be_stored() -> None:
-    world = ShareWorld()
-    world.append("t", b"a")
-    member, other = world.member(), world.member("other")
-    await member.fetch()
+    world, member = await holding()
+    other = world.member("other")
     await world.advance(10_000)
     world.append("t", b"b")
     assert await other.acquire() == [(1, 1, 1)]
@@ -199,10 +198,8 @@ async def test_a_lock_ends_though_its_acknowledgement_could_not_be_stored() -> N
 
 @pytest.mark.parametrize("duration_ms", [30_000, 15_000])
 async def test_a_lock_ends_in_its_time_whatever_became_of_an_earlier_one(duration_ms: int) -> None:
-    world = ShareWorld()
-    world.append("t", b"a")
-    member, other = world.member(), world.member("other")
-    await member.fetch()
+    world, member = await holding()
+    other = world.member("other")
     await world.advance(10_000)
     world.append("t", b"b")
     world.configure("share.record.lock.duration.ms", str(duration_ms))
@@ -215,10 +212,7 @@ async def test_a_lock_ends_in_its_time_whatever_became_of_an_earlier_one(duratio
 
 
 async def test_a_renewed_lock_ends_later() -> None:
-    world = ShareWorld()
-    world.append("t", b"a")
-    member = world.member()
-    await member.fetch()
+    world, member = await holding()
     await world.advance(20_000)
     assert partition_of(await member.acknowledge((0, 0, [RENEW]))).error_code == E.INVALID_REQUEST
     assert partition_of(await member.acknowledge((0, 0, [RENEW]), is_renew_ack=True)).error_code == E.NONE
@@ -267,10 +261,8 @@ async def test_partitions_come_in_turns_and_share_the_limit() -> None:
 
 
 async def test_forgotten_partitions_stay_locked() -> None:
-    world = ShareWorld()
-    world.append("t", b"a")
-    member, other = world.member(), world.member("other")
-    await member.fetch()
+    world, member = await holding()
+    other = world.member("other")
     await member.forget(0)
     await member.acknowledge(epoch=-1)
     assert await other.acquire() == []
@@ -295,10 +287,8 @@ async def test_a_group_starts_where_an_operator_set_it_once_no_member_is_connect
 
 
 async def test_share_partitions_stay_loaded_while_a_member_of_the_group_is_connected() -> None:
-    world = ShareWorld()
-    world.append("t", b"a")
-    member, gone = world.member(), world.member("gone")
-    await member.fetch()
+    world, member = await holding()
+    gone = world.member("gone")
     await gone.fetch()
     gone.peer.transport.close()
     await settle()
@@ -408,10 +398,7 @@ async def test_no_records_are_acquired_by_fetches_for_none() -> None:
 
 
 async def test_a_deleted_topic_is_an_error_of_its_partitions() -> None:
-    world = ShareWorld()
-    world.append("t", b"a")
-    member = world.member()
-    await member.fetch()
+    world, member = await holding()
     member.begin_fetch(max_wait_ms=60_000)
     await settle()
     topic_id = world.topic_id

@@ -6,9 +6,11 @@ import pytest
 
 from barnabas.broker.coordinator.share.decisions.model import ShareRecord, SnapshotWritten, UpdateWritten
 from barnabas.broker.coordinator.share.decisions.records import decode
+from barnabas.broker.coordinator.share.share_coordinator import ShareCoordinator
 from barnabas.broker.partitions.share.persister import (
     NOT_STARTED,
     UNKNOWN_COUNT,
+    SharePartitionKey,
     ShareStateSummary,
     ShareStateUpdate,
     StateBatch,
@@ -21,6 +23,7 @@ from tests.support.worlds.broker import BrokerWorld, code_of
 from tests.support.worlds.share_states import STATE_TOPIC, change, share_key, share_world
 
 INTERVAL_MS = 300_000
+UPDATES_PER_SNAPSHOT = "share.coordinator.snapshot.update.records.per.snapshot"
 
 
 def written(world: BrokerWorld) -> list[ShareRecord]:
@@ -45,6 +48,16 @@ def first(world: BrokerWorld) -> SnapshotWritten:
     return record
 
 
+def begun(
+    state_epoch: int, start_offset: int, settings: dict[str, str] | None = None
+) -> tuple[BrokerWorld, ShareCoordinator, SharePartitionKey]:
+    """A broker, its share coordinator, and the key of a state that begins so."""
+    world = share_world(settings)
+    shares, key = world.services.shares, share_key(world)
+    shares.initialize(key, state_epoch, start_offset)
+    return world, shares, key
+
+
 async def test_the_topic_of_the_states_has_kafkas_settings() -> None:
     world = share_world({"share.coordinator.state.topic.num.partitions": "50"})
     assert STATE_TOPIC not in world.services.catalogue.topics
@@ -62,9 +75,7 @@ async def test_the_topic_of_the_states_has_kafkas_settings() -> None:
 
 
 async def test_a_state_begins_with_a_snapshot() -> None:
-    world = share_world()
-    shares, key = world.services.shares, share_key(world)
-    shares.initialize(key, 2, NOT_STARTED)
+    world, shares, key = begun(2, NOT_STARTED)
     state = first(world).state
     assert state is not None
     now_ms = world.services.clock.now_ms()
@@ -80,9 +91,7 @@ async def test_a_state_that_begins_at_an_offset_has_a_count() -> None:
 
 
 async def test_changes_are_merged() -> None:
-    world = share_world()
-    shares, key = world.services.shares, share_key(world)
-    shares.initialize(key, 1, NOT_STARTED)
+    world, shares, key = begun(1, NOT_STARTED)
     shares.write(key, change((0, 4, 2, 1), (5, 9, 0, 1), complete=5))
     shares.write(key, change((5, 9, 2, 2), start_offset=5, complete=5))
     assert shares.read(key, 0) == StoredShareState(1, 5, (StateBatch(5, 9, 2, 2),))
@@ -91,18 +100,14 @@ async def test_changes_are_merged() -> None:
 
 
 async def test_a_change_without_a_start_offset_leaves_the_one_before() -> None:
-    world = share_world()
-    shares, key = world.services.shares, share_key(world)
-    shares.initialize(key, 1, 5)
+    _, shares, key = begun(1, 5)
     shares.write(key, change((5, 9, 2, 1), start_offset=NOT_STARTED))
     assert shares.read(key, 0) == StoredShareState(1, 5, (StateBatch(5, 9, 2, 1),))
 
 
 @pytest.mark.parametrize("updates_per_snapshot", [500, 0])
 async def test_a_late_change_moves_no_start_offset_back(updates_per_snapshot: int) -> None:
-    world = share_world({"share.coordinator.snapshot.update.records.per.snapshot": str(updates_per_snapshot)})
-    shares, key = world.services.shares, share_key(world)
-    shares.initialize(key, 1, 0)
+    _, shares, key = begun(1, 0, {UPDATES_PER_SNAPSHOT: str(updates_per_snapshot)})
     shares.write(key, change((10, 11, 2, 1), start_offset=10, complete=2))
     shares.write(key, change((4, 10, 0, 2), start_offset=4, complete=1))
     assert shares.read(key, 0) == StoredShareState(1, 10, (StateBatch(10, 10, 0, 2), StateBatch(11, 11, 2, 1)))
@@ -112,9 +117,7 @@ async def test_a_late_change_moves_no_start_offset_back(updates_per_snapshot: in
 
 
 async def test_a_negative_epoch_is_refused() -> None:
-    world = share_world()
-    shares, key = world.services.shares, share_key(world)
-    shares.initialize(key, 1, 0)
+    world, shares, key = begun(1, 0)
     assert code_of(lambda: shares.initialize(key, -1, 0)) is ErrorCode.INVALID_REQUEST
     assert code_of(lambda: shares.read(key, -1)) is ErrorCode.INVALID_REQUEST
     assert code_of(lambda: shares.write(key, change(leader_epoch=-1))) is ErrorCode.INVALID_REQUEST
@@ -123,9 +126,7 @@ async def test_a_negative_epoch_is_refused() -> None:
 
 
 async def test_after_many_updates_comes_a_snapshot() -> None:
-    world = share_world({"share.coordinator.snapshot.update.records.per.snapshot": "3"})
-    shares, key = world.services.shares, share_key(world)
-    shares.initialize(key, 1, 0)
+    world, shares, key = begun(1, 0, {UPDATES_PER_SNAPSHOT: "3"})
     for offset in range(9):
         shares.write(key, change((offset, offset, 2, 1)))
     assert kinds(world) == "SuuuSuuuSu"
@@ -138,9 +139,7 @@ async def test_after_many_updates_comes_a_snapshot() -> None:
 
 
 async def test_a_new_leader_fences_the_earlier_ones() -> None:
-    world = share_world()
-    shares, key = world.services.shares, share_key(world)
-    shares.initialize(key, 1, 0)
+    world, shares, key = begun(1, 0)
     shares.read(key, 4)
     assert kinds(world) == "Su"
     assert code_of(lambda: shares.read(key, 3)) is ErrorCode.FENCED_LEADER_EPOCH
@@ -151,9 +150,7 @@ async def test_a_new_leader_fences_the_earlier_ones() -> None:
 
 
 async def test_a_state_that_began_anew_fences_changes_of_the_earlier_one() -> None:
-    world = share_world()
-    shares, key = world.services.shares, share_key(world)
-    shares.initialize(key, 2, 0)
+    world, shares, key = begun(2, 0)
     shares.write(key, change((0, 4, 2, 1), state_epoch=2))
     shares.initialize(key, 5, 100)
     assert shares.read(key, 0) == StoredShareState(5, 100, ())
@@ -185,7 +182,7 @@ async def test_a_partition_that_does_not_exist_is_refused(partition: int, code: 
 
 @pytest.mark.parametrize("is_clean", [True, False])
 async def test_states_survive_a_restart(is_clean: bool) -> None:
-    world = share_world({"share.coordinator.snapshot.update.records.per.snapshot": "2"})
+    world = share_world({UPDATES_PER_SNAPSHOT: "2"})
     keys = [share_key(world, group, partition) for group in ("g", "h") for partition in (0, 1)]
     for number, key in enumerate(keys):
         world.services.shares.initialize(key, 3, NOT_STARTED)
@@ -246,9 +243,7 @@ async def test_the_states_of_a_deleted_topic_are_deleted() -> None:
 
 
 async def test_a_deleted_topic_of_the_states_is_made_again() -> None:
-    world = share_world()
-    shares, key = world.services.shares, share_key(world)
-    shares.initialize(key, 1, 0)
+    world, shares, key = begun(1, 0)
     world.services.catalogue.delete_topics([STATE_TOPIC])
     await world.settle()
     assert shares.summarize(key) == ShareStateSummary(0, 0, NOT_STARTED, UNKNOWN_COUNT)
@@ -257,9 +252,7 @@ async def test_a_deleted_topic_of_the_states_is_made_again() -> None:
 
 
 async def test_a_closed_coordinator_refuses_requests() -> None:
-    world = share_world()
-    shares, key = world.services.shares, share_key(world)
-    shares.initialize(key, 1, 0)
+    _, shares, key = begun(1, 0)
     shares.close()
     assert shares.is_closed
     assert code_of(lambda: shares.write(key, ShareStateUpdate(1, 0, 0, 0, ()))) is ErrorCode.COORDINATOR_NOT_AVAILABLE
