@@ -48,6 +48,13 @@ def test_a_command_that_fails_is_one_test_failed() -> None:
     assert (row.outcome, row.passed, row.failed, row.is_good) == ("FAILED", 0, 1, False)
 
 
+def test_a_group_runs_in_its_form_and_may_keep_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setenv("BARNABAS_FORM", "compiled")
+    row = _run(_group("import os, sys; sys.exit(sys.dont_write_bytecode or os.environ['BARNABAS_FORM'] != 'pure')"))
+    assert row.outcome == "ran"
+
+
 def test_every_folder_of_tests_belongs_to_a_group() -> None:
     run = {Path(path).name for group in GROUPS for path in group.paths if len(Path(path).parts) == 2}
     tests = Path(__file__).parents[1]
