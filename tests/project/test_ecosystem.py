@@ -8,6 +8,7 @@ from tests.support.ecosystem.rows import ROWS
 from tests.support.source_tree import ROOT, tracked_files
 
 _PLACE, _SUFFIXES = ("tests", "ecosystem"), (".go", ".java", ".py", ".rs")
+GO = [row for row in ROWS if row.source.suffix == ".go"]
 PYTHON = [row for row in ROWS if row.source.suffix == ".py"]
 
 
@@ -21,10 +22,11 @@ def test_each_program_belongs_to_one_row() -> None:
     assert len({row.name for row in ROWS}) == len({row.source.stem for row in ROWS}) == len(ROWS)
 
 
-def test_the_go_module_has_the_versions_of_its_rows() -> None:
-    required = (PROGRAMS / "go" / "go.mod").read_text()
-    pins = [pin.replace("@", " ") for row in ROWS if row.source.suffix == ".go" for pin in row.pins]
-    assert [pin for pin in pins if f"\t{pin}\n" not in required] == []
+def test_the_module_of_a_go_program_has_the_versions_of_its_row() -> None:
+    for row in GO:
+        required = (row.source.parent / "go.mod").read_text()
+        assert [pin for pin in row.pins if f"\t{pin.replace('@', ' ')}\n" not in required] == []
+    assert {row.source.parent for row in GO} == set((PROGRAMS / "go").iterdir())
 
 
 def test_the_rust_package_has_the_versions_of_its_rows() -> None:

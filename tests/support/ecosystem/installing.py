@@ -1,8 +1,8 @@
 """Installs what the rows' programs need, once, and returns the commands that run them.
 
 Each Python program has an environment of its own in .cache/ecosystem, made by uv of the lock beside the programs.
-Java's jars come from Maven as Kafka's own do, and the modules of Go and the crates of Rust are those of the
-locks beside the programs.
+Java's jars come from Maven as Kafka's own do. Each Go program is a module of its own, so that the versions of one
+do not change another's, and the crates of Rust are those of the lock beside the programs.
 """
 
 from __future__ import annotations
@@ -86,8 +86,7 @@ def _java(row: Row) -> list[str]:
 
 
 def _go(row: Row) -> list[str]:
-    name = row.source.stem
-    return [str(Built(f"ecosystem-{name}", ("build", f"./{name}"), PROGRAMS / "go")())]
+    return [str(Built(f"ecosystem-{row.source.stem}", ("build", "."), row.source.parent)())]
 
 
 def _rust(row: Row) -> list[str]:

@@ -95,6 +95,21 @@ JAVA = (
 )
 GO = (
     Row(
+        name="goka",
+        pins=("github.com/lovoo/goka@v1.1.14", "github.com/IBM/sarama@v1.46.3"),
+        program="go/goka_copier/goka_copier.go",
+        guarantee=AT_LEAST_ONCE,
+        settings=(
+            "sarama 1.46 or later, and `Metadata.Retry.Max` and `Producer.Retry.Max` that outlast a restart, else "
+            "records are lost at one; a loop that makes a new processor, as one ends at an error; "
+            "`sarama.ReadCommitted`, else aborted records are read"
+        ),
+        traps=(
+            "commits past a record whose `Emit` has failed, so that it is lost; the sarama that goka requires, 1.45.1, "
+            "lets an `Emit` fail when two partitions look for their leader at once, however many retries are set"
+        ),
+    ),
+    Row(
         name="Watermill",
         pins=("github.com/ThreeDotsLabs/watermill-kafka/v3@v3.0.6",),
         program="go/watermill/watermill.go",

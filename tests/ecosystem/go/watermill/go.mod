@@ -1,4 +1,4 @@
-module barnabas.tests/ecosystem
+module barnabas.tests/ecosystem/watermill
 
 go 1.26
 
