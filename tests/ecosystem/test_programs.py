@@ -7,16 +7,17 @@ are in the log; the others have each at least once.
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 
 from tests.support.depth import long
 from tests.support.ecosystem.installing import command
 from tests.support.ecosystem.row import Row
 from tests.support.ecosystem.rows import ROWS
+from tests.support.ecosystem.sources import source_of
 from tests.support.processes.program import Program
 from tests.support.processes.server import Server
 from tests.support.waiting import PATIENCE_S, until
-from tests.transactions.views import PARTITIONS, make_topics, values, write
+from tests.transactions.views import PARTITIONS, make_topics, values
 
 COUNT = 2_000
 EXPECTED = sorted(map(str, range(COUNT)))
@@ -24,38 +25,27 @@ EXPECTED = sorted(map(str, range(COUNT)))
 
 @pytest.mark.parametrize("row", [row if row.is_quick else long(row) for row in ROWS], ids=lambda row: row.source.stem)
 def test_a_program_copies_all_records_over_a_kill_of_the_broker(row: Row, server: Server, tmp_path: Path) -> None:
-    make_topics(server.address, "in", "out")
-    if row.reads_markers:
-        _abort_one(server.address, "in")
-    write(server.address, "in", COUNT // 2)
-    program = Program(command(row, server.address, "in", "out", "copiers", str(tmp_path / "state")))
+    make_topics(server.address, "out")
+    with source_of(row, server.address) as source:
+        source.write(COUNT // 2)
+        program = Program(command(row, server.address, source.place, "out", "copiers", str(tmp_path / "state")))
 
-    def copied() -> set[str]:
-        assert not program.has_ended, program.succeed()
-        return set(values(server.address, "out"))
+        def copied() -> set[str]:
+            assert not program.has_ended, program.succeed()
+            return set(values(server.address, "out"))
 
-    with program:
-        until(copied, PATIENCE_S)
-        server.kill()
-        server.start()
-        write(server.address, "in", COUNT // 2, first=COUNT // 2)
-        until(lambda: copied() >= set(EXPECTED), PATIENCE_S)
-        program.stop()
+        with program:
+            until(copied, PATIENCE_S)
+            server.kill()
+            server.start()
+            source.write(COUNT // 2, first=COUNT // 2)
+            until(lambda: copied() >= set(EXPECTED), PATIENCE_S)
+            program.stop()
     if row.is_exact:
         assert values(server.address, "out") == EXPECTED
         assert _end(server.address) > COUNT, "no marker of a transaction is in the log"
     else:
         assert set(values(server.address, "out")) == set(EXPECTED)
-
-
-def _abort_one(address: str, topic: str) -> None:
-    """Write a record that no copy may have, in a transaction that is aborted."""
-    producer = Producer({"bootstrap.servers": address, "transactional.id": "aborting"})
-    producer.init_transactions()
-    producer.begin_transaction()
-    producer.produce(topic, value="aborted")
-    producer.flush()
-    producer.abort_transaction()
 
 
 def _end(address: str) -> int:

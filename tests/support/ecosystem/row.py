@@ -13,7 +13,7 @@ AT_LEAST_ONCE, EXACTLY_ONCE = "at least once", "exactly once"
 
 @dataclass(frozen=True)
 class Row:
-    """A framework or tool in one version, and a program of ours that copies a topic into another with it.
+    """A framework or tool in one version, and a program of ours that copies a topic or a table into a topic with it.
 
     pins: the packages with their versions, as the language's package manager writes them; the first is the row's own.
     program: a file under tests/ecosystem, run as `PROGRAM ADDRESS SOURCE TARGET GROUP DIRECTORY`.
@@ -25,6 +25,7 @@ class Row:
     guarantee: str
     settings: str = ""  # Markdown: what the program has to set, and why
     traps: str = ""  # Markdown: what surprises in the tool itself, with Apache Kafka, too
+    reads_table: bool = False  # whether SOURCE is the port of a PostgreSQL that has the table `numbers`
     reads_markers: bool = True  # whether it can read a partition that has markers of transactions
     is_quick: bool = False  # whether a run without --long takes it
 

@@ -92,6 +92,23 @@ JAVA = (
             "unless `lingerMs=0` is set"
         ),
     ),
+    Row(
+        name="Debezium, from PostgreSQL",
+        pins=("io.debezium:debezium-connector-postgres:3.6.1.Final", "org.apache.kafka:connect-runtime:4.3.1"),
+        program="java/DebeziumWorker.java",
+        guarantee=EXACTLY_ONCE,
+        settings=(
+            "`exactly.once.source.support=enabled` for the worker, `exactly.once.support=required` for the connector, "
+            "replication factors of 1 for the worker's topics; for PostgreSQL `wal_level=logical`"
+        ),
+        traps=(
+            "an outage of `heartbeat.interval.ms` stops Connect's tasks, and an unfinished snapshot begins anew: "
+            "its rows are in the topic twice, so the program streams only (`snapshot.mode=no_data`, publication and "
+            "slot made before the rows); Connect 4.3.1 answers a wrong setting of the connector with "
+            "a `NullPointerException`, and only `PUT …/config/validate` names it"
+        ),
+        reads_table=True,
+    ),
 )
 GO = (
     Row(
