@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from typing import Protocol, TypeVar
 
 from barnabas.broker.cli.kafka.flags import (
     ALONE,
@@ -19,7 +20,7 @@ from barnabas.broker.cli.kafka.flags import (
     says_version,
     whole_number,
 )
-from barnabas.broker.cli.kafka.formatter import Formatter, formatter_of
+from barnabas.broker.cli.kafka.formatter import formatter_of
 from barnabas.broker.cli.kafka.topics import chosen_topics
 from barnabas.broker.cli.records.consume import CONSUMER, ISOLATION
 from barnabas.broker.cli.terminal.stopping import StopSignals
@@ -46,6 +47,15 @@ _SETTINGS = ["auto.offset.reset", "isolation.level", "enable.auto.commit", "grou
 _SETTINGS += ["group.remote.assignor"]
 _POLL_MS = 500
 _TOPIC_PATIENCE_MS = 5_000  # the time for a newly requested topic to be created
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class PollSource(Protocol[R_co]):
+    """A consumer of any kind."""
+
+    def poll(self, timeout_ms: int, max_records: int | None, /) -> Sequence[R_co]:
+        """Return records, or none after the timeout."""
 
 
 def kafka_console_consumer(arguments: Sequence[str]) -> int:
@@ -66,7 +76,7 @@ def kafka_console_consumer(arguments: Sequence[str]) -> int:
         with ExitStack() as stack:
             client = stack.enter_context(cluster(options, file_flag, also_known=_SETTINGS))
             topics = _topics(client, options)
-            formatter.time_name = _time_name(client, topics) if formatter.prints_time else ""
+            formatter.time_name = time_name(client, topics) if formatter.prints_time else ""
             source: Consumer | GroupConsumer
             if group is None:
                 consumer = Consumer(client, isolation=ISOLATION[isolation], auto_offset_reset=reset)
@@ -84,7 +94,7 @@ def kafka_console_consumer(arguments: Sequence[str]) -> int:
                     auto_commit=settings.get("enable.auto.commit") != "false",
                 )
                 source = stack.enter_context(member)
-            _print_records(client, source, options, formatter)
+            print_records(client, source, options, formatter.line)
     except KafkaError as error:
         raise CommandRefused(error_text(error)) from error
     return 0
@@ -171,15 +181,18 @@ def _positions(
     return dict.fromkeys(chosen, start)
 
 
-def _time_name(client: Client, topics: Sequence[str]) -> str:
+def time_name(client: Client, topics: Sequence[str]) -> str:
     """Return the type of the records' timestamps: CreateTime or LogAppendTime."""
     key = "message.timestamp.type"
     found = [each.value for topic in topics[:1] for each in describe_configs(client, ResourceType.TOPIC, topic, [key])]
     return found[0] if found and found[0] else "CreateTime"
 
 
-def _print_records(client: Client, source: Consumer | GroupConsumer, options: Options, formatter: Formatter) -> None:
-    """Print records until a limit, a timeout or a signal; only printed records are committed then."""
+def print_records(client: Client, source: PollSource[R], options: Options, line: Callable[[R], bytes | None]) -> None:
+    """Print records until a limit, a timeout or a signal; only printed records are committed then.
+
+    line: formats a record; None for a record that is not printed.
+    """
     out, count = sys.stdout.buffer, 0
     most, patience_ms = options.number("max-messages"), options.number("timeout-ms")
     try:
@@ -190,8 +203,8 @@ def _print_records(client: Client, source: Consumer | GroupConsumer, options: Op
                 records = source.poll(_POLL_MS if quiet is None else min(_POLL_MS, quiet.left_ms), left)
                 for record in records:
                     count += 1
-                    if (line := formatter.line(record)) is not None:
-                        out.write(line)
+                    if (text := line(record)) is not None:
+                        out.write(text)
                 out.flush()
                 if records and patience_ms is not None:
                     quiet = client.deadline(patience_ms)

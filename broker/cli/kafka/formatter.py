@@ -1,4 +1,4 @@
-"""How kafka-console-consumer prints a record: which parts, which separators, and with which deserializers."""
+"""How the console consumers print a record: which parts, which separators, and with which deserializers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from uuid import UUID
 
 from barnabas.broker.cli.kafka.flags import CommandRefused, Options, pairs
 from barnabas.client.consume.consumer import ConsumedRecord
+from barnabas.client.consume.share.held_records import AcquiredRecord
 from barnabas.client.security.client_properties import read_properties
 
 _DEFAULT, _NO_OP, _LOGGING = "DefaultMessageFormatter", "NoOpMessageFormatter", "LoggingMessageFormatter"
@@ -88,7 +89,7 @@ class Formatter:
         """Whether timestamps are printed."""
         return "timestamp" in self._printed
 
-    def line(self, consumed: ConsumedRecord) -> bytes | None:
+    def line(self, consumed: ConsumedRecord | AcquiredRecord) -> bytes | None:
         """Return the output for a record, with its end; None if the record is skipped. CommandRefused."""
         if self._is_silent:
             return None
@@ -100,7 +101,7 @@ class Formatter:
             print(f"Error processing message, skipping this message: {error}", file=sys.stderr)
             return None
 
-    def _part(self, part: str, consumed: ConsumedRecord) -> bytes:
+    def _part(self, part: str, consumed: ConsumedRecord | AcquiredRecord) -> bytes:
         record = consumed.record
         if part == "key":
             return self._text("key", record.key)
@@ -112,11 +113,12 @@ class Formatter:
                 for name, value in record.headers
             )
             return self._between.join(pairs_) if record.headers else b"NO_HEADERS"
+        delivery = consumed.delivery_count if isinstance(consumed, AcquiredRecord) else "NOT_PRESENT"
         texts = {
             "timestamp": f"{self.time_name}:{record.timestamp}",
             "partition": f"Partition:{consumed.partition}",
             "offset": f"Offset:{record.offset}",
-            "delivery": "Delivery:NOT_PRESENT",
+            "delivery": f"Delivery:{delivery}",
             "epoch": "Epoch:NOT_PRESENT",
         }
         return texts[part].encode()

@@ -21,6 +21,7 @@ CLASSES = {
     "kafka-configs": classes.CONFIGS,
     "kafka-console-consumer": classes.CONSUMER,
     "kafka-console-producer": classes.PRODUCER,
+    "kafka-console-share-consumer": classes.SHARE_CONSUMER,
     "kafka-consumer-groups": classes.GROUPS,
     "kafka-delete-records": classes.DELETE_RECORDS,
     "kafka-get-offsets": classes.OFFSETS,

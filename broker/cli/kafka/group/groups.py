@@ -225,7 +225,9 @@ def _print_offsets(rows: Sequence[Sequence[str]], is_verbose: bool) -> None:
 
 
 def print_columns(rows: Sequence[Sequence[str]], widths: Sequence[int | None]) -> None:
-    """Print columns as Kafka's tool does: of a fixed width, or (None) as wide as necessary, from 15 up."""
+    """Print columns below an empty line, as Kafka's tool does: of a fixed width, or (None) as wide as necessary, from
+    15 up.
+    """
     found = [
         max(_COLUMN, *(len(row[at]) for row in rows)) if at_least is None else at_least
         for at, at_least in enumerate(widths)
@@ -233,7 +235,6 @@ def print_columns(rows: Sequence[Sequence[str]], widths: Sequence[int | None]) -
     print()
     for row in rows:
         print(" ".join(cell.ljust(width) for cell, width in zip(row, found, strict=True)))
-    print()
 
 
 def _print_members(info: GroupInfo, is_verbose: bool) -> None:
