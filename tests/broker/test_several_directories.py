@@ -222,7 +222,6 @@ async def test_an_older_level_has_partitions_where_the_fewest_lie_and_keeps_them
     await again.broker.start()
     assert [again.append("t", b"v", partition=number) for number in range(5)] == [1] * 5
     assert lying(again) == {"/one": [0, 2, 4], "/two": [1, 3]}
-    await again.close()
 
 
 @pytest.mark.usefixtures("older")
@@ -236,7 +235,6 @@ async def test_an_older_level_makes_no_partition_anew_that_may_lie_in_a_director
     for topic, number in (("t", 1), ("u", 0)):
         assert code_of(partial(world.append, topic, b"v", partition=number)) is E.KAFKA_STORAGE_ERROR
     assert world.append("t", b"v") == 1
-    await world.close()
 
 
 @pytest.mark.usefixtures("older")
@@ -257,4 +255,3 @@ async def test_a_start_notes_where_partitions_lie_once_the_level_is_raised(caplo
     await again.broker.start()
     assert places(again) == {"/one": [("t", 0)], "/two": [("t", 1)]}
     assert "not supported in this metadata.version" not in caplog.text
-    await again.close()

@@ -10,19 +10,12 @@ from barnabas.broker.partitions.produce.batch_validations import PendingValidati
 from barnabas.broker.server.nodes import local_nodes
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.metadata import MetadataRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.storage.errors import StorageError
+from tests.support.requests import produce
 from tests.support.worlds.broker import BrokerWorld, code_of, settle
 
 TIMEOUT_S = 10
 LARGE = b"v" * 10_000  # is walked before it is appended, not where it lies
-
-
-def produce(world: BrokerWorld) -> ProduceRequest:
-    topic_id = world.services.catalogue.topics["t"].topic_id
-    data = [PartitionProduceData(index=0, records=world.batch(LARGE))]
-    topics = [TopicProduceData(name="t", topic_id=topic_id, partition_data=data)]
-    return ProduceRequest(transactional_id=None, acks=-1, timeout_ms=1_000, topic_data=topics)
 
 
 @pytest.mark.pure
@@ -37,8 +30,8 @@ async def test_pending_requests_are_not_appended_to_a_stopped_broker(how: str, m
         "walk",
         lambda _, log, *rest: PendingValidation(walked, log, log.config, parked_bytes=0),
     )
-    client = world.connect()
-    client.ask(produce(world))
+    topic_id = world.services.catalogue.topics["t"].topic_id
+    client = world.asking(produce(world.batch(LARGE), topic_id=topic_id))
     client.transport.hang_up()
     await settle()
     if how == "stop":

@@ -68,9 +68,7 @@ def new_topic(server: Server) -> tuple[str, bytes]:
 
 def produce(topic: tuple[str, bytes], size: int) -> ProduceRequest:
     batch = build_batch([NewRecord(None, b"x" * size, (), int(time.time() * 1000))])
-    request = requests.produce(bytes(batch), topic[0], timeout_ms=30_000)
-    request.topic_data[0].topic_id = topic[1]
-    return request
+    return requests.produce(bytes(batch), topic[0], topic_id=topic[1], timeout_ms=30_000)
 
 
 def fetch(topic: tuple[str, bytes]) -> FetchRequest:

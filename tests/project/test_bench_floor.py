@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.messages.produce import ProduceRequest
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from bench.floor_process import FloorProcess
 from bench.measure import blast
+from tests.support import requests
 from tests.support.missing import missing
 from tests.support.probes.wire import Wire
 
@@ -28,15 +28,7 @@ def floor(tmp_path: Path) -> Iterator[FloorProcess]:
 
 def produce(topic: str) -> ProduceRequest:
     batch = build_batch([NewRecord(None, VALUE, (), 1000)] * 16)
-    data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=memoryview(batch))])
-    return ProduceRequest(acks=1, timeout_ms=1000, topic_data=[data])
-
-
-def fetch(topic: str, offset: int, max_bytes: int = 1 << 20) -> FetchRequest:
-    partition = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=max_bytes)
-    return FetchRequest(
-        max_wait_ms=0, min_bytes=1, max_bytes=max_bytes, topics=[FetchTopic(topic=topic, partitions=[partition])]
-    )
+    return requests.produce(batch, topic, acks=1)
 
 
 def test_produced_batches_are_answered_with_their_offsets_and_fetched_from_there(floor: FloorProcess) -> None:
@@ -45,7 +37,7 @@ def test_produced_batches_are_answered_with_their_offsets_and_fetched_from_there
             (topic,) = wire.ask(produce("t"), PRODUCE_VERSION).responses
             (partition,) = topic.partition_responses
             assert (topic.name, partition.error_code, partition.base_offset) == ("t", 0, 16 * number)
-        (topic,) = wire.ask(fetch("t", 16, max_bytes=20_000), FETCH_VERSION).responses
+        (topic,) = wire.ask(requests.fetch(offset=16, max_bytes=20_000), FETCH_VERSION).responses
         (partition,) = topic.partitions
         assert (topic.topic, partition.error_code, partition.high_watermark) == ("t", 0, 48)
         records = bytes(partition.records)

@@ -48,6 +48,7 @@ def produce(
     records: bytes | bytearray | memoryview | Mapping[int, bytes | bytearray],
     topic: str = "t",
     *,
+    topic_id: bytes = bytes(16),
     acks: int = -1,
     transactional_id: str | None = None,
     timeout_ms: int = 1000,
@@ -55,7 +56,7 @@ def produce(
     """Of records for partition 0, or by partition."""
     found = records if isinstance(records, Mapping) else {0: records}
     rows = [PartitionProduceData(index=index, records=each) for index, each in found.items()]
-    data = [TopicProduceData(name=topic, partition_data=rows)]
+    data = [TopicProduceData(name=topic, topic_id=topic_id, partition_data=rows)]
     return ProduceRequest(transactional_id=transactional_id, acks=acks, timeout_ms=timeout_ms, topic_data=data)
 
 

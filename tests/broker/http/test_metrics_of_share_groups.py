@@ -48,7 +48,6 @@ async def test_share_partitions_have_what_is_in_flight_and_their_lag() -> None:
     assert found["kafka_server_sharesessioncache_sharepartitionscount"] == [({}, 1)]
     await world.advance(30_000)
     assert scraped(world)[f"{KAFKAS}acquisitionlocktimeout_total"] == [(PLACE, 3)]
-    await world.close()
 
 
 async def test_acknowledgements_and_archived_records_are_counted() -> None:
@@ -65,7 +64,6 @@ async def test_acknowledgements_and_archived_records_are_counted() -> None:
     acknowledged = found["kafka_server_sharegroupmetrics_recordacknowledgements_total"]
     assert by(acknowledged, "ackType") == {"Accept": 6, "Release": 4, "Reject": 1, "Renew": 1}
     assert by(found["barnabas_share_records_archived_total"], "reason") == {"rejected": 1, "limit": 2}
-    await world.close()
 
 
 async def test_dead_letters_are_counted_by_group() -> None:
@@ -87,7 +85,6 @@ async def test_dead_letters_are_counted_by_group() -> None:
     assert found[f"{kafkas}totalproducerequests_total"] == [({"group": "g"}, 1)]
     assert found[f"{kafkas}failedproducerequests_total"] == [({"group": "g"}, 0)]
     assert found["barnabas_share_dead_letters_lost_total"] == [({"group": "g"}, 2)]
-    await world.close()
 
 
 async def test_share_partitions_beyond_the_limit_have_no_series(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,4 +94,3 @@ async def test_share_partitions_beyond_the_limit_have_no_series(monkeypatch: pyt
     found = scraped(world)
     assert found["barnabas_share_partition_acquired"] == [(PLACE, 0)]
     assert by(found["barnabas_metrics_left_out"], "what")["share partitions"] == 2
-    await world.close()

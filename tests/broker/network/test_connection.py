@@ -19,9 +19,7 @@ VERSION = 12  # of Produce and Fetch: the last that name topics
 
 @pytest.fixture
 async def world() -> BrokerWorld:
-    world = BrokerWorld()
-    world.services.catalogue.create_topic("t", 2)
-    return world
+    return BrokerWorld(topics={"t": 2})
 
 
 def produce(world: BrokerWorld, *values: bytes, acks: int = -1, topic: str = "t") -> ProduceRequest:

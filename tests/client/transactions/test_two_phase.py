@@ -7,22 +7,12 @@ import pytest
 from barnabas.client import transaction_requests
 from barnabas.client.admin.topics import create_topic
 from barnabas.client.client import Client
-from barnabas.client.consume.consumer import Consumer
-from barnabas.client.offsets import READ_COMMITTED
 from barnabas.client.transactions.producer import TransactionalProducer
 from barnabas.protocol.errors import KafkaError
+from tests.support.clients.committed import values
 from tests.support.processes.own_broker import OwnBroker
 
 SWITCHED_ON = {"transaction.two.phase.commit.enable": "true"}
-
-
-def committed(client: Client, topic: str) -> list[bytes | None]:
-    consumer = Consumer(client, isolation=READ_COMMITTED)
-    consumer.assign({(topic, 0): 0})
-    found: list[bytes | None] = []
-    while not consumer.is_at_end():
-        found += [each.record.value for each in consumer.poll(500)]
-    return found
 
 
 @pytest.mark.parametrize("commit", [True, False])
@@ -44,7 +34,7 @@ def test_a_prepared_transaction_is_kept_over_a_kill_and_ended_by_whoever_comes_b
                 client, "sink", timeout_ms=1, enable_2pc=True, keep_prepared=True
             )
             assert second.ongoing == first.identity
-            assert committed(client, "t") == []
+            assert values(client, "t") == []
             after = transaction_requests.end(
                 client,
                 "sink",
@@ -53,7 +43,7 @@ def test_a_prepared_transaction_is_kept_over_a_kill_and_ended_by_whoever_comes_b
                 protocol=transaction_requests.find_protocol(client, "sink"),
             )
             assert after > second.identity
-            assert committed(client, "t") == ([b"prepared"] if commit else [])
+            assert values(client, "t") == ([b"prepared"] if commit else [])
             with pytest.raises(KafkaError, match=r"PRODUCER_FENCED|INVALID_PRODUCER"):
                 transaction_requests.end(
                     client, "sink", first.identity, commit=True, protocol=transaction_requests.EXPLICIT

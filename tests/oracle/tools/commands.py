@@ -22,12 +22,7 @@ from tests.compat.tools import (
     TOPICS,
     TRANSACTIONS,
 )
-
-
-def _records(*places: tuple[str, int, int]) -> str:
-    partitions = [{"topic": topic, "partition": number, "offset": offset} for topic, number, offset in places]
-    return json.dumps({"version": 1, "partitions": partitions})
-
+from tests.support.kafka.tool_pages import records_to_delete
 
 _PLACES = [{"topic": "a", "partition": number} for number in range(2)]
 FILES = {
@@ -36,9 +31,9 @@ FILES = {
     "offsets.csv": '"g","a",0,1\n"g","a",1,0\n',
     "elect.json": json.dumps({"partitions": _PLACES}),
     "records.json": json.dumps({"version": 1, "partitions": [{**_PLACES[0], "offset": 1}]}),
-    "more-records.json": _records(("a", 0, 2), ("a", 1, -1), ("a", 2, 99)),
-    "unfit-records.json": _records(("a", 0, 1), ("a", 1, -2)),
-    "records-twice.json": _records(("a", 0, 1), ("a", 0, 2)),
+    "more-records.json": records_to_delete(("a", 0, 2), ("a", 1, -1), ("a", 2, 99)),
+    "unfit-records.json": records_to_delete(("a", 0, 1), ("a", 1, -2)),
+    "records-twice.json": records_to_delete(("a", 0, 1), ("a", 0, 2)),
     "nothing.json": '{"version": 1}',
     "half.json": '{"version": 1, "partitions": []',
     "topics.json": json.dumps({"version": 1, "topics": [{"topic": "a"}]}),

@@ -40,6 +40,11 @@ def read(client: Client, places: Iterable[TopicPartition], isolation: int = READ
     return read_to_end(consumer)
 
 
+def values(client: Client, topic: str) -> list[bytes | None]:
+    """What a reader of committed records gets of partition 0."""
+    return [each.record.value for each in read(client, [(topic, 0)])]
+
+
 def read_after_transactions(client: Client, topic: str, *, committed: bytes, aborted: bytes) -> list[bytes | None]:
     """Make the topic, write one value in a transaction that is committed and one in another; what a reader gets."""
     create_topic(client, topic, partitions=1)
@@ -49,4 +54,4 @@ def read_after_transactions(client: Client, topic: str, *, committed: bytes, abo
     producer.begin()
     producer.send(topic, aborted, partition=0)
     producer.abort()
-    return [each.record.value for each in read(client, [(topic, 0)])]
+    return values(client, topic)

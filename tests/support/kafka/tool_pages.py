@@ -26,7 +26,8 @@ SETTINGS = {
 }
 
 
-def _records(*places: tuple[str, int, int]) -> str:
+def records_to_delete(*places: tuple[str, int, int]) -> str:
+    """What kafka-delete-records reads: a topic, a partition and an offset each."""
     partitions = [{"topic": topic, "partition": number, "offset": offset} for topic, number, offset in places]
     return json.dumps({"version": 1, "partitions": partitions})
 
@@ -36,9 +37,9 @@ FILES = {
     "impatient.properties": "default.api.timeout.ms=600\nrequest.timeout.ms=500\n",
     "topic.properties": "segment.ms=700000\nflush.ms=5000\n",
     "offsets.csv": "orders,0,1\norders,1,99\n",
-    "records.json": _records(("orders", 0, 1), ("orders", 1, -1)),
-    "unfit-records.json": _records(("orders", 0, 99), ("orders", 1, 3)),
-    "records-twice.json": _records(("orders", 0, 1), ("orders", 0, 2)),
+    "records.json": records_to_delete(("orders", 0, 1), ("orders", 1, -1)),
+    "unfit-records.json": records_to_delete(("orders", 0, 99), ("orders", 1, 3)),
+    "records-twice.json": records_to_delete(("orders", 0, 1), ("orders", 0, 2)),
     "half.json": '{"version": 1, "partitions": []',
     "grouped.csv": '"readers","orders",0,2\n"writers","orders",1,1\n',
 }

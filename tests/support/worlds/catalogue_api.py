@@ -2,6 +2,7 @@
 
 import importlib
 from asyncio import AbstractEventLoop
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, cast
 
@@ -33,9 +34,12 @@ class _Roomy:
 class CatalogueApi:
     """A broker that has a catalogue, and nothing to do with records or groups."""
 
-    def __init__(self, settings: dict[str, str] | None = None) -> None:
+    def __init__(self, settings: dict[str, str] | None = None, topics: Mapping[str, int] | None = None) -> None:
+        """`topics`: to be created, and how many partitions each has."""
         self.world = CatalogueWorld(settings=settings)
         self._open()
+        for name, partitions in (topics or {}).items():
+            self.services.catalogue.create_topic(name, partitions)
 
     def restart(self) -> None:
         """A clean stop and start."""

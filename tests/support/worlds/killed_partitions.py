@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from barnabas.protocol.messages.fetch import FetchRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.messages.produce import ProduceRequest
 from tests.support import requests
 from tests.support.worlds.broker import BrokerWorld, Peer
 
@@ -22,9 +22,8 @@ async def killed(*sizes: int) -> BrokerWorld:
 
 def produce(world: BrokerWorld, *partitions: int, timeout_ms: int = 1_000) -> ProduceRequest:
     topic_id = world.services.catalogue.topics["t"].topic_id
-    data = [PartitionProduceData(index=index, records=world.batch(b"new")) for index in partitions]
-    topic_data = [TopicProduceData(name="t", topic_id=topic_id, partition_data=data)]
-    return ProduceRequest(transactional_id=None, acks=-1, timeout_ms=timeout_ms, topic_data=topic_data)
+    batches = {index: world.batch(b"new") for index in partitions}
+    return requests.produce(batches, topic_id=topic_id, timeout_ms=timeout_ms)
 
 
 def fetch(world: BrokerWorld, *partitions: int, max_wait_ms: int = 500) -> FetchRequest:

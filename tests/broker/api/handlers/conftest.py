@@ -10,9 +10,7 @@ from tests.support.worlds.group_api import GroupApi
 
 @pytest.fixture
 async def world() -> BrokerWorld:
-    world = BrokerWorld()
-    world.services.catalogue.create_topic("t", 3)
-    return world
+    return BrokerWorld(topics={"t": 3})
 
 
 @pytest.fixture

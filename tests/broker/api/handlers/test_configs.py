@@ -27,9 +27,7 @@ Answer = tuple[int, str | None]
 
 @pytest.fixture
 def api() -> CatalogueApi:
-    api = CatalogueApi()
-    api.services.catalogue.create_topic("a")
-    return api
+    return CatalogueApi(topics={"a": 1})
 
 
 def alter(
@@ -242,8 +240,7 @@ def test_a_topic_is_described_in_every_version(api: CatalogueApi, version: int) 
 
 
 def test_synonyms_say_where_a_value_comes_from() -> None:
-    api = CatalogueApi({"log.retention.hours": "100"})
-    api.services.catalogue.create_topic("a")
+    api = CatalogueApi({"log.retention.hours": "100"}, topics={"a": 1})
     alter(api, TOPIC, "a", ("retention.ms", SET, "5"))
     alter(api, BROKER, "", ("log.retention.ms", SET, "88"))
     (entry,) = describe(api, TOPIC, "a", ["retention.ms", "foo"]).configs
@@ -262,8 +259,7 @@ def test_synonyms_say_where_a_value_comes_from() -> None:
 
 
 def test_a_synonym_without_a_value_under_the_asked_name_is_not_listed() -> None:
-    api = CatalogueApi({"log.retention.hours": "100"})
-    api.services.catalogue.create_topic("a")
+    api = CatalogueApi({"log.retention.hours": "100"}, topics={"a": 1})
     (entry,) = describe(api, TOPIC, "a", ["retention.ms"]).configs
     assert (entry.value, entry.config_source, entry.synonyms) == ("360000000", 5, [])
     alter(api, BROKER, "1", ("log.roll.ms", SET, "99"))
@@ -331,8 +327,7 @@ def test_a_kind_of_resource_that_there_is_not_has_the_whole_request_refused(api:
 
 
 def test_the_same_question_asked_a_thousand_times_costs_little_more_than_its_answers() -> None:
-    api = CatalogueApi()
-    api.services.catalogue.create_topic("a")
+    api = CatalogueApi(topics={"a": 1})
     asked = DescribeConfigsResource(resource_type=TOPIC, resource_name="a", configuration_keys=None)
     request = DescribeConfigsRequest(resources=[asked], include_synonyms=True, include_documentation=True)
     (once,) = api.ask(request).results
@@ -346,8 +341,7 @@ def test_the_same_question_asked_a_thousand_times_costs_little_more_than_its_ans
 
 
 def test_one_request_is_told_so_many_settings_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    api = CatalogueApi()
-    api.services.catalogue.create_topic("a")
+    api = CatalogueApi(topics={"a": 1})
     monkeypatch.setattr(describe_configs, "_ENTRIES_MAX", 100)
     asked = DescribeConfigsResource(resource_type=TOPIC, resource_name="a", configuration_keys=None)
     results = api.ask(DescribeConfigsRequest(resources=[asked] * 6)).results

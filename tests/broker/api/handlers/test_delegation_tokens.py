@@ -19,6 +19,7 @@ from barnabas.protocol.messages.describe_delegation_token import (
 from barnabas.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
 from barnabas.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from tests.support.worlds.broker import BrokerWorld, Peer
+from tests.support.worlds.secured_broker import ask
 
 SETTINGS = {"delegation.token.secret.key": "key-of-a-test"}
 WITH_ACLS = {"authorizer.class.name": STANDARD_AUTHORIZER, "super.users": "User:root"}
@@ -40,11 +41,6 @@ def peer_of(world: BrokerWorld, user: str, *, by_token: bool = False) -> Peer:
     peer = world.connect()
     peer.connection.session.authenticated(Principal("User", user), "PLAIN", by_token=by_token)
     return peer
-
-
-def ask(peer: Peer, request: Any, version: int | None = None) -> Any:
-    peer.ask(request, version)
-    return peer.answer()
 
 
 def creation(*renewers: str, owner: str = "", kind: str = "User") -> CreateDelegationTokenRequest:

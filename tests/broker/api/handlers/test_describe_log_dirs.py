@@ -17,10 +17,7 @@ ROOM_SINCE = 4
 
 @pytest.fixture
 async def world() -> BrokerWorld:
-    world = BrokerWorld()
-    world.services.catalogue.create_topic("t", 3)
-    world.services.catalogue.create_topic("unused", 1)
-    return world
+    return BrokerWorld(topics={"t": 3, "unused": 1})
 
 
 async def describe(world: BrokerWorld, topics: dict[str, list[int]] | None, version: int | None = None) -> Any:
@@ -71,8 +68,7 @@ async def test_partitions_that_were_not_used_in_this_run_stay_closed(world: Brok
 
 async def test_many_partitions_let_others_have_their_turn(world: BrokerWorld) -> None:
     world.services.catalogue.create_topic("wide", 250)
-    asking = world.connect()
-    asking.ask(DescribeLogDirsRequest(topics=None))
+    asking = world.asking(DescribeLogDirsRequest(topics=None))
     assert asking.answers() == [], "a slice is 100 partitions, and there are 254"
     await asking.until_answered()
     assert len(sizes(asking.answer().results[0])) == 254

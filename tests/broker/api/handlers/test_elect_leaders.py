@@ -17,10 +17,7 @@ NOT_NEEDED = (E.ELECTION_NOT_NEEDED, "Leader election not needed for topic parti
 
 @pytest.fixture
 def api() -> CatalogueApi:
-    api = CatalogueApi()
-    api.services.catalogue.create_topic("t", 3)
-    api.services.catalogue.create_topic("other", 1)
-    return api
+    return CatalogueApi(topics={"t": 3, "other": 1})
 
 
 def elect(

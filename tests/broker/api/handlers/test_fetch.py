@@ -81,8 +81,7 @@ async def test_a_fetch_that_waits_for_many_bytes_looks_only_at_what_something_ca
 async def test_a_parked_fetch_is_answered_with_all_that_came_until_then_and_reads_nothing_else_again(
     world: BrokerWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    peer = world.connect()
-    peer.ask(asking(world, 0, 1, 2, wait_ms=500))
+    peer = world.asking(asking(world, 0, 1, 2, wait_ms=500))
 
     def read_again(*_: object, **__: object) -> None:
         raise AssertionError("nothing happened to this partition")
@@ -100,8 +99,7 @@ async def test_a_parked_fetch_is_answered_with_all_that_came_until_then_and_read
 async def test_limits_hold_for_a_parked_fetch_too(world: BrokerWorld) -> None:
     asked = asking(world, 0, 1, 2, wait_ms=500)
     asked.max_bytes = 1500
-    peer = world.connect()
-    peer.ask(asked)
+    peer = world.asking(asked)
     for partition in (2, 1):
         world.append("t", bytes(1000), partition=partition)
     await settle()
@@ -111,8 +109,7 @@ async def test_limits_hold_for_a_parked_fetch_too(world: BrokerWorld) -> None:
 
 
 async def test_a_partition_that_is_requested_twice_is_answered_twice(world: BrokerWorld) -> None:
-    peer = world.connect()
-    peer.ask(asking(world, 0, 0, wait_ms=500))
+    peer = world.asking(asking(world, 0, 0, wait_ms=500))
     world.append("t", b"a", b"b")
     await settle()
     assert [batch_offsets(each) for each in partitions_of(peer.answer())] == [[0], [0]]
@@ -122,8 +119,7 @@ async def test_a_partition_that_is_requested_twice_is_answered_twice(world: Brok
 async def test_unknown_partitions_do_not_end_a_waiting_fetch(world: BrokerWorld, version: int) -> None:
     asked = asking(world, 0, 9, wait_ms=500, min_bytes=1500)
     asked.topics += requests.fetch(topic="missing", topic_id=b"unknown id here!").topics
-    peer = world.connect()
-    peer.ask(asked, version)
+    peer = world.asking(asked, version)
     world.append("t", bytes(1000))
     await settle()
     assert peer.answers() == []
@@ -150,8 +146,7 @@ async def test_a_parked_fetch_learns_what_happened(
     world: BrokerWorld, happens: Callable[[BrokerWorld], object], code: E
 ) -> None:
     world.append("t", b"a", b"b")
-    peer = world.connect()
-    peer.ask(asking(world, wait_ms=60_000, min_bytes=10_000), 12)
+    peer = world.asking(asking(world, wait_ms=60_000, min_bytes=10_000), 12)
     happens(world)
     await settle()
     (result,) = partitions_of(peer.answer())
@@ -159,8 +154,7 @@ async def test_a_parked_fetch_learns_what_happened(
 
 
 async def test_a_committed_reader_is_woken_by_the_end_of_the_transaction_and_not_before(world: BrokerWorld) -> None:
-    peer = world.connect()
-    peer.ask(asking(world, wait_ms=60_000, isolation_level=READ_COMMITTED))
+    peer = world.asking(asking(world, wait_ms=60_000, isolation_level=READ_COMMITTED))
     world.append("t", b"a", producer=(7, 0, 0), transactional=True)
     await settle()
     assert peer.answers() == []

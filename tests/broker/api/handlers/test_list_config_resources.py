@@ -13,8 +13,7 @@ TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
 
 @pytest.fixture
 def api() -> CatalogueApi:
-    api = CatalogueApi()
-    api.services.catalogue.create_topic("t", 1)
+    api = CatalogueApi(topics={"t": 1})
     api.services.catalogue.create_topic("configured", 1, {"retention.ms": "5"})
     api.services.catalogue.create_internal_topic("__consumer_offsets")
     return api

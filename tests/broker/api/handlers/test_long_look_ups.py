@@ -23,9 +23,7 @@ LOOKS_A_SLICE = 20
 async def world() -> BrokerWorld:
     """A broker with a topic `t`, whose stopwatch goes on whenever somebody looks at it."""
     looks = itertools.count()
-    world = BrokerWorld(stopwatch=lambda: next(looks) * SLICE_MS / 1000 / LOOKS_A_SLICE)
-    world.services.catalogue.create_topic("t", 1)
-    return world
+    return BrokerWorld(stopwatch=lambda: next(looks) * SLICE_MS / 1000 / LOOKS_A_SLICE, topics={"t": 1})
 
 
 def bomb(now_ms: int, records: int = 20_000) -> bytearray:

@@ -15,9 +15,7 @@ LIST = "leader.replication.throttled.replicas"
 
 @pytest.fixture
 def api() -> CatalogueApi:
-    api = CatalogueApi()
-    api.services.catalogue.create_topic("a")
-    return api
+    return CatalogueApi(topics={"a": 1})
 
 
 def alter(

@@ -19,8 +19,7 @@ MANY = 2 * RECORDS_AT_ONCE
 @pytest.fixture
 async def world() -> BrokerWorld:
     """One whose slices have few steps each."""
-    world = BrokerWorld(stopwatch=count(0.0, 0.0015).__next__)
-    world.services.catalogue.create_topic("wide", MANY)
+    world = BrokerWorld(stopwatch=count(0.0, 0.0015).__next__, topics={"wide": MANY})
     _commit(world, 0)
     await until(lambda: _committed(world) == {0})
     await settle()

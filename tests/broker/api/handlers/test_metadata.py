@@ -20,10 +20,7 @@ E = ErrorCode
 
 @pytest.fixture
 def api() -> CatalogueApi:
-    api = CatalogueApi()
-    api.services.catalogue.create_topic("a", 2)
-    api.services.catalogue.create_topic("b")
-    return api
+    return CatalogueApi(topics={"a": 2, "b": 1})
 
 
 def named(*names: str) -> list[MetadataRequestTopic]:
@@ -142,8 +139,7 @@ def test_topics_come_page_by_page_in_the_order_of_their_names(api: CatalogueApi)
 
 
 def test_the_brokers_own_limit_of_a_page_counts_too() -> None:
-    api = CatalogueApi({"max.request.partition.size.limit": "3"})
-    api.services.catalogue.create_topic("a", 5)
+    api = CatalogueApi({"max.request.partition.size.limit": "3"}, topics={"a": 5})
     assert pages(api, ["a"], 100) == ([("a", E.NONE, [0, 1, 2])], ("a", 3))
 
 

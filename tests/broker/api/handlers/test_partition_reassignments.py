@@ -19,9 +19,7 @@ Wish = tuple[int, list[int] | None]
 
 @pytest.fixture
 def api() -> CatalogueApi:
-    api = CatalogueApi()
-    api.services.catalogue.create_topic("t", 3)
-    return api
+    return CatalogueApi(topics={"t": 3})
 
 
 def alter(

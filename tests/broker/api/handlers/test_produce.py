@@ -160,8 +160,7 @@ async def test_more_replicas_in_sync_than_there_are_cannot_be_requested(world: B
 
 async def test_with_flush_messages_1_the_answer_comes_after_the_sync(world: BrokerWorld) -> None:
     world.services.catalogue.create_topic("safe", 1, {"flush.messages": "1"})
-    peer = world.connect()
-    peer.ask(request(world, ("safe", 0, world.batch(b"a"))))
+    peer = world.asking(request(world, ("safe", 0, world.batch(b"a"))))
     assert peer.frames() == []
     await peer.until_answered()
     assert peer.answer().responses[0].partition_responses[0].error_code == E.NONE
@@ -185,8 +184,7 @@ async def test_a_reader_that_waits_is_answered_after_the_sync(world: BrokerWorld
 
 async def test_a_failed_sync_is_answered_and_takes_the_directory_offline(world: BrokerWorld) -> None:
     world.services.catalogue.create_topic("safe", 1, {"flush.messages": "1"})
-    peer = world.connect()
-    peer.ask(request(world, ("safe", 0, world.batch(b"a"))))
+    peer = world.asking(request(world, ("safe", 0, world.batch(b"a"))))
     world.files.fail("sync", errno.EIO)
     await peer.until_answered()
     assert peer.answer().responses[0].partition_responses[0].error_code == E.KAFKA_STORAGE_ERROR

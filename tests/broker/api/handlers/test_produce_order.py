@@ -20,8 +20,7 @@ FIRST, SECOND = b"first" * 1_000, b"second"
 @pytest.fixture
 async def world() -> BrokerWorld:
     """A broker with a topic `t`, and a topic `w` whose large batches wait until they are looked into."""
-    world = BrokerWorld()
-    world.services.catalogue.create_topic("t", 1)
+    world = BrokerWorld(topics={"t": 1})
     world.services.catalogue.create_topic("w", 2, {"compression.type": "gzip"})
     return world
 

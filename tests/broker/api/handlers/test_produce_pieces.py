@@ -40,8 +40,7 @@ def _request(world: BrokerWorld, transactional_id: str | None = None, *batches: 
 
 
 async def _answer(world: BrokerWorld, request: ProduceRequest, version: int) -> list[list[tuple[int, int, int]]]:
-    peer = world.connect()
-    peer.ask(request, version)
+    peer = world.asking(request, version)
     await peer.until_answered()
     answer: Any = peer.answer()
     assert world.services.partitions.recoveries.parked_bytes in (0, PARKED_BYTES_MAX)
@@ -82,8 +81,7 @@ async def test_a_refused_request_fails_every_piece(
 
 async def test_it_goes_on_though_nobody_waits(world: BrokerWorld) -> None:
     request = _request(world)
-    peer = world.connect()
-    peer.ask(request, 13)
+    peer = world.asking(request, 13)
     peer.transport.hang_up()
     await until(lambda: not world.services.partitions.recoveries.parked_bytes)
     assert {world.services.partitions.get("wide", each).log_end_offset for each in range(WIDE)} == {1}
@@ -105,8 +103,7 @@ async def test_pieces_name_no_more_errors_than_a_request_may(
     world.services.catalogue.create_topic("compacted", WIDE, {"cleanup.policy": "compact"})
     data = [PartitionProduceData(index=each, records=world.batch(b"")) for each in range(WIDE)]
     topic = TopicProduceData(name="compacted", partition_data=data)
-    peer = world.connect()
-    peer.ask(ProduceRequest(acks=1, timeout_ms=1000, topic_data=[topic]), 12)
+    peer = world.asking(ProduceRequest(acks=1, timeout_ms=1000, topic_data=[topic]), 12)
     await peer.until_answered()
     (answer,) = peer.answer().responses
     assert [len(each.record_errors) for each in answer.partition_responses] == [1] * 5 + [0] * (WIDE - 5)

@@ -58,8 +58,7 @@ async def _answer(
     world: BrokerWorld, request: Request, version: int, meanwhile: Callable[[], object] = lambda: None
 ) -> tuple[Any, int]:
     """The answer, and in how many turns of the loop it was made. `meanwhile` happens in the first."""
-    peer = world.connect()
-    peer.ask(request, version)
+    peer = world.asking(request, version)
     assert not peer.transport.written.is_set()
     meanwhile()
     loop = asyncio.get_running_loop()

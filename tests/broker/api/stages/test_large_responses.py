@@ -81,8 +81,7 @@ async def test_a_turn_of_the_loop_encodes_so_many_and_no_more(
     world = BrokerWorld()
     await world.broker.start()
     watched = Watched(monkeypatch)
-    peer = world.connect()
-    peer.ask(request_)
+    peer = world.asking(request_)
     await peer.until_answered()
     answer = peer.answer()
     watched.stop()
@@ -105,8 +104,7 @@ async def test_responses_behind_a_large_one_follow_it() -> None:
 async def test_a_client_that_leaves_takes_its_large_answer_with_it() -> None:
     world = BrokerWorld()
     await world.broker.start()
-    peer = world.connect()
-    peer.ask(REQUESTS[-1])
+    peer = world.asking(REQUESTS[-1])
     peer.transport.close()
     await until(lambda: world.services.request_scheduler.are_over)
 

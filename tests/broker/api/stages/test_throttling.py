@@ -21,7 +21,8 @@ from barnabas.protocol.messages.produce import ProduceRequest
 from barnabas.protocol.primitives import ZERO_UUID
 from barnabas.protocol.registry import ApiKey
 from tests.support import requests
-from tests.support.worlds.broker import BrokerWorld, Peer, request_frame, settle
+from tests.support.worlds.broker import BrokerWorld, request_frame, settle
+from tests.support.worlds.faulty_broker import asked
 
 PRODUCE_VERSIONS = range(3, ApiKey.PRODUCE.max_version + 1)
 FETCH_VERSIONS = range(ApiKey.FETCH.min_version, ApiKey.FETCH.max_version + 1)
@@ -48,9 +49,7 @@ def stopwatch() -> _Busy:
 
 @pytest.fixture
 async def world(stopwatch: _Busy) -> BrokerWorld:
-    world = BrokerWorld(stopwatch=stopwatch)
-    world.services.catalogue.create_topic("t", 3)
-    return world
+    return BrokerWorld(stopwatch=stopwatch, topics={"t": 3})
 
 
 def limit(services: Services, entity: dict[str, str | None] = TEST_CLIENT, **quotas: float | None) -> None:
@@ -60,9 +59,8 @@ def limit(services: Services, entity: dict[str, str | None] = TEST_CLIENT, **quo
 
 
 def produce(world: BrokerWorld, size: int = 1000, acks: int = -1) -> ProduceRequest:
-    request = requests.produce(world.batch(b"x" * size), acks=acks)
-    request.topic_data[0].topic_id = world.services.catalogue.topics["t"].topic_id
-    return request
+    topic_id = world.services.catalogue.topics["t"].topic_id
+    return requests.produce(world.batch(b"x" * size), topic_id=topic_id, acks=acks)
 
 
 def fetch(world: BrokerWorld, offset: int = 0, size: int = 1 << 20, **changes: Any) -> FetchRequest:
@@ -76,12 +74,6 @@ def fetch(world: BrokerWorld, offset: int = 0, size: int = 1 << 20, **changes: A
 def create(*names: str, partitions: int = 1) -> CreateTopicsRequest:
     topics = [topic for name in names for topic in requests.create_topic(name, partitions, 1).topics]
     return CreateTopicsRequest(topics=topics, timeout_ms=1000)
-
-
-async def asked(peer: Peer, request: Any, version: int | None = None) -> list[Any]:
-    peer.ask(request, version)
-    await settle()
-    return peer.answers()
 
 
 # --- produce --------------------------------------------------------------------------------------------------------
@@ -113,8 +105,7 @@ async def test_a_request_within_its_quota_does_not_wait(world: BrokerWorld) -> N
 
 async def test_a_producer_that_wants_no_answer_waits_too(world: BrokerWorld) -> None:
     limit(world.services, producer_byte_rate=100.0)
-    peer = world.connect()
-    peer.ask(produce(world, 3000, acks=0))
+    peer = world.asking(produce(world, 3000, acks=0))
     peer._asked.clear()
     peer.ask(ListGroupsRequest())
     await world.advance(20_000)

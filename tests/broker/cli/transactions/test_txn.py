@@ -11,10 +11,9 @@ from barnabas.client import transaction_requests
 from barnabas.client.admin.topics import create_topic, delete_topic
 from barnabas.client.admin.transactions import STATES, TransactionHold, TransactionInfo, describe_transactions
 from barnabas.client.client import Client
-from barnabas.client.consume.consumer import Consumer
-from barnabas.client.offsets import READ_COMMITTED
 from barnabas.client.transactions.errors import ProducerFatal
 from barnabas.client.transactions.producer import TransactionalProducer
+from tests.support.clients.committed import begun, values
 from tests.support.command_line import Barnabas
 
 MINUTE = 60_000
@@ -31,10 +30,7 @@ def name(request: pytest.FixtureRequest, client: Client) -> str:
 @pytest.fixture
 def opened(client: Client, name: str) -> TransactionalProducer:
     """A producer with three records in partition 0 of an open transaction, and one committed before them."""
-    producer = TransactionalProducer(client, name)
-    producer.init()
-    producer.begin()
-    producer.send(name, b"committed", partition=0)
+    producer = begun(client, name, b"committed", topic=name)
     producer.commit()
     producer.begin()
     for _ in range(3):
@@ -47,16 +43,6 @@ def json_of(barnabas: Barnabas, *arguments: str) -> Any:
     outcome = barnabas("txn", *arguments, "--json")
     assert outcome.status == 0, outcome.stderr
     return json.loads(outcome.stdout)
-
-
-def committed(client: Client, topic: str) -> list[bytes | None]:
-    """What a reader of committed records gets of partition 0."""
-    consumer = Consumer(client, isolation=READ_COMMITTED)
-    consumer.assign({(topic, 0): 0})
-    found: list[bytes | None] = []
-    while not consumer.is_at_end():
-        found += [each.record.value for each in consumer.poll(1000)]
-    return found
 
 
 # --- list and describe ---
@@ -138,7 +124,7 @@ def test_abort_ends_the_transaction_and_fences_its_producer(
     barnabas: Barnabas, opened: TransactionalProducer, client: Client, name: str
 ) -> None:
     assert f"aborted {name} in 1 partition; its producer is fenced" in barnabas("txn", "abort", name).stdout
-    assert committed(client, name) == [b"committed"]
+    assert values(client, name) == [b"committed"]
     with pytest.raises(ProducerFatal):
         opened.commit()
     refused = barnabas("txn", "abort", name)
@@ -151,7 +137,7 @@ def test_a_hanging_transaction_is_found_and_aborted(
     assert json_of(barnabas, "find-hanging", "--topic", name, "--longer-than-ms", "0") == []
     told = barnabas("txn", "abort", "--partition", f"{name}:0", "--start-offset", "2").stdout
     assert f"aborted the open transaction of producer {opened.identity.producer_id} in {name}-0 since offset 2" in told
-    assert committed(client, name) == [b"committed"]
+    assert values(client, name) == [b"committed"]
     assert describe_transactions(client, [name])[0].state == "Ongoing", "the coordinator was not asked"
     again = barnabas("txn", "abort", "--partition", f"{name}:0", "--start-offset", "2")
     assert (again.status, "no transaction that began at offset 2 is open" in again.stderr) == (1, True)

@@ -75,7 +75,6 @@ async def test_an_acknowledgement_waits_until_it_is_released(point: str) -> None
     await world.settle()
     assert acknowledged(member) == ErrorCode.NONE
     assert accepted in stored(world)
-    await world.close()
 
 
 @POINTS
@@ -91,7 +90,6 @@ async def test_why_names_the_fault_for_the_record_and_for_no_other(point: str) -
     waits = rf"This change waits at the step {point}, paused by fault stopped for .* so far: "
     assert re.fullmatch(rf"{waits}`barnabas faults release stopped` resumes it\.", sentences[-1])
     assert "stopped" not in " ".join((await asked.record("t", 0, 1)).sentences)
-    await world.close()
 
 
 async def test_a_change_of_other_records_passes_the_paused_one() -> None:
@@ -107,7 +105,6 @@ async def test_a_change_of_other_records_passes_the_paused_one() -> None:
     await world.settle()
     assert stored(world) == [(0, 1, DeliveryState.ACKNOWLEDGED)]
     assert await second.acquire() == []
-    await world.close()
 
 
 @POINTS
@@ -133,7 +130,6 @@ async def test_a_paused_write_is_decided_about_when_it_is_released_and_refused_i
     await world.settle()
     assert acknowledged(member) == ErrorCode.UNKNOWN_SERVER_ERROR, "as a write that comes after the deletion"
     assert list(world.services.shares.every_state()) == []
-    await world.close()
 
 
 @POINTS
@@ -149,7 +145,6 @@ async def test_a_state_that_begins_waits_until_it_is_released(point: str) -> Non
     faults.registry.release("stopped")
     await begun
     assert len(list(world.services.shares.every_state())) == 1
-    await world.close()
 
 
 @pytest.mark.parametrize(

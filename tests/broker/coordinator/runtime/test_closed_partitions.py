@@ -108,7 +108,6 @@ async def test_prepared_transactions_of_a_late_partition_are_finished() -> None:
     await world.advance(coordinator_partitions.RETRY_MS)
     assert world.txn("a").state is S.COMPLETE_COMMIT
     assert world.read(0)[-1:] == [b"decided"]
-    await world.close()
 
 
 async def test_many_who_request_a_partition_that_cannot_be_loaded_have_it_tried_once_in_a_while() -> None:

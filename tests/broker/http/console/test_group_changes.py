@@ -120,7 +120,6 @@ async def test_a_share_group_starts_where_it_is_reset_to() -> None:
     await world.settle()
     await console.post("/group/offsets", 303, id="g", to="2", topic="t")
     assert await world.member().acquire() == [(2, 3, 1)]
-    await world.close()
 
 
 async def test_without_control_no_offset_is_reset(world: Inspected) -> None:

@@ -47,7 +47,6 @@ async def test_a_share_partition_is_a_strip_of_states() -> None:
     assert "offset 0, acquired by &lt;i&gt;m&lt;/i&gt; for 12 s more, delivery 1" in html
     assert MARKUP not in html
     assert "g Stable share" in await console.text("/groups")
-    await world.close()
 
 
 async def test_the_overview_counts_what_share_groups_hold_and_their_dead_letters() -> None:
@@ -72,7 +71,6 @@ async def test_the_overview_counts_what_share_groups_hold_and_their_dead_letters
     await world.settle()
     text = await console.text("")
     assert "record in flight in share groups 1 dead letter 1 dead letters lost 2" in text
-    await world.close()
 
 
 async def test_the_members_of_a_streams_group_have_the_partitions_of_their_tasks() -> None:

@@ -60,7 +60,6 @@ async def test_a_share_group_waits_for_states_and_for_no_member() -> None:
     ]
     await world.beat("m", -1)
     assert (await asked.group("queue")).sentences == ("Group queue has no members: no share consumer reads for it.",)
-    await world.close()
 
 
 async def test_a_member_that_does_not_know_its_assignment_is_named() -> None:
@@ -76,7 +75,6 @@ async def test_a_member_that_does_not_know_its_assignment_is_named() -> None:
     first = "Group queue is Stable, and 1 member did not request the assignment yet."
     assert told.sentences[0] == first
     assert told.sentences[1].startswith("Member m (client app at h) has not sent a heartbeat since the assignment")
-    await world.close()
 
 
 @pytest.fixture

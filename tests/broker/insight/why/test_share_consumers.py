@@ -38,7 +38,6 @@ async def test_a_member_that_does_not_fetch_is_named() -> None:
     assert await world.why() == (
         "No member fetches from t-0, which is assigned to member m: a share consumer fetches only in poll().",
     )
-    await world.close()
 
 
 async def test_records_that_members_hold_keep_others_waiting() -> None:
@@ -52,7 +51,6 @@ async def test_records_that_members_hold_keep_others_waiting() -> None:
         "Member m holds 2; the first lock ends in 12 s.",
     )
     assert await world.why("t") == await world.why()
-    await world.close()
 
 
 async def test_a_full_partition_names_the_setting() -> None:
@@ -67,7 +65,6 @@ async def test_a_full_partition_names_the_setting() -> None:
         "acquired before the first one is finished.",
         "Member m holds 100; the first lock ends in 30 s.",
     )
-    await world.close()
 
 
 async def test_records_that_can_be_acquired_are_held_up_by_nothing() -> None:
@@ -84,7 +81,6 @@ async def test_records_that_can_be_acquired_are_held_up_by_nothing() -> None:
     assert await world.why() == (
         f"{ready}, but no member that it is assigned to has a share session: a share consumer fetches only in poll().",
     )
-    await world.close()
 
 
 async def test_a_group_that_has_everything_is_held_up_by_nothing() -> None:
@@ -94,7 +90,6 @@ async def test_a_group_that_has_everything_is_held_up_by_nothing() -> None:
     await member.fetch()
     await member.acknowledge((0, 0, [ACCEPT]))
     assert await world.why() == (NOTHING,)
-    await world.close()
 
 
 async def test_open_transactions_hold_records_back_from_committed_reading() -> None:
@@ -108,7 +103,6 @@ async def test_open_transactions_hold_records_back_from_committed_reading() -> N
         "t-0 has nothing to acquire before offset 2: open transactions hold records back from offset 0 on, and "
         "share.isolation.level is read_committed.",
     )
-    await world.close()
 
 
 async def test_a_topic_without_state_or_that_is_missing_is_named() -> None:
@@ -129,7 +123,6 @@ async def test_a_topic_without_state_or_that_is_missing_is_named() -> None:
     assert (await world.why("u"))[0] == (
         "No member of group g subscribes to topic u: they subscribe to elsewhere and t."
     )
-    await world.close()
 
 
 async def test_a_group_without_members_says_so_once() -> None:
@@ -137,7 +130,6 @@ async def test_a_group_without_members_says_so_once() -> None:
     await world.join("m")
     await world.beat("m", -1)
     assert await world.why() == ("Group g has no members: no share consumer reads for it.",)
-    await world.close()
 
 
 @pytest.mark.parametrize(("count", "more"), [(5, []), (6, ["1 more partition of it also wait, or have a lag."])])

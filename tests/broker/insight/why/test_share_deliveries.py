@@ -172,7 +172,6 @@ async def test_without_members_the_stored_state_is_read() -> None:
         2: "In share group g it is done, and is not delivered again: it was accepted after 1 delivery.",
         3: "In share group g it was not delivered yet. The group is at offset 1.",
     }
-    await world.close()
 
 
 async def test_a_reset_says_why_a_record_comes_again_or_is_skipped() -> None:
@@ -215,7 +214,6 @@ async def test_a_reset_says_why_a_record_comes_again_or_is_skipped() -> None:
         "The group's offset was reset at TIME, to 0.",
         "The group's offset was reset at TIME, to 2.",
     ]
-    await world.close()
 
 
 @pytest.mark.parametrize(
@@ -242,7 +240,6 @@ async def test_after_a_restart_the_first_question_loads_the_stored_states() -> N
     world = ShareWorld(in_memory=False, after=before)
     asked = Asked(world.services)
     assert (await asked.record("t", 0, 0)).sentences[-1] == "In share group g it is done, and is not delivered again."
-    await world.close()
 
 
 def test_an_answer_without_all_stored_states_says_so() -> None:
@@ -267,7 +264,6 @@ async def test_a_state_that_is_being_loaded_is_unknown() -> None:
     world.services.share_partitions.get("g", SessionPartition(world.topic_id, 0))
     told = await Asked(world.services).record("t", 0, 0)
     assert told.sentences[-1] == "In share group g its state is being loaded."
-    await world.close()
 
 
 @pytest.mark.parametrize(("count", "more"), [(5, None), (7, "2 more share groups read the partition.")])

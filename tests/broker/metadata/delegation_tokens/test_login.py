@@ -21,6 +21,7 @@ from barnabas.protocol.security.scram import MECHANISMS, SCRAM_SHA_256, ScramMec
 from tests.support.scram import client_final
 from tests.support.worlds.broker import BrokerWorld, Peer
 from tests.support.worlds.memory_transport import MemoryTransport
+from tests.support.worlds.secured_broker import ask
 
 LISTENER = "SASL_PLAINTEXT"
 SETTINGS = {
@@ -56,11 +57,6 @@ class TokenWorld(BrokerWorld):
 @pytest.fixture
 async def world() -> TokenWorld:
     return TokenWorld()
-
-
-def ask(peer: Peer, request: Any) -> Any:
-    peer.ask(request)
-    return peer.answer()
 
 
 def first(token_id: str) -> bytes:

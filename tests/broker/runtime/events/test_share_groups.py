@@ -186,7 +186,6 @@ async def test_a_session_that_ends_at_the_last_delivery_archives_what_it_held() 
         await member.acknowledge(epoch=-1)
     assert [each["ranges"] for each in told_of(told, "archived")] == [["0-3"]]
     assert [each["ranges"] for each in told_of(told, "released")] == [["0-3"], ["0-3"]]
-    await world.close()
 
 
 async def test_only_what_was_released_is_archived_for_the_limit() -> None:
@@ -200,4 +199,3 @@ async def test_only_what_was_released_is_archived_for_the_limit() -> None:
         "rejected by a member": ["1-1"],
         "delivered as often as the group allows": ["0-0", "3-3"],
     }
-    await world.close()
