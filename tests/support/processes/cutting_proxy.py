@@ -9,10 +9,10 @@ import socket
 import threading
 from contextlib import suppress
 from enum import Enum
-from typing import Self
 
 from barnabas.protocol.connection.framing import FrameBuffer, frame
 from barnabas.protocol.registry import ApiKey
+from tests.support.processes.listener import ThreadedListener
 
 _UNCOUNTED = frozenset({ApiKey.API_VERSIONS})
 
@@ -24,22 +24,16 @@ class Cut(Enum):
     AFTER = "when the broker has done it, before the answer is seen"
 
 
-class CuttingProxy:
+class CuttingProxy(ThreadedListener):
     """Listens on a free port from the start; `target` is the broker's port, to be set when it is known."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.target = 0
         self.heard: list[ApiKey] = []
         self.is_down = False
         self._cut: tuple[int, Cut, bool] | None = None
         self._lock = threading.Lock()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._sockets: list[socket.socket] = []
-        self._threads: list[threading.Thread] = []
-
-    @property
-    def address(self) -> str:
-        return f"127.0.0.1:{self._listener.getsockname()[1]}"
 
     def listen(self) -> None:
         """Count from here; nothing is cut, all connections are accepted."""
@@ -53,31 +47,6 @@ class CuttingProxy:
             self.heard.clear()
             self._cut, self.is_down = (nth, where, for_good), False
 
-    def __enter__(self) -> Self:
-        self._run(self._accept)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with suppress(OSError):  # not on this system: `close` is enough
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        for each in list(self._sockets):
-            _shut(each)
-        for thread in list(self._threads):
-            thread.join()
-
-    def _run(self, work: object, *arguments: object) -> None:
-        thread = threading.Thread(target=work, args=arguments, daemon=True)  # type: ignore[arg-type]  # because any callable will do
-        self._threads.append(thread)
-        thread.start()
-
-    def _accept(self) -> None:
-        with suppress(OSError):  # `__exit__` has closed it
-            while True:
-                connection, _ = self._listener.accept()
-                self._sockets.append(connection)
-                self._run(self._serve, connection)
-
     def _serve(self, connection: socket.socket) -> None:
         """One request after the other: as the broker answers in order, nothing is lost by it."""
         frames = FrameBuffer()
@@ -85,7 +54,7 @@ class CuttingProxy:
             if self.is_down:
                 return
             with socket.create_connection(("127.0.0.1", self.target)) as broker:
-                self._sockets.append(broker)
+                self._open.append(broker)
                 while data := connection.recv(1 << 16):
                     for request in frames.feed(data):
                         where = self._judge(ApiKey(int.from_bytes(request[:2], "big")))
@@ -117,8 +86,3 @@ def _receive(broker: socket.socket) -> memoryview | None:
         for answer in frames.feed(data):
             return answer
     return None
-
-
-def _shut(each: socket.socket) -> None:
-    with suppress(OSError):  # the peer has closed it
-        each.shutdown(socket.SHUT_RDWR)

@@ -9,13 +9,14 @@ import ssl
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from barnabas.protocol.codec.schema import Request, Response
 from barnabas.protocol.connection.server import ProtocolBroken, RequestReceived, ServerConnection, encode_response
 from barnabas.protocol.messages import metadata
 from barnabas.protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from barnabas.protocol.registry import ApiKey
+from tests.support.processes.listener import ThreadedListener
 
 NODE_ID = 1
 _ARRIVAL_TIMEOUT_S = 60.0
@@ -30,12 +31,13 @@ Answer = Response | HangUp | bytes | None
 Script = Mapping[ApiKey, Callable[[Any], Answer]]
 
 
-class ScriptedBroker:
+class ScriptedBroker(ThreadedListener):
     """One node that leads every partition of `topics` (partitions by name). Use it as a context manager."""
 
     def __init__(
         self, script: Script | None = None, topics: Mapping[str, int] | None = None, tls: ssl.SSLContext | None = None
     ) -> None:
+        super().__init__()
         self._tls = tls
         self.script = dict(script or {})
         self.topics = dict(topics or {})
@@ -43,19 +45,7 @@ class ScriptedBroker:
         self.offered: dict[ApiKey, tuple[int, int]] = {api: (api.min_version, api.max_version) for api in ApiKey}
         self.requests: list[tuple[int, Request]] = []
         """(version, request) of everything but ApiVersions and Metadata, as it came."""
-        self.connections = 0
         self._arrival = threading.Condition()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._open: list[socket.socket] = []
-        self._threads: list[threading.Thread] = []
-
-    @property
-    def port(self) -> int:
-        return int(self._listener.getsockname()[1])
-
-    @property
-    def address(self) -> str:
-        return f"127.0.0.1:{self.port}"
 
     def of(self, kind: type[Request]) -> list[Any]:
         """The requests of one kind that came so far."""
@@ -67,39 +57,6 @@ class ScriptedBroker:
         """
         with self._arrival:
             assert self._arrival.wait_for(lambda: self.of(kind), _ARRIVAL_TIMEOUT_S), f"no {kind.__name__} came"
-
-    def drop_connections(self) -> None:
-        """Close every connection, as a broker that dies does."""
-        for connection in self._open:
-            with suppress(OSError):  # the client has closed it
-                connection.shutdown(socket.SHUT_RDWR)
-
-    def __enter__(self) -> Self:
-        self._accepting = self._run(self._accept)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with suppress(OSError):  # not on this system: `close` is enough
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._accepting.join()  # from here on no connection is added
-        self.drop_connections()
-        for thread in self._threads:
-            thread.join()
-
-    def _run(self, work: Callable[..., None], *arguments: Any) -> threading.Thread:
-        thread = threading.Thread(target=work, args=arguments, daemon=True)
-        self._threads.append(thread)
-        thread.start()
-        return thread
-
-    def _accept(self) -> None:
-        with suppress(OSError):  # `__exit__` has closed it
-            while True:
-                connection, _ = self._listener.accept()
-                self.connections += 1
-                self._open.append(connection)
-                self._run(self._serve, connection)
 
     def _serve(self, connection: socket.socket) -> None:
         protocol = ServerConnection()
