@@ -10,19 +10,10 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.api.api_table import API_TABLE
-from barnabas.protocol.registry import ApiKey
 from tests.compat.tools import API_VERSIONS, CLUSTER, CONFIGS, FEATURES, QUORUM, REASSIGN, TOPICS, Tools
 from tests.support.processes.server import Server
 
 OF_LOGGERS = ("--entity-type", "broker-loggers", "--entity-name", "1")
-_KNOWN_TO_THE_TOOLS = {  # of Kafka 4.3
-    ApiKey.API_VERSIONS: 4,
-    ApiKey.TXN_OFFSET_COMMIT: 5,
-    ApiKey.DELETE_GROUPS: 2,
-    ApiKey.STREAMS_GROUP_HEARTBEAT: 0,
-    ApiKey.STREAMS_GROUP_DESCRIBE: 0,
-}
-_NEWER_THAN_THE_TOOLS = {ApiKey.UNREGISTER_CONTROLLER, ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE}
 
 
 @pytest.fixture(scope="module")
@@ -52,17 +43,13 @@ def test_every_api_is_offered_in_the_versions_that_kafka_offers(server: Server, 
         )
     }
     for row in API_TABLE:
-        if row.key in _NEWER_THAN_THE_TOOLS:
-            assert f"\tUNKNOWN({row.key}): " in told
-            continue
-        usable = min(row.max_version, _KNOWN_TO_THE_TOOLS.get(row.key, row.max_version))
-        assert ranges[row.key] == (row.advertised_min_version, row.max_version, usable)
+        assert ranges[row.key] == (row.advertised_min_version, row.max_version, row.max_version)
 
 
 def test_features_are_described(server: Server, tools: Tools) -> None:
     row = r"^Feature: (\S+)\s+SupportedMinVersion: (\S+)\s+SupportedMaxVersion: (\S+)"
     told = {name: (low, high) for name, low, high in re.findall(row, tools.ask(server, FEATURES, "describe"), re.M)}
-    assert told["metadata.version"] == ("3.3-IV3", "UNKNOWN")  # which the tools, of Kafka 4.3, have no name for
+    assert told["metadata.version"] == ("3.3-IV3", "4.4-IV2")
     assert told["kraft.version"] == told["eligible.leader.replicas.version"] == ("0", "1")
 
 

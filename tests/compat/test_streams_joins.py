@@ -11,7 +11,7 @@ from tests.compat.tools import CONFIGS, STREAMS_GROUPS, TOPICS, Tools
 from tests.support.clients.java import program_command
 from tests.support.clients.word_count import ENDED_BY_SIGTERM
 from tests.support.clients.word_count import STREAMS_SETTINGS as SETTINGS
-from tests.support.kafka.jars import KAFKA_VERSION, streams_libs
+from tests.support.kafka.jars import streams_libs
 from tests.support.processes.program import Program
 from tests.support.processes.server import ROOT, Server
 from tests.support.waiting import PATIENCE_S, until
@@ -43,7 +43,7 @@ class RegionTotals:
     def run(self, name: str) -> Program:
         """Start the program as the static member `name`, with the state it may have left."""
         arguments = (self._server.address, _APP, str(self._state / name), name)
-        return Program(program_command(_SOURCE, *arguments, libs=streams_libs(KAFKA_VERSION)))
+        return Program(program_command(_SOURCE, *arguments, libs=streams_libs()))
 
     def order(self, count: int) -> None:
         """Write so many orders."""

@@ -14,7 +14,7 @@ _PACKAGE = "org.apache.kafka.tools."
 
 ACLS = f"{_PACKAGE}AclCommand"
 TOPICS = f"{_PACKAGE}TopicCommand"
-CONFIGS = "kafka.admin.ConfigCommand"
+CONFIGS = f"{_PACKAGE}ConfigCommand"
 PRODUCER = f"{_PACKAGE}ConsoleProducer"
 CONSUMER = f"{_PACKAGE}consumer.ConsoleConsumer"
 SHARE_CONSUMER = f"{_PACKAGE}consumer.ConsoleShareConsumer"

@@ -40,9 +40,12 @@ def alter_users(
     client: Client, types: Sequence[str], names: Sequence[str], added: Mapping[str, str], deleted: Sequence[str]
 ) -> None:
     """Set and remove quotas of an entity, or a user's passwords: one kind at a time."""
-    _check_keys(types, names, [*added], "added")
-    _check_keys(types, names, deleted, "deleted")
     keys = [*added, *deleted]
+    if types[0] == IPS:
+        _check_keys_of_ips(keys)
+    else:
+        _check_keys(types, [*added], "added")
+        _check_keys(types, deleted, "deleted")
     has_passwords = any(key in BY_NAME for key in keys)
     if has_passwords and "" in names:
         raise CommandRefused(
@@ -57,21 +60,25 @@ def alter_users(
     alter_credentials(client, names[0], passwords, [BY_NAME[key] for key in deleted])
 
 
-def _check_keys(types: Sequence[str], names: Sequence[str], keys: Sequence[str], done: str) -> None:
-    """Raise CommandRefused for keys that the entity cannot have."""
-    if types[0] == IPS:
-        unknown = [key for key in keys if key not in _OF_IPS]
-        what, shown = "connection quota", ",".join(unknown)
-    elif CLIENTS in types:
+def _check_keys_of_ips(keys: Sequence[str]) -> None:
+    """Raise CommandRefused for keys that an address cannot have."""
+    if unknown := [key for key in keys if key not in _OF_IPS]:
+        what = f"Only connection quota configs can be added for '{IPS}' {_VIA}"
+        raise CommandRefused(f"{what}. Unexpected config names: {', '.join(unknown)}")
+
+
+def _check_keys(types: Sequence[str], keys: Sequence[str], done: str) -> None:
+    """Raise CommandRefused for keys that a user or a client cannot have."""
+    if CLIENTS in types:
         unknown = [key for key in keys if key not in _OF_USERS]
-        what, shown = "quota", f"Set({', '.join(unknown)})"
+        what, whose = "quota", CLIENTS
     else:
         unknown = [key for key in keys if key not in _OF_USERS and key not in BY_NAME]
-        what, shown = "quota and SCRAM credential", f"Set({', '.join(unknown)})"
+        what, whose = "quota and SCRAM credential", USERS
     if unknown:
-        whose = CLIENTS if CLIENTS in types else types[0]
+        names = ",".join(unknown)
         raise CommandRefused(
-            f"Only {what} configs can be {done} for '{whose}' {_VIA}. Unexpected config names: {shown}"
+            f"Only {what} configs can be {done} for '{whose}' {_VIA}. Unexpected config names: {names}"
         )
 
 

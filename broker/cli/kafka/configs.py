@@ -46,7 +46,7 @@ from barnabas.client.security.client_properties import read_properties
 from barnabas.protocol.errors import KafkaError
 
 _TOPICS, _BROKERS, _LOGGERS, _METRICS, _GROUPS = "topics", "brokers", "broker-loggers", "client-metrics", "groups"
-_TYPES = (_TOPICS, CLIENTS, USERS, _BROKERS, IPS, _METRICS, _GROUPS, _LOGGERS)
+_TYPES = (_LOGGERS, _TOPICS, CLIENTS, USERS, _BROKERS, IPS, _METRICS, _GROUPS)
 _NAMED_BY = {
     "topic": _TOPICS,
     "client": CLIENTS,
@@ -88,7 +88,7 @@ _SOURCES = {
 }
 _OUTSIDE_BRACKETS = r"(?=[^\]]*(?:\[|$))"
 _NOT_PAIRS = (
-    "requirement failed: Invalid entity config: all configs to be added must be in the format "
+    "Invalid entity config: all configs to be added must be in the format "
     '"key=val" or  "key=[val1,val2]" to group values which contain commas.'
 )
 

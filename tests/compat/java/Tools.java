@@ -14,7 +14,7 @@ import java.util.Base64;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;
-import org.apache.kafka.common.utils.Exit;
+import org.apache.kafka.common.utils.internals.Exit;
 
 /**
  * Kafka's command-line tools as a servant, so that one start of a JVM runs many of them, one after the other. Each run

@@ -16,7 +16,6 @@ from tests.support.clients.class_archives import archive_jars, archive_options, 
 from tests.support.kafka.jars import (
     CACHE,
     CLIENT_VERSIONS,
-    KAFKA_VERSION,
     client_libs,
     fetch_all,
     kafka_libs,
@@ -39,8 +38,7 @@ FAST_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
 def prepare() -> None:
     """Have Kafka's jars, and archives of their classes."""
     fetch_all()
-    of_streams = streams_libs(), streams_libs(KAFKA_VERSION)
-    for libs in (kafka_libs(), tools_libs(), *of_streams, *map(client_libs, CLIENT_VERSIONS)):
+    for libs in (kafka_libs(), tools_libs(), streams_libs(), *map(client_libs, CLIENT_VERSIONS)):
         archive_jars(libs, *FAST_START)
 
 

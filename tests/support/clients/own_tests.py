@@ -12,7 +12,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from tests.support.clients.java import FAST_START, compile_programs, logging_options
-from tests.support.kafka.jars import other_own_tests_libs, own_tests_libs, streams_libs
+from tests.support.kafka.jars import OWN_TESTS_VERSION, other_own_tests_libs, own_tests_libs, streams_libs
 from tests.support.processes.server import ROOT
 
 SHIM = ROOT / "tests" / "compat" / "java" / "own_tests"
@@ -65,9 +65,8 @@ def _command(directory: Path, mode: str) -> list[str]:
     config = [word for key, value in settings.items() for word in ("--config", f"junit.jupiter.{key}={value}")]
     launcher = ["org.junit.platform.console.ConsoleLauncher", "execute", "--details=summary", "--disable-banner"]
     # In this order: some of the classes stand for those of Kafka of the same name.
-    path = ":".join(
-        [str(classes), str(SHIM), *(f"{each}/*" for each in (libs, streams_libs(), other_own_tests_libs()))]
-    )
+    jars = libs, streams_libs(OWN_TESTS_VERSION), other_own_tests_libs()
+    path = ":".join([str(classes), str(SHIM), *(f"{each}/*" for each in jars)])
     return ["java", "-Xmx700m", *options, "-cp", path, *launcher, *config, f"--reports-dir={directory}"]
 
 

@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 from tests.compat.clients.confluent import Confluent
 from tests.compat.tools import TOPICS, Tools
 from tests.support.clients.java import program_command
-from tests.support.kafka.jars import KAFKA_VERSION, TOOLS_VERSION, streams_libs
+from tests.support.kafka.jars import streams_libs
 from tests.support.processes.program import Program
 from tests.support.processes.server import Server
 from tests.support.waiting import all_the_while
@@ -61,8 +61,7 @@ class WordCount:
         """Start the program; it keeps its state in the directory `state`."""
         address, *settings = self._secured or (self._server.address,)
         arguments = (address, self._name, str(state), self._guarantee, self._protocol, self._lines, self._counts)
-        libs = streams_libs(KAFKA_VERSION if self._protocol == "streams" else TOOLS_VERSION)
-        return Program(program_command(_SOURCE, *arguments, *map(str, settings), libs=libs))
+        return Program(program_command(_SOURCE, *arguments, *map(str, settings), libs=streams_libs()))
 
     def write(self, lines: int) -> None:
         """Write so many lines more."""

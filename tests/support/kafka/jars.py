@@ -4,8 +4,8 @@
 (through whatever repository Maven is configured for) into `.cache/kafka/<version>/libs` of the checkout. It is safe to
 call from several processes at once: one downloads, the others wait for it.
 
-Command-line tools, Streams and Connect are of 4.3.1, each with the jars of 4.3.1 around it: clients of a broker. Those
-of 4.4.0 were published later; its Streams runs where the version matters, with the protocol of streams groups.
+Connect and Kafka's own tests are of 4.3.1, each with the jars of 4.3.1 around it: of 4.4.0, neither the connectors for
+files nor the tests are published, and those of 4.3.1 name classes that 4.4.0 has in other packages.
 """
 
 import fcntl
@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 KAFKA_VERSION = "4.4.0"
-TOOLS_VERSION = "4.3.1"
+CONNECT_VERSION = OWN_TESTS_VERSION = "4.3.1"
 OLDER_VERSIONS = ("3.9.2", "4.0.0", "4.2.0", "4.3.1")  # what our client and sink are tried against in long runs
 REGISTRY_VERSION, REGISTRY_SERDES_VERSION = "3.3.3", "3.1.7"  # of Apicurio Registry: each the newest that is published
 SPRING_VERSION = "4.1.2"
@@ -52,19 +52,19 @@ def kafka_libs(version: str = KAFKA_VERSION) -> Path:
 
 def tools_libs() -> Path:
     """The directory of jars of Kafka's command-line tools and a logger."""
-    parts = [(_KAFKA, "kafka_2.13", TOOLS_VERSION), (_KAFKA, "kafka-tools", TOOLS_VERSION)]
-    return _libs(f"tools-{TOOLS_VERSION}", [*parts, *_LOGGER])
+    parts = [(_KAFKA, "kafka_2.13", KAFKA_VERSION), (_KAFKA, "kafka-tools", KAFKA_VERSION)]
+    return _libs(f"tools-{KAFKA_VERSION}", [*parts, *_LOGGER])
 
 
-def streams_libs(version: str = TOOLS_VERSION) -> Path:
+def streams_libs(version: str = KAFKA_VERSION) -> Path:
     """The directory of jars of Kafka Streams, its state stores and a logger."""
     return _libs(f"streams-{version}", [(_KAFKA, "kafka-streams", version), *_LOGGER])
 
 
 def connect_libs() -> Path:
     """The directory of jars of Kafka Connect's worker, the connectors for files and a logger."""
-    parts = [(_KAFKA, "connect-runtime", TOOLS_VERSION), (_KAFKA, "connect-file", TOOLS_VERSION)]
-    return _libs(f"connect-{TOOLS_VERSION}", [*parts, *_LOGGER])
+    parts = [(_KAFKA, "connect-runtime", CONNECT_VERSION), (_KAFKA, "connect-file", CONNECT_VERSION)]
+    return _libs(f"connect-{CONNECT_VERSION}", [*parts, *_LOGGER])
 
 
 def registry_libs() -> Path:
@@ -108,23 +108,23 @@ def own_tests_libs() -> Path:
     tests = ("kafka-clients-integration-tests", "kafka-clients", "kafka_2.13")
     junit = ("org.junit.platform", "junit-platform-console", "1.13.1")
     dependencies = [
-        *(_DEPENDENCY.format(_KAFKA, name, TOOLS_VERSION, "") for name in classes),
-        *(_DEPENDENCY.format(_KAFKA, name, TOOLS_VERSION, _TESTS) for name in tests),
+        *(_DEPENDENCY.format(_KAFKA, name, OWN_TESTS_VERSION, "") for name in classes),
+        *(_DEPENDENCY.format(_KAFKA, name, OWN_TESTS_VERSION, _TESTS) for name in tests),
         *(_DEPENDENCY.format(*artifact, "") for artifact in (junit, *_LOGGER)),
     ]
-    return _once(f"own-tests-{TOOLS_VERSION}", dependencies, "copy-dependencies")
+    return _once(f"own-tests-{OWN_TESTS_VERSION}", dependencies, "copy-dependencies")
 
 
 def other_own_tests_libs() -> Path:
     """The directory of what Kafka's own tests of Streams, tools and requests need beside those libs."""
     names = ("kafka-streams-integration-tests", "kafka-streams", "kafka-tools", "kafka-server-common", "kafka-metadata")
     dependencies = [
-        *(_DEPENDENCY.format(_KAFKA, name, TOOLS_VERSION, _TESTS + _ALONE) for name in names),
-        _DEPENDENCY.format(_KAFKA, "kafka-tools", TOOLS_VERSION, _ALONE),
+        *(_DEPENDENCY.format(_KAFKA, name, OWN_TESTS_VERSION, _TESTS + _ALONE) for name in names),
+        _DEPENDENCY.format(_KAFKA, "kafka-tools", OWN_TESTS_VERSION, _ALONE),
         _DEPENDENCY.format("org.hamcrest", "hamcrest", "3.0", _ALONE),
         _DEPENDENCY.format("junit", "junit", "4.13.2", _ALONE),  # for its assertions
     ]
-    return _once(f"other-own-tests-{TOOLS_VERSION}", dependencies, "copy-dependencies")
+    return _once(f"other-own-tests-{OWN_TESTS_VERSION}", dependencies, "copy-dependencies")
 
 
 def spark_connector_libs() -> Path:
@@ -157,7 +157,7 @@ def fetch_all() -> None:
     kafka_libs()
     tools_libs()
     streams_libs()
-    streams_libs(KAFKA_VERSION)
+    streams_libs(OWN_TESTS_VERSION)
     connect_libs()
     junit_libs()
     spring_libs()

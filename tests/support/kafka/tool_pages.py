@@ -41,6 +41,8 @@ FILES = {
     "unfit-records.json": records_to_delete(("orders", 0, 99), ("orders", 1, 3)),
     "records-twice.json": records_to_delete(("orders", 0, 1), ("orders", 0, 2)),
     "half.json": '{"version": 1, "partitions": []',
+    "share.csv": "jobs,0,1\njobs,1,99\n",
+    "shared.csv": '"workers","jobs",0,2\n"writers","jobs",1,1\n',
     "grouped.csv": '"readers","orders",0,2\n"writers","orders",1,1\n',
 }
 _SERVER = "localhost:9092"

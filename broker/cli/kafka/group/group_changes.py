@@ -46,11 +46,16 @@ def reset_offsets(client: Client, options: Options) -> None:
     """Reset the offsets of groups without members (--reset-offsets). Only prints them without --execute."""
     is_for_all = options.has("all-groups")
     names = [each.group_id for each in consumer_groups(client)] if is_for_all else options.values("group")
-    plan = _plan(options) if options.has("from-file") else None
+    plan = read_plan(options) if options.has("from-file") else None
     moved = {name: _reset(client, options, name, plan) for name in dict.fromkeys(names)}
     if options.has("export"):
-        _export(moved, with_group=len(options.values("group")) != 1)
-        return
+        print_exported(moved, with_group=len(options.values("group")) != 1)
+    else:
+        print_moved(moved)
+
+
+def print_moved(moved: Mapping[str, Goals]) -> None:
+    """Print the new offsets by group."""
     rows = [(name, *place, offset) for name, goals in moved.items() for place, offset in sorted(goals.items())]
     groups_width = max([15, *(len(group) for group, *_ in rows)])
     topics_width = max([15, *(len(topic) for _, topic, *_ in rows)])
@@ -67,13 +72,18 @@ def _reset(client: Client, options: Options, group: str, plan: Mapping[str, Goal
         print(f"\nError: {what}")
         return {}
     if plan is not None and group not in plan:
-        print(f"\nError: No reset plan for group {group} found")
+        print_unplanned(group)
         return {}
     committed = committed_offsets(client, group, require_stable=False)
-    goals = _within(client, plan[group]) if plan is not None else _goals(client, options, committed)
+    goals = within(client, plan[group]) if plan is not None else _goals(client, options, committed)
     if options.has("execute") and goals:
         commit_offsets(client, group, goals)
     return goals
+
+
+def print_unplanned(group: str) -> None:
+    """Print that the file of --from-file has no line for a group."""
+    print(f"\nError: No reset plan for group {group} found.")
 
 
 def _state(client: Client, group: str) -> str:
@@ -93,15 +103,14 @@ def _goals(client: Client, options: Options, committed: Goals) -> Goals:
     else:
         raise CommandRefused("One of the reset scopes should be defined: --all-topics, --topic.")
     if options.has("to-offset"):
-        return _within(client, dict.fromkeys(places, options.number("to-offset") or 0))
+        return within(client, dict.fromkeys(places, options.number("to-offset") or 0))
     if options.has("shift-by"):
-        return _within(client, _shifted(places, committed, options.number("shift-by") or 0))
+        return within(client, _shifted(places, committed, options.number("shift-by") or 0))
     for flag, which in (("to-earliest", EARLIEST), ("to-latest", LATEST)):
         if options.has(flag):
             return listed(client, places, which)
     if options.has("to-current"):
-        missing = listed(client, [place for place in places if place not in committed], LATEST)
-        return {place: committed.get(place, missing.get(place, 0)) for place in places}
+        return where_they_are(client, places, committed)
     if options.has("to-datetime"):
         return since(client, places, datetime_ms(options.value("to-datetime") or ""))
     if options.has("by-duration"):
@@ -130,6 +139,12 @@ def listed(client: Client, places: Iterable[TopicPartition], which: int) -> Goal
     return {place: found.offset for place, found in list_offsets(client, wanted).items()} if wanted else {}
 
 
+def where_they_are(client: Client, places: Collection[TopicPartition], known: Goals) -> Goals:
+    """Return the offsets of --to-current: the known ones, and the ends of the other partitions."""
+    ends = listed(client, [place for place in places if place not in known], LATEST)
+    return {place: known[place] if place in known else ends[place] for place in places}
+
+
 def _shifted(places: Iterable[TopicPartition], committed: Goals, by: int) -> Goals:
     goals = {}
     for place in places:
@@ -142,7 +157,7 @@ def _shifted(places: Iterable[TopicPartition], committed: Goals, by: int) -> Goa
     return goals
 
 
-def _within(client: Client, goals: Goals) -> Goals:
+def within(client: Client, goals: Goals) -> Goals:
     """Return the offsets limited to the existing records, with a warning for each change."""
     first, after = listed(client, goals, EARLIEST), listed(client, goals, LATEST)
     kept = {}
@@ -152,7 +167,7 @@ def _within(client: Client, goals: Goals) -> Goals:
             which = "higher than latest" if goal > after[place] else "lower than earliest"
             where = f"{place[0]}-{place[1]}"
             what = f"New offset ({goal}) is {which} offset for topic partition {where}"
-            print(f"WARN {what}. Value will be set to {kept[place]}", file=sys.stderr)
+            print(f"WARN {what}. Value will be set to {kept[place]}.", file=sys.stderr)
     return kept
 
 
@@ -181,7 +196,7 @@ def _duration_ms(text: str) -> int:
     return round(length.total_seconds() * 1000) * (-1 if match["sign"] == "-" else 1)
 
 
-def _plan(options: Options) -> dict[str, Goals]:
+def read_plan(options: Options) -> dict[str, Goals]:
     """Parse the file of --from-file: lines of group, topic, partition, offset; without the group if one is named."""
     only = options.values("group")
     plan: dict[str, Goals] = {}
@@ -198,7 +213,8 @@ def _plan(options: Options) -> dict[str, Goals]:
     return plan
 
 
-def _export(moved: Mapping[str, Goals], *, with_group: bool) -> None:
+def print_exported(moved: Mapping[str, Goals], *, with_group: bool) -> None:
+    """Print the new offsets as lines for --from-file."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     for group, goals in moved.items():

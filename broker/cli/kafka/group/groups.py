@@ -38,10 +38,7 @@ _FLAGS = {
     **dict.fromkeys(["group", "topic", "timeout", "validate-regex"], VALUE),
     **dict.fromkeys(["state", "type"], MAYBE_VALUE),
 }
-_PURPOSE = (
-    "This tool helps to list all consumer groups, describe a consumer group, delete consumer group info, "
-    "or reset consumer group offsets."
-)
+_PURPOSE = "This tool helps to list, describe, delete and manage the offsets of consumer groups."
 _NO_EXECUTE = (
     "WARN: No action will be performed as the --execute option is missing. In version 5.0, this command will "
     "require either --dry-run or --execute to be specified. You should add the --dry-run option explicitly if you "

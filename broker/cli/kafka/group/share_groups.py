@@ -17,7 +17,20 @@ from barnabas.broker.cli.kafka.flags import (
     read,
     says_version,
 )
-from barnabas.broker.cli.kafka.group.group_changes import datetime_ms, listed, partitions_of, print_undeleted, since
+from barnabas.broker.cli.kafka.group.group_changes import (
+    Goals,
+    datetime_ms,
+    listed,
+    partitions_of,
+    print_exported,
+    print_moved,
+    print_undeleted,
+    print_unplanned,
+    read_plan,
+    since,
+    where_they_are,
+    within,
+)
 from barnabas.broker.cli.kafka.group.groups import assigned, check_describe, coordinator_text, executed, print_columns
 from barnabas.client.admin import groups
 from barnabas.client.admin.group_descriptions import SHARE, GroupInfo
@@ -36,15 +49,17 @@ from barnabas.client.offsets import EARLIEST, LATEST
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 _ACTIONS = ("list", "describe", "delete", "reset-offsets", "delete-offsets")
-_GOALS = ("to-datetime", "to-earliest", "to-latest")
+_SCOPES = ("topic", "all-topics", "from-file")
+_GOALS_ALONE = ("to-current", "to-earliest", "to-latest")
+_GOALS = ("to-offset", "to-datetime", "to-earliest", "to-latest", "to-current", "from-file")
 _FLAGS = {
-    **dict.fromkeys([*_ACTIONS, "to-earliest", "to-latest", "all-groups", "all-topics"], ALONE),
-    **dict.fromkeys(["dry-run", "execute", "members", "offsets", "verbose"], ALONE),
-    **dict.fromkeys(["group", "topic", "timeout", "to-datetime"], VALUE),
+    **dict.fromkeys([*_ACTIONS, *_GOALS_ALONE, "all-groups", "all-topics"], ALONE),
+    **dict.fromkeys(["dry-run", "execute", "export", "members", "offsets", "verbose"], ALONE),
+    **dict.fromkeys(["group", "topic", "timeout", "from-file", "to-datetime", "to-offset"], VALUE),
     "state": MAYBE_VALUE,
 }
 _ONLY_WITH = {**dict.fromkeys(["members", "offsets", "verbose"], ("describe",)), "state": ("describe", "list")}
-_PURPOSE = "This tool helps to list, describe, reset and delete share groups."
+_PURPOSE = "This tool helps to list, describe, delete and manage the offsets of share groups."
 _STATES = ("Stable", "Dead", "Empty")
 _COLUMN = 15
 _NOTHING = "-"
@@ -88,11 +103,11 @@ def _checked(options: Options) -> str:
 def _check_delete(options: Options) -> None:
     which = [options.has("group"), options.has("all-groups")]
     if not any(which):
-        raise CommandRefused("Option [delete] takes the options [group] or [all-groups]")
+        raise CommandRefused("Option [delete] takes the options [group] or [all-groups].")
     if all(which):
         raise CommandRefused("Option [delete] takes either [group] or [all-groups], not both.")
-    if options.has("topic"):
-        raise CommandRefused("Option [delete] does not take the option: [topic]")
+    if options.has("topic") or options.has("all-topics"):
+        raise CommandRefused("Option [delete] does not take the options [topic] or [all-topics].")
 
 
 def _check_delete_offsets(options: Options) -> None:
@@ -107,14 +122,12 @@ def _check_reset(options: Options) -> None:
         raise CommandRefused("Option [reset-offsets] takes the option: [execute] or [dry-run]")
     if not options.has("group"):
         raise CommandRefused("Option [reset-offsets] takes the option: [group]")
-    if not (options.has("topic") or options.has("all-topics")):
-        raise CommandRefused("Option [reset-offsets] takes one of these options: [all-topics], [topic]")
-    if not any(map(options.has, _GOALS)):
-        raise CommandRefused(
-            "Option [reset-offsets] takes one of these options: [to-datetime], [to-earliest], [to-latest]"
-        )
-    for goal in _GOALS:
-        check_together(options, goal, [other for other in _GOALS if other != goal])
+    for choices in (_SCOPES, _GOALS):
+        if not any(map(options.has, choices)):
+            known = ", ".join(f"[{each}]" for each in sorted(choices))
+            raise CommandRefused(f"Option [reset-offsets] takes one of these options: {known}")
+        for choice in choices:
+            check_together(options, choice, [other for other in choices if other != choice])
 
 
 _CHECKS = {
@@ -263,17 +276,11 @@ def _reset_offsets(client: Client, options: Options) -> None:
     except KafkaError as error:
         if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:
             raise CommandRefused(error_text(error)) from error
-    if options.has("topic"):
-        places = partitions_of(client, options.values("topic"))
-        _check_exist(client, places)
-    else:
-        places = sorted(share_offsets(client, group))
-    goals = _goals(client, options, places)
+    goals = _goals(client, options, group)
     if options.has("execute") and goals:
         alter_share_offsets(client, group, goals)
-    rows = [["GROUP", "TOPIC", "PARTITION", "NEW-OFFSET"]]
-    rows += [[group, topic, str(number), str(offset)] for (topic, number), offset in sorted(goals.items())]
-    print_columns(rows, [None, None, 10, 0])
+    moved = {group: goals} if goals else {}
+    print_exported(moved, with_group=False) if options.has("export") else print_moved(moved)
 
 
 def _check_exist(client: Client, places: Sequence[TopicPartition]) -> None:
@@ -285,10 +292,29 @@ def _check_exist(client: Client, places: Sequence[TopicPartition]) -> None:
         raise BrokerSays(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, words, "reset-offsets")
 
 
-def _goals(client: Client, options: Options, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+def _goals(client: Client, options: Options, group: str) -> Goals:
+    if options.has("from-file"):
+        plan = read_plan(options)
+        if group not in plan:
+            print_unplanned(group)
+        return within(client, plan.get(group, {}))
+    if options.has("topic"):
+        places = partitions_of(client, options.values("topic"))
+        _check_exist(client, places)
+    else:
+        places = sorted(share_offsets(client, group))
+    if options.has("to-offset"):
+        return within(client, dict.fromkeys(places, options.number("to-offset") or 0))
+    if options.has("to-current"):
+        return where_they_are(client, places, _started(share_offsets(client, group)))
     if options.has("to-datetime"):
         return since(client, places, datetime_ms(options.value("to-datetime") or ""))
     return listed(client, places, EARLIEST if options.has("to-earliest") else LATEST)
+
+
+def _started(offsets: Mapping[TopicPartition, ShareOffset]) -> Goals:
+    """Return the start offsets of the partitions that have one."""
+    return {place: each.start_offset for place, each in offsets.items() if each.start_offset is not None}
 
 
 _DO = {
