@@ -8,8 +8,6 @@ from barnabas.broker.config.environment import NOT_KEYS, read_environment
 from tests.support.clients.java import run_program
 
 SEPARATOR = "\x1f"
-PASSED_ON = ("jmx.port", "log4j.cmd.opts", "cluster.id", "kraft.cluster.id", "enable.kraft", "mounted.conf.dir")
-"""What the image hands to its broker, which does not know them; we do not."""
 CASES = 400
 QUORUM = {  # what Kafka demands of every configuration
     "process.roles": "broker",

@@ -27,10 +27,10 @@ from tests.support.files.log_directories import (
 from tests.support.files.memory_files import MemoryFiles
 
 
-def remove(files: MemoryFiles, base_offset: int, *, kept: str = "-") -> None:
+def remove(files: MemoryFiles, base_offset: int) -> None:
     """A segment with all of its files."""
     for name in names_in(files, "/data/t-0"):
-        if name.startswith(f"{base_offset:020d}") and not name.endswith(kept):
+        if name.startswith(f"{base_offset:020d}"):
             files.remove(f"/data/t-0/{name}")
 
 

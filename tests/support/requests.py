@@ -79,16 +79,14 @@ def fetch(
     return FetchRequest(**{"max_wait_ms": wait_ms, "min_bytes": 1, "topics": topics, **more})
 
 
-def list_offsets(
-    *partitions: int, topic: str = "t", timestamp: int = LATEST, epoch: int = -1, isolation_level: int = 0
-) -> ListOffsetsRequest:
+def list_offsets(*partitions: int, topic: str = "t", timestamp: int = LATEST, epoch: int = -1) -> ListOffsetsRequest:
     """epoch: the leader's."""
     rows = [
         ListOffsetsPartition(partition_index=each, current_leader_epoch=epoch, timestamp=timestamp)
         for each in partitions or (0,)
     ]
     topics = [ListOffsetsTopic(name=topic, partitions=rows)]
-    return ListOffsetsRequest(replica_id=-1, isolation_level=isolation_level, topics=topics)
+    return ListOffsetsRequest(replica_id=-1, isolation_level=0, topics=topics)
 
 
 def metadata(*topics: str | bytes) -> MetadataRequest:
@@ -100,13 +98,13 @@ def metadata(*topics: str | bytes) -> MetadataRequest:
     return MetadataRequest(topics=rows or None, allow_auto_topic_creation=False)
 
 
-def epoch_ends(*partitions: int, topic: str = "t", epoch: int = 0, current: int = -1) -> OffsetForLeaderEpochRequest:
+def epoch_ends(*partitions: int, epoch: int = 0, current: int = -1) -> OffsetForLeaderEpochRequest:
     """OffsetForLeaderEpoch. current: the leader's."""
     rows = [
         OffsetForLeaderPartition(partition=each, current_leader_epoch=current, leader_epoch=epoch)
         for each in partitions or (0,)
     ]
-    return OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic=topic, partitions=rows)])
+    return OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic="t", partitions=rows)])
 
 
 def delete_records(topic: str, offset: int, *partitions: int) -> DeleteRecordsRequest:

@@ -24,8 +24,8 @@ from tests.support.scripted.broker import Script, ScriptedBroker
 NOW_MS = StandingClock().now_ms()
 
 
-def producer(partition: int, producer_id: int, start: int, *, last_ms: int = 0) -> PartitionProducer:
-    return PartitionProducer("t", partition, producer_id, 4, 9, last_ms, 2, start)
+def producer(partition: int, producer_id: int, start: int) -> PartitionProducer:
+    return PartitionProducer("t", partition, producer_id, 4, 9, 0, 2, start)
 
 
 def transaction(producer_id: int, *partitions: int) -> TransactionInfo:

@@ -19,8 +19,8 @@ SERVER_NONCE = f"{NONCE}%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
 FIRST = f"r={SERVER_NONCE},s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096".encode()
 
 
-def scram(password: str = "pencil", mechanism: ScramMechanism = SCRAM_SHA_256) -> ScramSaslClient:
-    return ScramSaslClient(mechanism, "user", password, NONCE)
+def scram(password: str = "pencil") -> ScramSaslClient:
+    return ScramSaslClient(SCRAM_SHA_256, "user", password, NONCE)
 
 
 def test_the_example_of_rfc_7677() -> None:

@@ -25,8 +25,8 @@ MINUTE_MS = 60_000
 NOW_MS = 1_800_000_000_000
 
 
-def decided(batch_id: int, *transactions: PreparedTransaction, run: RunToken = NEW, query: str = "q") -> Decided:
-    return Decided(query, batch_id, "r", run, batch_id + 1, transactions, 7, 0, (), None)
+def decided(batch_id: int, *transactions: PreparedTransaction, run: RunToken = NEW) -> Decided:
+    return Decided("q", batch_id, "r", run, batch_id + 1, transactions, 7, 0, (), None)
 
 
 RECORDS: tuple[LedgerRecord, ...] = (
@@ -37,8 +37,8 @@ RECORDS: tuple[LedgerRecord, ...] = (
 )
 
 
-def info(name: str, producer_id: int, epoch: int = 0, state: str = "Ongoing") -> TransactionInfo:
-    return TransactionInfo(name, state, producer_id, epoch, NO_TIMEOUT_MS, NOW_MS - 5 * MINUTE_MS, [("orders", 0)])
+def info(name: str, producer_id: int, epoch: int = 0) -> TransactionInfo:
+    return TransactionInfo(name, "Ongoing", producer_id, epoch, NO_TIMEOUT_MS, NOW_MS - 5 * MINUTE_MS, [("orders", 0)])
 
 
 def look(*records: LedgerRecord, **seen: object) -> Look:

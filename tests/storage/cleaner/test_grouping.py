@@ -9,8 +9,8 @@ from barnabas.storage.cleaner.grouping import SegmentSizes, group_segments
 _SPAN = 1 << 31
 
 
-def groups(segments: list[SegmentSizes], log_max: int = 100, index_max: int = 100, end: int = 1_000) -> list[list[int]]:
-    return [[each.base_offset for each in group] for group in group_segments(segments, log_max, index_max, end)]
+def groups(segments: list[SegmentSizes], end: int = 1_000) -> list[list[int]]:
+    return [[each.base_offset for each in group] for group in group_segments(segments, 100, 100, end)]
 
 
 @pytest.mark.parametrize(

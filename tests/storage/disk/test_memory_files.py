@@ -31,7 +31,7 @@ def read(files: Files, path: str) -> bytes | None:
     return data
 
 
-def outcomes(survival: str = "some", *, torn: bool = False, **steps: bool) -> set[bytes | None]:
+def outcomes(survival: str = "some", **steps: bool) -> set[bytes | None]:
     """What may be left of a file of three writes, by which syncs were made."""
     found = set()
     for seed in SEEDS:
@@ -41,7 +41,7 @@ def outcomes(survival: str = "some", *, torn: bool = False, **steps: bool) -> se
             files.sync_directory("/d")
         write(files, "/d/a", b"two", 3)
         write(files, "/d/a", b"three", 6, sync=steps.get("sync_last", False))
-        files.crash("nothing" if survival == "nothing" else "some", torn=torn)
+        files.crash("nothing" if survival == "nothing" else "some", torn=False)
         found.add(read(files, "/d/a"))
     return found
 

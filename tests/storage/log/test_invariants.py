@@ -20,11 +20,11 @@ from barnabas.storage.segment.segment import Segment
 from tests.support.worlds.log import START_MS, LogWorld, open_world
 
 
-def watermarks_of(producers: ProducerStateManager | None = None, **settings: int) -> Watermarks:
+def watermarks_of(**settings: int) -> Watermarks:
     config = LogConfig(**settings)  # type: ignore[arg-type]  # only settings that are numbers
     return Watermarks(
         "t-0",
-        producers or ProducerStateManager(),
+        ProducerStateManager(),
         config,
         log_start_offset=5,
         log_end_offset=9,

@@ -18,10 +18,10 @@ def write(world: LogWorld, first: int, count: int, *, producer_id: int = PID, re
         world.append(*[b"v"] * records, producer_id=producer_id, epoch=0, sequence=number * records)
 
 
-def retry(world: LogWorld, number: int, *, producer_id: int = PID, records: int = 1) -> int | ErrorCode:
+def retry(world: LogWorld, number: int, *, records: int = 1) -> int | ErrorCode:
     """The base offset an old batch is answered with, or the code."""
     try:
-        result = world.append(*[b"v"] * records, producer_id=producer_id, epoch=0, sequence=number * records)
+        result = world.append(*[b"v"] * records, producer_id=PID, epoch=0, sequence=number * records)
     except AppendRefused as refused:
         return refused.code
     assert result.is_duplicate

@@ -67,7 +67,6 @@ class Gate:
 
     def __init__(self) -> None:
         self._held: list[Held] = []
-        self._hits: list[Hit] = []
         self._changed = threading.Condition()
 
     def __enter__(self) -> Self:
@@ -101,11 +100,6 @@ class Gate:
             self._held.append(held)
         return held
 
-    def hits(self, stream: str) -> list[Hit]:
-        """All that came to a point so far."""
-        with self._changed:
-            return [each for each in self._hits if each.stream == stream]
-
     def _serve(self) -> None:
         while True:
             try:
@@ -121,7 +115,6 @@ class Gate:
             return line.close()
         hit = Hit(**json.loads(request))
         with self._changed:
-            self._hits.append(hit)
             held = next((each for each in self._held if each.wants(hit)), None)
             if held is not None:
                 return held.take(hit, line)

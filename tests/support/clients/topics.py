@@ -29,11 +29,9 @@ def send(address: str, topic: str, values: Iterable[bytes], **settings: Any) -> 
             future.get(timeout=30)
 
 
-def committed(
-    address: str, topic: str, *, isolation: str = "read_committed", timeout_s: float = PATIENCE_S
-) -> list[Any]:
+def committed(address: str, topic: str, *, isolation: str = "read_committed") -> list[Any]:
     """All records (kafka-python's ConsumerRecord) that a reader finds up to the end, by partition and offset."""
-    deadline = time.monotonic() + timeout_s
+    deadline = time.monotonic() + PATIENCE_S
     settings = {"isolation_level": isolation, "auto_offset_reset": "earliest", "enable_auto_commit": False}
     with closing(KafkaConsumer(bootstrap_servers=address, **settings)) as consumer:
         partitions = [TopicPartition(topic, each) for each in sorted(consumer.partitions_for_topic(topic) or ())]

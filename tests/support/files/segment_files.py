@@ -1,6 +1,6 @@
 """A partition's directory written batch by batch, as a broker leaves it: segments, with indexes if they are wanted."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from barnabas.logfiles.data_directory import PartitionFiles, read_layout
@@ -95,13 +95,3 @@ class LogWriter:
         self.roll(index=False)
         (found,) = read_layout(str(self.directory), lambda topic, partition: True)
         return found
-
-
-def write_log(data_dir: Path, segments: Iterable[Sequence[bytes | bytearray]], *, index: bool = True) -> LogWriter:
-    """A partition of these batches, by segments."""
-    writer = LogWriter(data_dir)
-    for batches in segments:
-        for batch in batches:
-            writer.take(batch)
-        writer.roll(index=index)
-    return writer

@@ -27,10 +27,10 @@ def batch_of(
     )
 
 
-def batch_sized(size: int, *, base_offset: int = 0, timestamp: int = 1_000) -> bytearray:
+def batch_sized(size: int, *, base_offset: int = 0) -> bytearray:
     """A batch of one record that is exactly `size` bytes long."""
     for overhead in range(RECORD_OVERHEAD, RECORD_OVERHEAD + 8):
-        batch = batch_of([timestamp], base_offset=base_offset, value_bytes=size - HEADER_SIZE - overhead)
+        batch = batch_of([1_000], base_offset=base_offset, value_bytes=size - HEADER_SIZE - overhead)
         if len(batch) == size:
             return batch
     raise ValueError(f"no batch of one record is {size} bytes long")

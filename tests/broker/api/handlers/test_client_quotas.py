@@ -39,8 +39,8 @@ def alter(api: CatalogueApi, *entries: AlterClientQuotasRequestEntryData, valida
     return [(each.error_code, each.error_message) for each in answer.entries]
 
 
-def described(api: CatalogueApi, *components: ComponentData, strict: bool = False) -> list[Any]:
-    answer = api.ask(DescribeClientQuotasRequest(components=list(components), strict=strict))
+def described(api: CatalogueApi, *components: ComponentData) -> list[Any]:
+    answer = api.ask(DescribeClientQuotasRequest(components=list(components), strict=False))
     assert answer.error_code == ErrorCode.NONE
     return [
         (

@@ -43,11 +43,11 @@ def peer_of(world: BrokerWorld, user: str, *, by_token: bool = False) -> Peer:
     return peer
 
 
-def creation(*renewers: str, owner: str = "", kind: str = "User") -> CreateDelegationTokenRequest:
+def creation(*renewers: str, owner: str = "") -> CreateDelegationTokenRequest:
     return CreateDelegationTokenRequest(
         owner_principal_type="User" if owner else "",
         owner_principal_name=owner,
-        renewers=[CreatableRenewers(principal_type=kind, principal_name=name) for name in renewers],
+        renewers=[CreatableRenewers(principal_type="User", principal_name=name) for name in renewers],
         max_lifetime_ms=-1,
     )
 

@@ -10,7 +10,7 @@ from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest, TopicP
 from tests.support.worlds.catalogue_api import CatalogueApi, versions
 
 E = ErrorCode
-PREFERRED, UNCLEAN = 0, 1
+PREFERRED = 0
 VERSIONS = versions(ElectLeadersRequest)
 NOT_NEEDED = (E.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
 
@@ -21,22 +21,15 @@ def api() -> CatalogueApi:
 
 
 def elect(
-    api: CatalogueApi,
-    *topics: tuple[str, list[int]],
-    version: int | None = None,
-    election_type: int = PREFERRED,
-    timeout_ms: int = 60_000,
+    api: CatalogueApi, *topics: tuple[str, list[int]], version: int | None = None, election_type: int = PREFERRED
 ) -> Any:
     asked = [TopicPartitions(topic=name, partitions=partitions) for name, partitions in topics]
-    request = ElectLeadersRequest(election_type=election_type, topic_partitions=asked, timeout_ms=timeout_ms)
+    request = ElectLeadersRequest(election_type=election_type, topic_partitions=asked)
     return api.ask(request, version)
 
 
-def elect_all(
-    api: CatalogueApi, version: int | None = None, election_type: int = PREFERRED, timeout_ms: int = 1
-) -> Any:
-    request = ElectLeadersRequest(election_type=election_type, topic_partitions=None, timeout_ms=timeout_ms)
-    return api.ask(request, version)
+def elect_all(api: CatalogueApi, election_type: int) -> Any:
+    return api.ask(ElectLeadersRequest(election_type=election_type, topic_partitions=None, timeout_ms=1))
 
 
 def found(answer: Any) -> list[tuple[str, list[tuple[int, ErrorCode, str | None]]]]:

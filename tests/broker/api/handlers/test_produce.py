@@ -49,8 +49,8 @@ async def answers_to(world: BrokerWorld, asked: ProduceRequest, version: int | N
     return [each for topic in response.responses for each in topic.partition_responses]
 
 
-async def codes(world: BrokerWorld, asked: ProduceRequest, version: int | None = None) -> Sequence[int]:
-    return [each.error_code for each in await answers_to(world, asked, version)]
+async def codes(world: BrokerWorld, asked: ProduceRequest) -> Sequence[int]:
+    return [each.error_code for each in await answers_to(world, asked)]
 
 
 @pytest.mark.parametrize("value", [b"v", b"v" * 9000])

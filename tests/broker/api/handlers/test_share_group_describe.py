@@ -12,9 +12,8 @@ from tests.support.worlds.broker import BrokerWorld, settle
 from tests.support.worlds.share_states import answer_of, enable_share_groups, share_world
 
 
-def joining(epoch: int = 0) -> ShareGroupHeartbeatRequest:
-    names = ["t"] if epoch == 0 else None
-    return ShareGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=epoch, subscribed_topic_names=names)
+def joining() -> ShareGroupHeartbeatRequest:
+    return ShareGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=0, subscribed_topic_names=["t"])
 
 
 def describing(*group_ids: str) -> ShareGroupDescribeRequest:

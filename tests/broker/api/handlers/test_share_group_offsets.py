@@ -60,8 +60,8 @@ async def codes(world: BrokerWorld, request: altering.AlterShareGroupOffsetsRequ
     }
 
 
-async def start_offsets(world: BrokerWorld, group_id: str = "g") -> dict[str, dict[int, int]]:
-    asked = DescribeShareGroupOffsetsRequestGroup(group_id=group_id, topics=None)
+async def start_offsets(world: BrokerWorld) -> dict[str, dict[int, int]]:
+    asked = DescribeShareGroupOffsetsRequestGroup(group_id="g", topics=None)
     (group,) = (await answer_of(world.services, DescribeShareGroupOffsetsRequest(groups=[asked]))).groups
     return {
         topic.topic_name: {each.partition_index: each.start_offset for each in topic.partitions}

@@ -14,8 +14,6 @@ from barnabas.protocol.primitives import uuid_text
 from tests.support.worlds.broker import BrokerWorld
 from tests.support.worlds.share_states import answer_of, enable_share_groups, share_world
 
-STRANGE_ID = b"\x07" * 16
-
 
 def topic_id(world: BrokerWorld) -> bytes:
     return world.services.catalogue.topics["t"].topic_id

@@ -33,9 +33,9 @@ async def world_with_records() -> ShareWorld:
     return world
 
 
-def pause(world: ShareWorld, point: str, states: str = "acknowledged") -> FaultRegistry:
-    """Pause the next change with such a delivery state by the fault `stopped`."""
-    match = {"point": point, "group": "g", "delivery_states": states}
+def pause(world: ShareWorld, point: str) -> FaultRegistry:
+    """Pause the next acknowledgement by the fault `stopped`."""
+    match = {"point": point, "group": "g", "delivery_states": "acknowledged"}
     faults = world.broker.faults.get()
     faults.arm_json(json.dumps({"name": "stopped", "match": match, "do": {"pause": True}}))
     return faults.registry

@@ -13,8 +13,8 @@ _PARTITION = partition_for("g", 50)
 _NOW_MS = 1_700_000_000_000
 
 
-def _entry(offset: int, topic: str = "t", group_id: str = "g") -> tuple[bytes, bytes | None]:
-    return encode(OffsetCommitted(group_id, topic, 0, CommittedOffset(offset, -1, "", _NOW_MS)))
+def _entry(offset: int, topic: str = "t") -> tuple[bytes, bytes | None]:
+    return encode(OffsetCommitted("g", topic, 0, CommittedOffset(offset, -1, "", _NOW_MS)))
 
 
 def _long_log() -> MemoryTopic:

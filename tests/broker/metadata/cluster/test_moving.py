@@ -28,7 +28,7 @@ from tests.support.requests import BY_NAME, alter_config, end_txn, epoch_ends, f
 from tests.support.worlds import moves
 from tests.support.worlds.broker import BrokerWorld, settle
 
-OFFSETS, TXNS = "__consumer_offsets", "__transaction_state"
+OFFSETS = "__consumer_offsets"
 
 
 @pytest.fixture
