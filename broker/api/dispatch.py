@@ -50,7 +50,7 @@ class Dispatcher:
     ) -> None:
         """Make handlers on demand. `table`: replaces that of this broker's settings. `meter`: counts requests.
 
-        doors: the SASL settings of the listeners that require authentication, by listener.
+        sasl_listeners: the SASL settings of the listeners that require authentication, by listener.
         """
         self._sasl_listeners = sasl_listeners or {}
         self.purgatory = services.purgatory
@@ -85,8 +85,10 @@ class Dispatcher:
 
     def session(self, listener: str) -> Session:
         """Return the session of a new connection of a listener."""
-        door = self._sasl_listeners.get(listener)
-        return Session(listener) if door is None else Session(listener, Authentication.REQUIRED, door.frame_bytes_max)
+        sasl_listener = self._sasl_listeners.get(listener)
+        if sasl_listener is None:
+            return Session(listener)
+        return Session(listener, Authentication.REQUIRED, sasl_listener.frame_bytes_max)
 
     def authenticator_for(self, session: Session) -> SaslAuthenticator | None:
         """Return the authenticator of a connection with this session; None if it need not authenticate."""

@@ -143,7 +143,7 @@ async def open_http(
         def connections() -> dict[int, int]:
             return {member.node_id: member.listener.connections_count for member in broker.members}
 
-        sasl_listeners = [door for member in broker.members for door in member.sasl_listeners.values()]
+        sasl_listeners = [each for member in broker.members for each in member.sasl_listeners.values()]
         return await scrape(Sources(broker.services, meter, connections, lambda: broker.state, sasl_listeners))
 
     compaction: Compaction | None = None

@@ -101,24 +101,26 @@ def http_security(
     authenticating = [name for name in named if name in sasl_listeners]
     if not speaking:
         raise ConfigError("--http-secure: no listener uses TLS, so there is no certificate: set listeners")
-    door = sasl_listeners[authenticating[0]] if authenticating else None
-    passwords = None if door is None else _passwords(door, services, random_bytes)
+    sasl_listener = sasl_listeners[authenticating[0]] if authenticating else None
+    passwords = None if sasl_listener is None else _passwords(sasl_listener, services, random_bytes)
     if passwords is None and token is None and not _asks_for_certificates(services, speaking[0]):
         raise ConfigError(
             "--http-secure: no client could authenticate: no listener has users of PLAIN or SCRAM, none asks for "
             "client certificates, and there is no --control-token"
         )
     authorizer = None if services.access is None else services.access.authorizer
-    delay_ms = 100 if door is None else door.failure_delay_ms
+    delay_ms = 100 if sasl_listener is None else sasl_listener.failure_delay_ms
     guard = Guard(passwords, clock, token=token, authorizer=authorizer, delay_ms=delay_ms)
     return HttpSecurity(endpoints[speaking[0]], guard)
 
 
-def _passwords(door: SaslListener, services: Services, random_bytes: Callable[[int], bytes]) -> Passwords | None:
+def _passwords(
+    sasl_listener: SaslListener, services: Services, random_bytes: Callable[[int], bytes]
+) -> Passwords | None:
     users = services.catalogue.users
-    served = [each for each in MECHANISMS if each.name in door.mechanisms]
+    served = [each for each in MECHANISMS if each.name in sasl_listener.mechanisms]
     scram: list[Lookup] = [(each, partial(users.credential_of, each)) for each in served]
-    begin_plain = door.mechanisms.get(plain.NAME)
+    begin_plain = sasl_listener.mechanisms.get(plain.NAME)
     return Passwords(begin_plain, scram, random_bytes(32)) if scram or begin_plain is not None else None
 
 

@@ -26,10 +26,10 @@ def open_sasl_listeners(
 ) -> Mapping[str, SaslListener]:
     """Return a node's SASL listeners by name; listeners without SASL have none. Raises ConfigError."""
     with_sasl = [each.name for each in services.config.listeners if each.speaks_sasl]
-    return {name: _door(name, services, machine_clock, random_bytes) for name in with_sasl}
+    return {name: _sasl_listener(name, services, machine_clock, random_bytes) for name in with_sasl}
 
 
-def _door(
+def _sasl_listener(
     listener: str, services: Services, machine_clock: Clock, random_bytes: Callable[[int], bytes]
 ) -> SaslListener:
     from barnabas.broker.api.authentication.sasl_listener import SaslListener

@@ -17,7 +17,7 @@ from barnabas.broker.security.session.principal import Principal
 from barnabas.protocol.connection.framing import FrameBuffer
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from tests.support.fuzz.sasl import OPENINGS, attempt
-from tests.support.fuzz.secured_arena import door
+from tests.support.fuzz.secured_arena import sasl_listener
 from tests.support.fuzz.stage import Facts, Member, Producer, Pusher
 from tests.support.tls_listener import Secured
 from tests.support.worlds.broker import BrokerWorld, request_frame, settle
@@ -34,7 +34,7 @@ class SecuredBySasl(Secured):
     """A listener that speaks SASL_SSL."""
 
     def _make(self, principal: Principal) -> Connection:
-        dispatcher = Dispatcher(self.world.services, sasl_listeners={LISTENER: door(self.world, 0)})
+        dispatcher = Dispatcher(self.world.services, sasl_listeners={LISTENER: sasl_listener(self.world, 0)})
         connection = Connection(self.world.listener, dispatcher, session=dispatcher.session(LISTENER))
         self.connections.append(connection)
         return connection

@@ -67,18 +67,20 @@ class SaslAuthenticator:
         "_began_again_ms",
         "_conversation",
         "_dispatch",
-        "_door",
         "_expires_ms",
         "_is_again",
         "_is_open",
         "_mechanism",
+        "_sasl_listener",
     )
 
-    def __init__(self, door: SaslListener, dispatch: Callable[[memoryview, RequestConnection], Answer]) -> None:
+    def __init__(
+        self, sasl_listener: SaslListener, dispatch: Callable[[memoryview, RequestConnection], Answer]
+    ) -> None:
         """Begin an exchange. `dispatch` answers requests once the client is authenticated."""
-        self._door = door
+        self._sasl_listener = sasl_listener
         self._dispatch = dispatch
-        self._conversation = SaslExchange(door.mechanisms)
+        self._conversation = SaslExchange(sasl_listener.mechanisms)
         self._is_open = self._is_again = False
         self._mechanism = ""  # of the first authentication
         self._expires_ms: float | None = None
@@ -90,7 +92,7 @@ class SaslAuthenticator:
             if not self._begins_again(frame):
                 return self._dispatch_in_time(frame, client)
             self._is_open, self._is_again = False, True
-            self._conversation = SaslExchange(self._door.mechanisms)
+            self._conversation = SaslExchange(self._sasl_listener.mechanisms)
         try:
             return self._next(frame, client)
         except _Refused as refused:
@@ -187,28 +189,28 @@ class SaslAuthenticator:
         self._mechanism = conversation.mechanism
         session.authenticated(principal, conversation.mechanism, by_token=conversation.is_by_token)
         lifetime_ms = self._lifetime_ms()
-        self._expires_ms = None if lifetime_ms is None else self._door.clock.now_ms() + lifetime_ms
+        self._expires_ms = None if lifetime_ms is None else self._sasl_listener.clock.now_ms() + lifetime_ms
         self._is_open = True
         client.admit(self._dispatch if lifetime_ms is None else self.dispatch)
-        self._door.report_accepted(client, conversation.mechanism, again=self._is_again)
+        self._sasl_listener.report_accepted(client, conversation.mechanism, again=self._is_again)
         return lifetime_ms or 0
 
     def _lifetime_ms(self) -> int | None:
         """Return the lifetime by `connections.max.reauth.ms` and the expiry of the credentials; None for no limit."""
         limits = []
-        if reauth_ms := self._door.reauth_ms.get(self._conversation.mechanism, 0):
+        if reauth_ms := self._sasl_listener.reauth_ms.get(self._conversation.mechanism, 0):
             limits.append(reauth_ms)
         if self._conversation.expires_ms is not None:
-            limits.append(max(0, int(self._conversation.expires_ms - self._door.clock.now_ms())))
+            limits.append(max(0, int(self._conversation.expires_ms - self._sasl_listener.clock.now_ms())))
         return min(limits, default=None)
 
     def _refuse(self, client: RequestConnection, reason: str, answer: bytearray | None) -> DeferredResponse:
         """Answer after the delay, and close."""
-        door = self._door
+        sasl_listener = self._sasl_listener
         self._report_refused(client, reason)
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if door.failure_delay_ms > 0:
-            timer = door.machine_clock.call_later(door.failure_delay_ms, partial(_end, future))
+        if sasl_listener.failure_delay_ms > 0:
+            timer = sasl_listener.machine_clock.call_later(sasl_listener.failure_delay_ms, partial(_end, future))
             future.add_done_callback(lambda _: timer.cancel())
         else:
             future.set_result(None)
@@ -218,23 +220,23 @@ class SaslAuthenticator:
         return DeferredResponse(future, lambda _: answer, may_be_given_up=True)
 
     def _report_refused(self, client: RequestConnection, reason: str) -> None:
-        self._door.report_refused(client, self._conversation.mechanism, reason, again=self._is_again)
+        self._sasl_listener.report_refused(client, self._conversation.mechanism, reason, again=self._is_again)
 
     # --- after authentication, where the session has a lifetime -------------------------------------------------------
 
     def _begins_again(self, frame: memoryview) -> bool:
         if self._expires_ms is None or frame[:2] != ApiKey.SASL_HANDSHAKE.to_bytes(2, "big"):
             return False
-        now_ms, before_ms = self._door.machine_clock.now_ms(), self._began_again_ms
+        now_ms, before_ms = self._sasl_listener.machine_clock.now_ms(), self._began_again_ms
         if before_ms is not None and now_ms - before_ms < REAUTHENTICATED_MS_MIN:
             return False
         self._began_again_ms = now_ms
         return True
 
     def _dispatch_in_time(self, frame: memoryview, client: RequestConnection) -> Answer:
-        if self._expires_ms is not None and self._door.clock.now_ms() >= self._expires_ms:
+        if self._expires_ms is not None and self._sasl_listener.clock.now_ms() >= self._expires_ms:
             reason = "the session has expired: the client did not re-authenticate in time"
-            self._door.report_expired(client, reason)
+            self._sasl_listener.report_expired(client, reason)
             raise CloseConnection(reason)
         return self._dispatch(frame, client)
 

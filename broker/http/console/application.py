@@ -157,9 +157,9 @@ class _Console:
 class _Entered:
     """The application behind the access control, with the headers that every answer has."""
 
-    def __init__(self, app: Starlette, door: ConsoleSignIn, console: _Console) -> None:
+    def __init__(self, app: Starlette, sign_in: ConsoleSignIn, console: _Console) -> None:
         self._app = app
-        self._door = door
+        self._console_sign_in = sign_in
         self._console = console
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -173,19 +173,19 @@ class _Entered:
             await send(message)
 
         request = Request(scope, receive)
-        answer = await self._answer_at_the_door(request, scope["barnabas.peer_is_local"])
+        answer = await self._answer_of_access_control(request, scope["barnabas.peer_is_local"])
         await (self._app if answer is None else answer)(scope, receive, send_with_headers)
 
-    async def _answer_at_the_door(self, request: Request, peer_is_local: bool) -> Response | None:
+    async def _answer_of_access_control(self, request: Request, peer_is_local: bool) -> Response | None:
         """Return None if the request is admitted, else the answer."""
         path, headers = request.scope["path"], request.headers
         if path == SIGN_IN and request.method == "POST":
-            refusal = self._door.refusal_to_sign_in(headers, peer_is_local)
+            refusal = self._console_sign_in.refusal_to_sign_in(headers, peer_is_local)
             return await self._sign_in(request) if refusal is None else self._refused(request, refusal)
         if path.startswith("/console/static/"):  # needed by the sign-in, and the same for every broker
-            refusal = self._door.refusal_to_sign_in(headers, peer_is_local)
+            refusal = self._console_sign_in.refusal_to_sign_in(headers, peer_is_local)
         else:
-            refusal = self._door.refusal(request.method, headers, peer_is_local)
+            refusal = self._console_sign_in.refusal(request.method, headers, peer_is_local)
         return None if refusal is None else self._refused(request, refusal)
 
     async def _sign_in(self, request: Request) -> Response:
@@ -193,7 +193,7 @@ class _Entered:
             form = words_of(await request.body())
         except Refused as refusal:
             return self._console.failed(request, BAD_REQUEST, str(refusal))
-        cookie = self._door.signed_in(form.get("token", ""), request.headers.get("host", ""))
+        cookie = self._console_sign_in.signed_in(form.get("token", ""), request.headers.get("host", ""))
         next_page = form.get("next", "")
         if not next_page.startswith("/console/") or next_page.startswith(SIGN_IN):
             next_page = FRONT

@@ -72,8 +72,8 @@ def read_broker(sources: Sources, readings: Readings) -> Steps[None]:
 
 def _read_outcomes(sasl_listeners: Sequence[SaslListener], readings: Readings) -> None:
     """Add the outcomes of authentications, by listener, summed over the nodes."""
-    for listener in dict.fromkeys(door.listener for door in sasl_listeners):
-        outcomes = [door.outcomes for door in sasl_listeners if door.listener == listener]
+    for listener in dict.fromkeys(each.listener for each in sasl_listeners):
+        outcomes = [each.outcomes for each in sasl_listeners if each.listener == listener]
         for name, counts in (
             ("successful_authentication", [each.let_in for each in outcomes]),
             ("failed_authentication", [each.refused for each in outcomes]),

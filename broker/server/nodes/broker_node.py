@@ -43,7 +43,7 @@ class BrokerNode:
     ) -> None:
         """Create a node with its `services` and `bound`, its listeners' sockets.
 
-        tls: the TLS endpoints of listeners that use TLS, by name. doors: the SASL settings of listeners, by name.
+        tls, sasl_listeners: the TLS endpoints and the SASL settings of the listeners that have some, by name.
         """
         self.sasl_listeners = sasl_listeners or {}
         self.services = services
@@ -87,9 +87,9 @@ class BrokerNode:
 
     def close_sasl_listeners(self) -> None:
         """Stop refreshing the keys of SASL tokens, because the process stops."""
-        for door in self.sasl_listeners.values():
-            if door.keys is not None:
-                door.keys.close()
+        for sasl_listener in self.sasl_listeners.values():
+            if sasl_listener.keys is not None:
+                sasl_listener.keys.close()
 
     def close_coordinators(self) -> None:
         """Close the coordinators, because the process stops: waiting clients have to find the coordinator again."""
@@ -106,9 +106,9 @@ async def _listen(
     tls: Mapping[str, TlsContextSource],
     sasl_listeners: Mapping[str, SaslListener],
 ) -> Dispatcher:
-    for door in sasl_listeners.values():
-        if door.keys is not None:
-            await door.keys.begin()
+    for sasl_listener in sasl_listeners.values():
+        if sasl_listener.keys is not None:
+            await sasl_listener.keys.begin()
     for bound, advertised in places:
         name = bound.listener.name
         await listener.listen(bound.sockets, dispatcher, advertised, name, tls.get(name))

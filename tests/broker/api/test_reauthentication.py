@@ -24,12 +24,12 @@ async def test_a_session_that_has_expired_closes_at_its_next_request(short: Secu
     assert not peer.is_closed
     peer.ask(MetadataRequest(topics=None))
     assert peer.is_closed
-    assert short.door.outcomes.expired == 1
+    assert short.sasl_listener.outcomes.expired == 1
 
 
 async def test_a_token_that_has_expired_within_the_skew_serves_no_request(short: SecuredWorld) -> None:
     expired = Bearer("alice", short.clock.now_ms() - 500)
-    short.door.mechanisms = {"OAUTHBEARER": lambda: OAuthBearerExchange(lambda token: expired)}
+    short.sasl_listener.mechanisms = {"OAUTHBEARER": lambda: OAuthBearerExchange(lambda token: expired)}
     peer = short.connect()
     ask(peer, SaslHandshakeRequest(mechanism="OAUTHBEARER"))
     token = SaslAuthenticateRequest(auth_bytes=b"n,,\x01auth=Bearer x\x01\x01")
@@ -45,7 +45,7 @@ async def test_authenticating_again_keeps_it(short: SecuredWorld) -> None:
         short.clock.advance(9_000)
         assert log_in(peer).session_lifetime_ms == 10_000
     assert ask(peer, MetadataRequest(topics=None)).brokers
-    assert (short.door.outcomes.let_in, short.door.outcomes.let_in_again) == (1, 3)
+    assert (short.sasl_listener.outcomes.let_in, short.sasl_listener.outcomes.let_in_again) == (1, 3)
 
 
 async def test_an_expired_session_may_still_authenticate_again(short: SecuredWorld) -> None:
@@ -61,7 +61,7 @@ async def test_a_mechanism_that_is_not_there_is_not_answered_again(short: Secure
     log_in(peer)
     peer.ask(SaslHandshakeRequest(mechanism="NTLM"))
     assert await refused(short, peer) == []
-    assert short.door.outcomes.refused_again == 1
+    assert short.sasl_listener.outcomes.refused_again == 1
 
 
 async def test_another_principal_may_not_reauthenticate(short: SecuredWorld) -> None:
@@ -72,7 +72,7 @@ async def test_another_principal_may_not_reauthenticate(short: SecuredWorld) -> 
     (answer,) = await refused(short, peer)
     assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
     assert answer.error_message == "Cannot change principals during re-authentication from User.alice: User.bob"
-    assert short.door.outcomes.refused_again == 1
+    assert short.sasl_listener.outcomes.refused_again == 1
 
 
 async def test_a_second_reauthentication_within_a_second_is_refused(short: SecuredWorld) -> None:

@@ -68,7 +68,7 @@ class Watched:
 
     async def scrape(self) -> dict[str, dict[Labels, float]]:
         """Series by name, each by its labels."""
-        door = SaslListener(
+        sasl_listener = SaslListener(
             listener="INSIDE",
             mechanisms={},
             frame_bytes_max=0,
@@ -78,7 +78,9 @@ class Watched:
             machine_clock=self.world.clock,
             outcomes=AuthenticationCounts(let_in=5, refused=4, let_in_again=3, refused_again=2, expired=1),
         )
-        text = await scrape(Sources(self.world.services, self.meter, lambda: {1: 3}, lambda: RUNNING, [door, door]))
+        text = await scrape(
+            Sources(self.world.services, self.meter, lambda: {1: 3}, lambda: RUNNING, [sasl_listener, sasl_listener])
+        )
         found: dict[str, dict[Labels, float]] = {}
         for family in text_string_to_metric_families(text.decode()):
             for sample in family.samples:

@@ -20,8 +20,8 @@ BUGS = (
         "session does not expire", "Requests are served after the session has expired without a new login.", seeds=400
     ).at(
         "SaslAuthenticator._dispatch_in_time",
-        "self._door.clock.now_ms() >= self._expires_ms",
-        "self._door.clock.now_ms() < 0",
+        "self._sasl_listener.clock.now_ms() >= self._expires_ms",
+        "self._sasl_listener.clock.now_ms() < 0",
     ),
     bug(
         "cached authorization not invalidated",

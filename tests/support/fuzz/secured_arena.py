@@ -32,7 +32,7 @@ from tests.support.fuzz.mutations import Sent
 from tests.support.fuzz.sasl import CREDENTIAL, FRAME_BYTES_MAX, PIECES_OF_SECRETS, USER, USERS, Opening
 from tests.support.worlds.broker import BrokerWorld, Peer
 from tests.support.worlds.memory_transport import MemoryTransport
-from tests.support.worlds.secured_broker import LISTENER, door_of
+from tests.support.worlds.secured_broker import LISTENER, sasl_listener_of
 
 REAUTH_MS = 3_600_000
 MEMORY_BYTES_MAX = 8 << 20
@@ -40,14 +40,14 @@ MEMORY_PER_BYTE_MAX = 100
 """Matching a token of OAUTHBEARER that is full of pairs takes most of it."""
 
 
-def door(world: BrokerWorld, reauth_ms: int) -> SaslListener:
+def sasl_listener(world: BrokerWorld, reauth_ms: int) -> SaslListener:
     """The required proof: a password, or an unsigned token."""
     mechanisms: dict[str, Callable[[], Exchange]] = {
         "PLAIN": lambda: PlainExchange(USERS.get),
         "SCRAM-SHA-256": lambda: ScramExchange(SCRAM_SHA_256, {USER: CREDENTIAL}.get, world.environment.random),
         "OAUTHBEARER": lambda: OAuthBearerExchange(partial(judge, rules_in({}), world.clock.now_ms)),
     }
-    return door_of(world, mechanisms, frame_bytes_max=FRAME_BYTES_MAX, reauth_ms=reauth_ms)
+    return sasl_listener_of(world, mechanisms, frame_bytes_max=FRAME_BYTES_MAX, reauth_ms=reauth_ms)
 
 
 class SecuredArena(Arena):
@@ -65,7 +65,7 @@ class SecuredArena(Arena):
     async def __aenter__(self) -> SecuredArena:
         await super().__aenter__()
         world = self.world
-        self._secured = Dispatcher(world.services, sasl_listeners={LISTENER: door(world, self.reauth_ms)})
+        self._secured = Dispatcher(world.services, sasl_listeners={LISTENER: sasl_listener(world, self.reauth_ms)})
         self._secured.intercept(self._watched)
         self._log.addHandler(self._overheard)
         self._level = self._log.level

@@ -23,7 +23,7 @@ LISTENER = "SASL_PLAINTEXT"
 FAILURE_DELAY_MS = 100
 
 
-def door_of(
+def sasl_listener_of(
     world: BrokerWorld, mechanisms: Mapping[str, Callable[[], Exchange]], *, frame_bytes_max: int, reauth_ms: int
 ) -> SaslListener:
     """The authentication of a world's listener, by its clock."""
@@ -49,11 +49,11 @@ class SecuredWorld(BrokerWorld):
             "PLAIN": lambda: PlainExchange(USERS.get),
             "SCRAM-SHA-256": lambda: ScramExchange(SCRAM_SHA_256, credentials.get, self.environment.random),
         }
-        self.door = door_of(self, mechanisms, frame_bytes_max=1000, reauth_ms=reauth_ms)
-        self.secured = Dispatcher(self.services, sasl_listeners={self.door.listener: self.door})
+        self.sasl_listener = sasl_listener_of(self, mechanisms, frame_bytes_max=1000, reauth_ms=reauth_ms)
+        self.secured = Dispatcher(self.services, sasl_listeners={self.sasl_listener.listener: self.sasl_listener})
 
     def connect(self, kernel_bytes: int = 1 << 30) -> Peer:
-        session = self.secured.session(self.door.listener)
+        session = self.secured.session(self.sasl_listener.listener)
         return Peer(MemoryTransport(Connection(self.listener, self.secured, session=session), kernel_bytes))
 
 

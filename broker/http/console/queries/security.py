@@ -61,7 +61,7 @@ def refused_lately(services: Services) -> list[str]:
 
 def sasl_listeners(members: Sequence[ServedNode]) -> list[tuple[int, SaslListener]]:
     """Return the listeners with authentication, by node."""
-    return [(member.node_id, door) for member in members for door in member.sasl_listeners.values()]
+    return [(member.node_id, each) for member in members for each in member.sasl_listeners.values()]
 
 
 def connected(members: Sequence[ServedNode]) -> list[tuple[tuple[str, str, str], int]]:

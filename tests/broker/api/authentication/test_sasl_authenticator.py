@@ -41,7 +41,7 @@ async def test_a_right_password_lets_in(world: SecuredWorld, version: int) -> No
     session = peer.connection.session
     assert (session.principal, session.mechanism) == (ALICE, "PLAIN")
     assert ask(peer, MetadataRequest(topics=None)).brokers
-    assert world.door.outcomes.let_in == 1
+    assert world.sasl_listener.outcomes.let_in == 1
 
 
 async def test_once_it_is_let_in_a_connection_is_not_asked_again(world: SecuredWorld) -> None:
@@ -62,8 +62,8 @@ async def test_a_wrong_password_is_answered_later_and_closes(
         (answer,) = await refused(world, peer)
     assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
     assert answer.error_message == "Authentication failed: Invalid username or password"
-    assert world.door.outcomes.refused == 1
-    assert world.door.outcomes.let_in == 0
+    assert world.sasl_listener.outcomes.refused == 1
+    assert world.sasl_listener.outcomes.let_in == 0
     assert "hunter2" not in caplog.text
     assert (
         'authentication failed peer=127.0.0.1:50000 listener=SASL_PLAINTEXT mechanism=PLAIN reason="Authentication '
@@ -78,7 +78,7 @@ async def test_why_a_token_is_refused_is_logged_and_the_client_receives_kafkas_j
     def judge(_: str) -> NoReturn:
         raise InvalidToken("it is for another audience")
 
-    world.door.mechanisms = {"OAUTHBEARER": lambda: OAuthBearerExchange(judge)}
+    world.sasl_listener.mechanisms = {"OAUTHBEARER": lambda: OAuthBearerExchange(judge)}
     told: list[tuple[str, Any]] = []
     world.broker.events.listen(lambda kind, facts: told.append((kind.name, facts.get("reason"))))
     peer = world.connect()
@@ -160,17 +160,17 @@ async def test_a_frame_not_allowed_before_a_handshake_closes_at_once(
         peer.ask(request)
     assert len(peer.answers()) == answered
     assert await closed(peer)
-    assert world.door.outcomes.refused == 1
+    assert world.sasl_listener.outcomes.refused == 1
 
 
 async def test_a_large_request_between_tokens_is_refused_unread(world: SecuredWorld) -> None:
     """Its answer would be a message for each of its groups: 47 MB for the largest."""
-    world.door.frame_bytes_max = 512 << 10
+    world.sasl_listener.frame_bytes_max = 512 << 10
     peer = world.connect()
     ask(peer, SaslHandshakeRequest(mechanism="PLAIN"))
     peer.ask(DescribeGroupsRequest(groups=[""] * 2000))
     assert await refused(world, peer) == []
-    assert world.door.outcomes.refused == 1
+    assert world.sasl_listener.outcomes.refused == 1
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ async def test_garbage_closes_at_once_without_a_word(world: SecuredWorld, frame:
     peer = world.connect()
     peer.transport.send(bare(frame))
     assert await closed(peer)
-    assert world.door.outcomes.refused == 1
+    assert world.sasl_listener.outcomes.refused == 1
 
 
 @pytest.mark.parametrize("size", [1001, 1 << 30, -1])
@@ -199,11 +199,11 @@ async def test_an_unexpected_frame_in_a_handshake_closes_later(world: SecuredWor
     assert world.listener.strangers_memory.used_bytes == held_bytes
     assert not peer.transport.is_reading()
     assert await refused(world, peer) == []
-    assert world.door.outcomes.refused == 1
+    assert world.sasl_listener.outcomes.refused == 1
 
 
 async def test_strangers_use_up_a_memory_of_their_own(world: SecuredWorld) -> None:
-    world.door.frame_bytes_max = 512 << 10
+    world.sasl_listener.frame_bytes_max = 512 << 10
     known, listener = world.connect(), world.listener
     log_in(known)
     strangers = [world.connect() for _ in range(130)]
@@ -222,8 +222,8 @@ async def test_strangers_use_up_a_memory_of_their_own(world: SecuredWorld) -> No
 
 async def test_requests_under_way_at_an_admission_are_held_like_all_others(world: SecuredWorld) -> None:
     password, listener = "p" * 100_000, world.listener
-    world.door.frame_bytes_max = 512 << 10
-    world.door.mechanisms = {"PLAIN": lambda: PlainExchange({"alice": password}.get)}
+    world.sasl_listener.frame_bytes_max = 512 << 10
+    world.sasl_listener.mechanisms = {"PLAIN": lambda: PlainExchange({"alice": password}.get)}
     peer = world.connect()
     ask(peer, SaslHandshakeRequest(mechanism="PLAIN"))
     token = request_frame(SaslAuthenticateRequest(auth_bytes=f"\0alice\0{password}".encode()), 0)

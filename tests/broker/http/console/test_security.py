@@ -115,7 +115,7 @@ async def test_principals_stand_beside_client_ids(console: Console) -> None:
 
 async def test_listeners_count_who_was_let_in_or_refused() -> None:
     world = SecuredWorld()
-    world.broker.members[0].sasl_listeners = {"SASL_PLAINTEXT": world.door}
+    world.broker.members[0].sasl_listeners = {"SASL_PLAINTEXT": world.sasl_listener}
     log_in(world.connect())
     world.connect().ask(ListGroupsRequest())
     await settle()

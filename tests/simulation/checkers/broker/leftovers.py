@@ -54,11 +54,11 @@ def _muted_count(member: BrokerNode) -> int:
 
 
 def _timers(broker: Broker) -> list[Timer]:
-    """Those of the clock by which doors hold back."""
+    """Those of the clock of delayed refusals."""
     clocks = {
-        id(door.machine_clock): door.machine_clock
+        id(sasl_listener.machine_clock): sasl_listener.machine_clock
         for member in broker.members
-        for door in member.sasl_listeners.values()
+        for sasl_listener in member.sasl_listeners.values()
     }
     return [timer for clock in clocks.values() for _, _, timer in clock._timers._heap]  # type: ignore[attr-defined]  # because it is a SystemClock
 
