@@ -64,8 +64,10 @@ class BrokerNode:
         Uses the listener and the sockets at the time of the call: a node that is stopped before this has begun gets
         others when it is started again.
         """
-        self._dispatcher = dispatcher = Dispatcher(self.services, meter=meter, sasl_listeners=self.sasl_listeners)
-        dispatcher.intercept(self._wrap)
+        if self._dispatcher is None:  # for good: the services notify it, also while the node is stopped
+            self._dispatcher = Dispatcher(self.services, meter=meter, sasl_listeners=self.sasl_listeners)
+            self._dispatcher.intercept(self._wrap)
+        dispatcher = self._dispatcher
         node = self.services.node
         gateways = network.default_gateways if self.services.config.is_container else None
         places = [
