@@ -46,10 +46,13 @@ def as_they_are(records: bytes, _: Random) -> bytes:
 
 def cut_off(records: bytes, rng: Random) -> bytes:
     """Half a record, and no more."""
-    return records[: rng.randrange(len(records))]
+    return records[: rng.randrange(len(records))] if records else b""
 
 
 def flipped(records: bytes, rng: Random) -> bytes:
+    """A bit of a record is another, unless nothing was sent."""
+    if not records:
+        return b""
     position = rng.randrange(len(records))
     return records[:position] + bytes([records[position] ^ 1 << rng.randrange(8)]) + records[position + 1 :]
 
