@@ -24,18 +24,21 @@ Piece = tuple[bytes, list[Row]]
 """The bytes, and the rows with positions in them."""
 
 ROWS_MAX: Final = 128
+UNWANTED: Final = 1
 _NO_LIMIT: Final = 1 << 62  # of the whole batch: only one chunk of it is held at a time
 _LENGTH_BYTES: Final = 5
 
 
 def row_pieces(
-    batch: bytes, header: BatchHeader, *, max_record_bytes: int = RECORD_BYTES_MAX
+    batch: bytes, header: BatchHeader, *, max_record_bytes: int = RECORD_BYTES_MAX, marks: bytes = b""
 ) -> Iterator[Piece | None]:
     """Yield every record of a batch, in order, some dozens to a piece; None before each new chunk is decompressed.
 
     `batch` is exactly one batch. DecodeError on damage, if a record is larger than `max_record_bytes`, and if
-    offsets do not increase within the batch's range.
+    offsets do not increase within the batch's range. `marks` has a byte for each record of a batch without gaps that
+    was read before: of those marked UNWANTED only the length is read.
     """
+    assert not marks or len(marks) == header.records_count, "a mark for each record"
     if header.records_count < 0:
         raise DecodeError(f"batch at offset {header.base_offset}: {header.records_count} records")
     chunks: Iterator[bytes] = iter(())
@@ -47,10 +50,13 @@ def row_pieces(
     left, last_offset = header.records_count, header.base_offset - 1
     while left > 0:
         rows: list[Row] = []
-        position = _parse_rows(buffer, position, min(left, ROWS_MAX), max_record_bytes, last_offset, header, rows)
-        if rows:
-            last_offset = rows[-1][0]
-            left -= len(rows)
+        after, count = _parse_rows(
+            buffer, position, min(left, ROWS_MAX), max_record_bytes, last_offset, header, rows, marks
+        )
+        if count:
+            position = after
+            last_offset = last_offset + count if marks else rows[-1][0]
+            left -= count
             yield buffer, rows
             continue
         parts, size, needed = [buffer[position:]], len(buffer) - position, _bytes_needed(buffer, position)
@@ -82,23 +88,32 @@ def _parse_rows(
     offset: int,
     header: BatchHeader,
     rows: list[Row],
-) -> int:
-    """Add the records that are whole in `buffer` from `position` on; return the position of the first other one."""
+    marks: bytes,
+) -> tuple[int, int]:
+    """Add the records that are whole in `buffer` from `position` on, and are wanted.
+
+    Return the position of the first record that is not whole, and the number of those before it.
+    """
     base_offset, base_timestamp, last_offset = header.base_offset, header.base_timestamp, header.last_offset
     has_append_time, append_time = header.timestamp_type == LOG_APPEND_TIME, header.max_timestamp
-    size = len(buffer)
-    while len(rows) < rows_max:
+    size, count, has_marks = len(buffer), 0, len(marks) > 0
+    while count < rows_max:
         try:
             length, start = read_short_varint(buffer, position)
         except (IndexError, DecodeError):
             if size - position >= _LENGTH_BYTES:
                 raise DecodeError(f"batch at offset {base_offset}: no record behind offset {offset}") from None
-            return position  # cut by the end of the chunk
+            return position, count  # cut by the end of the chunk
         end = start + length
         if not 0 < length <= max_record_bytes:
             raise DecodeError(f"the record behind offset {offset} claims {length} bytes")
         if end > size:
-            return position
+            return position, count
+        count += 1
+        if has_marks and marks[offset + 1 - base_offset] == UNWANTED:
+            offset += 1
+            position = end
+            continue
         try:
             raw = buffer[start + 1]  # after the attributes, which are unused
             if raw < 0x80:
@@ -122,4 +137,4 @@ def _parse_rows(
         timestamp = append_time if has_append_time else base_timestamp + delta
         rows.append((offset, timestamp, key, value_size >= 0, tail, end))
         position = end
-    return position
+    return position, count

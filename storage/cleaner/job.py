@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.protocol.files.names import FileKind, segment_file
 from barnabas.protocol.files.txn_index import AbortedTxn
 from barnabas.protocol.records.record import RECORD_BYTES_MAX
 from barnabas.storage.cleaner.aborted import AbortedTransactions
 from barnabas.storage.cleaner.batch_retention import LastRecord
+from barnabas.storage.cleaner.dirty_records import DirtyRecords
 from barnabas.storage.cleaner.group import GroupCleaning, Rules
 from barnabas.storage.cleaner.grouping import SegmentSizes, group_segments
 from barnabas.storage.cleaner.mapping import MapBuilding
@@ -30,6 +31,9 @@ from barnabas.storage.disk.disk import Disk
 from barnabas.storage.disk.files import Files
 from barnabas.storage.errors import StorageError
 from barnabas.storage.steps import Work
+
+_MAP_BYTES_A_STATE: Final = 16
+"""The dedupe buffer is this many times as large as the states of the dirty records may be."""
 
 
 class SourceSegment(NamedTuple):
@@ -86,12 +90,13 @@ class CleanJob(NamedTuple):
         offset_map = OffsetMap(self.dedupe_buffer_bytes, self.load_factor, keys_max)
         max_record_bytes = min(self.config.max_decompressed_message_bytes, RECORD_BYTES_MAX)
         buffer_bytes = self.io_buffer_bytes // 2  # one half to read, one to write
-        mapping = MapBuilding(directory, offset_map, self.first_dirty, buffer_bytes, max_record_bytes, tally)
+        records = DirtyRecords(self.first_dirty, min(keys_max, self.dedupe_buffer_bytes // _MAP_BYTES_A_STATE))
+        mapping = MapBuilding(directory, offset_map, records, buffer_bytes, max_record_bytes, tally)
         yield from mapping.steps(spans, aborted)
-        end_offset = mapping.latest_offset + 1
+        end_offset = records.latest_offset + 1
         rules = Rules(self.now_ms, self.high_watermark, self.last_records, self.config, buffer_bytes)
         batches = RecordFilter(
-            offset_map, mapping.latest_offset, self.now_ms, self.config.delete_retention_ms, max_record_bytes, tally
+            offset_map, records, self.now_ms, self.config.delete_retention_ms, max_record_bytes, tally
         )
         cleaning = GroupCleaning(directory, rules, batches, aborted, tally)
         groups = []

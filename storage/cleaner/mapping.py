@@ -13,8 +13,9 @@ from typing import Final
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import BatchHeader
-from barnabas.protocol.records.record_rows import Row, row_pieces
+from barnabas.protocol.records.record_rows import ROWS_MAX, Row, row_pieces
 from barnabas.storage.cleaner.aborted import AbortedTransactions
+from barnabas.storage.cleaner.dirty_records import SUPERSEDED, TOMBSTONE, UNKNOWN, DirtyRecords
 from barnabas.storage.cleaner.offset_map import OffsetMap
 from barnabas.storage.cleaner.reading import SegmentBatchReader, SegmentSpan
 from barnabas.storage.cleaner.results import CleanTally
@@ -26,21 +27,21 @@ BATCH_COST_BYTES: Final = 128  # the cost of a batch besides its bytes
 
 
 class MapBuilding:
-    """Fills an offset map. `latest_offset` is the last offset whose key is in the map, if there is one."""
+    """Fills an offset map, and the states of the dirty records."""
 
     def __init__(
         self,
         directory: Directory,
         offset_map: OffsetMap,
-        first_dirty: int,
+        records: DirtyRecords,
         buffer_bytes: int,
         max_record_bytes: int,
         tally: CleanTally,
     ) -> None:
-        self.latest_offset = first_dirty - 1
         self._directory = directory
         self._map = offset_map
-        self._first_dirty = first_dirty
+        self._records = records
+        self._first_dirty = records.first_dirty
         self._buffer_bytes = buffer_bytes
         self._max_record_bytes = max_record_bytes
         self._tally = tally
@@ -55,7 +56,7 @@ class MapBuilding:
             is_full = yield from self._walk(span)
             if is_full:
                 break
-            self.latest_offset = span.end_offset - 1
+            self._records.latest_offset = span.end_offset - 1
         self._tally.map_fullness = self._map.fullness
 
     def _walk(self, span: SegmentSpan) -> Generator[int, None, bool]:
@@ -69,7 +70,7 @@ class MapBuilding:
                     raise reader.damage(reader.batch_position, str(damage)) from damage
                 if is_full:
                     return True
-                self.latest_offset = max(self.latest_offset, header.last_offset)
+                self._records.latest_offset = max(self._records.latest_offset, header.last_offset)
                 self._tally.map_bytes_read += header.size_in_bytes
                 work += header.size_in_bytes + BATCH_COST_BYTES
                 if work >= STEP_BYTES:
@@ -91,27 +92,37 @@ class MapBuilding:
         if is_skipped:
             self._tally.map_messages_read += header.records_count
             return False
+        has_states = self._records.begin_batch(header)
         pauses = False
         for piece in row_pieces(batch, header, max_record_bytes=self._max_record_bytes):
             if pauses or piece is None:
                 yield 0
             if piece is not None:
                 pauses = True
-                if self._put(piece[1]):
+                if self._map.is_crowded(ROWS_MAX):
+                    yield from self._map.growing()
+                if self._put(piece[1], has_states):
                     return True
         return False
 
-    def _put(self, rows: list[Row]) -> bool:
+    def _put(self, rows: list[Row], has_states: bool) -> bool:
         """Put keys into the map; return whether it was full before the end."""
-        offset_map, first_dirty, count = self._map, self._first_dirty, 0
+        offset_map, records, first_dirty, count = self._map, self._records, self._first_dirty, 0
         for row in rows:
-            key = row[2]
-            if key is not None and row[0] >= first_dirty:
+            offset, key = row[0], row[2]
+            if key is None:
+                if has_states:
+                    records.note(offset, UNKNOWN)
+            elif offset >= first_dirty:
                 if offset_map.is_full:
                     self._tally.map_messages_read += count
                     return True
-                offset_map.put(key, row[0])
-                self.latest_offset = row[0]
+                previous = offset_map.put(key, offset)
+                if previous >= 0:
+                    records.note(previous, SUPERSEDED)
+                if has_states and not row[3]:
+                    records.note(offset, TOMBSTONE)
+                records.latest_offset = offset
             count += 1
         self._tally.map_messages_read += count
         return False

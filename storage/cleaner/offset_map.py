@@ -6,13 +6,16 @@ two keys whose hashes are both the same would count as one, as in Kafka. One has
 that is new for every map, so that a client cannot choose keys that collide.
 
 Theory of operation: open addressing with double hashing in one array of a prime number of places. No entry is ever
-removed. No more places are taken than the log has offsets for.
+removed. The array begins small and grows by four, to the memory and no further than the log has offsets for: a lookup
+mostly waits for memory, and a small array stays in the processor's cache. While it grows, the one before is there, too,
+of a quarter of the size.
 """
 
 from __future__ import annotations
 
 import secrets
 from array import array
+from collections.abc import Generator
 from typing import Final
 
 from xxhash import xxh3_64_intdigest
@@ -20,6 +23,8 @@ from xxhash import xxh3_64_intdigest
 ENTRY_BYTES: Final = 24
 NOT_FOUND: Final = -1
 _COLUMNS: Final = 3  # hash, other hash, offset + 1 (0: free)
+_PLACES_FIRST: Final = 1 << 12  # at most
+_AT_ONCE: Final = 128  # places that are moved between two pauses
 
 
 class OffsetMap:
@@ -36,7 +41,11 @@ class OffsetMap:
             raise ValueError(f"a map of {memory_bytes} bytes has no room for a single key")
         self.entries = 0
         least = min(self.entries_max, keys_max) + 1  # one place is always free, so every search ends
-        self._places = _prime_from(max(min(self.slots, keys_max + keys_max // 2), least, 3))
+        self._places_max = _prime_from(max(min(self.slots, keys_max + keys_max // 2), least, 3))
+        self._growths = 0  # still to come
+        while self._places_max >> 2 * self._growths > _PLACES_FIRST:
+            self._growths += 1
+        self._places = self._places_after(self._growths)
         self._table = array("q", [0]) * (_COLUMNS * self._places)
         self._seed = secrets.randbits(64)
 
@@ -47,7 +56,7 @@ class OffsetMap:
 
     @property
     def size_bytes(self) -> int:
-        """The memory that the map takes, independent of its content."""
+        """The memory that the map takes at present."""
         return _COLUMNS * self._places * self._table.itemsize
 
     @property
@@ -55,25 +64,55 @@ class OffsetMap:
         """The number of keys divided by the number of slots, as Kafka reports it: at most the load factor."""
         return self.entries / self.slots
 
-    def put(self, key: bytes, offset: int) -> None:
-        """Record that the key was seen at `offset`; offsets increase."""
+    def put(self, key: bytes, offset: int) -> int:
+        """Record that the key was seen at `offset`; offsets increase. Return its offset before, NOT_FOUND if none."""
         first, second = hash(key) >> 2, xxh3_64_intdigest(key, self._seed) >> 2
-        at = self._find(first, second)
         table = self._table
-        if not table[at + 2]:
+        at = self._find(table, self._places, first, second)
+        previous: int = table[at + 2]
+        if not previous:
+            if self.is_crowded(1):
+                for _ in self.growing():
+                    pass
+                table = self._table
+                at = self._find(table, self._places, first, second)
             table[at] = first
             table[at + 1] = second
             self.entries += 1
         table[at + 2] = offset + 1
+        return previous - 1
 
     def get(self, key: bytes) -> int:
         """Return the highest offset of the key, NOT_FOUND if there is none."""
-        at = self._find(hash(key) >> 2, xxh3_64_intdigest(key, self._seed) >> 2)
-        return self._table[at + 2] - 1
+        table = self._table
+        at = self._find(table, self._places, hash(key) >> 2, xxh3_64_intdigest(key, self._seed) >> 2)
+        return table[at + 2] - 1
 
-    def _find(self, first: int, second: int) -> int:
+    def is_crowded(self, more: int) -> bool:
+        """Whether the array should grow before `more` keys are put: at three quarters, if it may."""
+        return self._growths > 0 and 4 * (self.entries + more) > 3 * self._places
+
+    def growing(self) -> Generator[int, None, None]:
+        """Move the entries to a larger array, with pauses; no other method may be called until it has ended."""
+        old, places = self._table, self._places_after(self._growths - 1)
+        table = array("q", [0]) * (_COLUMNS * places)
+        for begin in range(0, len(old), _COLUMNS * _AT_ONCE):
+            for source in range(begin, min(begin + _COLUMNS * _AT_ONCE, len(old)), _COLUMNS):
+                if old[source + 2]:
+                    first, second = old[source], old[source + 1]
+                    at = self._find(table, places, first, second)
+                    table[at] = first
+                    table[at + 1] = second
+                    table[at + 2] = old[source + 2]
+            yield 0
+        self._table, self._places, self._growths = table, places, self._growths - 1
+
+    def _places_after(self, growths: int) -> int:
+        """Return the number of places while so many growths are still to come."""
+        return _prime_from(self._places_max >> 2 * growths) if growths else self._places_max
+
+    def _find(self, table: array[int], places: int, first: int, second: int) -> int:
         """Return the position of a key's entry, or the free position where it would be put."""
-        table, places = self._table, self._places
         place = first % places
         at = _COLUMNS * place
         if (table[at] == first and table[at + 1] == second) or not table[at + 2]:

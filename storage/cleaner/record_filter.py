@@ -4,6 +4,9 @@
 Knows the offset map and the rules; reads no file. Retained records are held in memory while a batch is read, up to
 HELD_BYTES; if a batch retains more (a small zstd batch can hold gigabytes) its records are read a second time. If
 they cannot be compressed to REWRITTEN_BYTES_MAX by this code, the batch stays unchanged.
+
+A batch of the dirty part is read only if it changes: not if the first pass found all its records superseded, or all of
+them the latest of their keys and none a tombstone. Of others the superseded records are passed over by their lengths.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from barnabas.storage.cleaner.batch_retention import (
     outcome,
     sets_horizon,
 )
+from barnabas.storage.cleaner.dirty_records import LATEST, SUPERSEDED, UNKNOWN, DirtyRecords
 from barnabas.storage.cleaner.offset_map import OffsetMap
 from barnabas.storage.cleaner.results import CleanTally
 
@@ -33,12 +37,12 @@ Filtered = tuple[BatchHeader, bytes | bytearray, int]
 
 
 class RecordFilter:
-    """Filters the records of batches by the map of one round. `latest_offset` is the last offset in the map."""
+    """Filters the records of batches by the map of one round, and by the findings of its first pass."""
 
     def __init__(
         self,
         offset_map: OffsetMap,
-        latest_offset: int,
+        records: DirtyRecords,
         now_ms: int,
         delete_retention_ms: int,
         max_record_bytes: int,
@@ -46,7 +50,7 @@ class RecordFilter:
         rewritten_bytes_max: int = REWRITTEN_BYTES_MAX,
     ) -> None:
         self._map = offset_map
-        self._latest_offset = latest_offset
+        self._records = records
         self._now_ms = now_ms
         self._horizon_ms = now_ms + delete_retention_ms
         self._max_record_bytes = max_record_bytes
@@ -67,16 +71,21 @@ class RecordFilter:
         held: list[tuple[int, int, bytes]] = []
         retained = held_bytes = 0
         self._has_tombstone, self._max_timestamp = False, -1
-        if not discards:
+        states = self._records.states(header)
+        if discards or (states and states.count(SUPERSEDED) == len(states)):
+            pass
+        elif states and states.count(LATEST) == len(states) and not header.lacks_max_timestamp:
+            retained = len(states)
+        else:
             pauses = False
-            for piece in row_pieces(batch, header, max_record_bytes=self._max_record_bytes):
+            for piece in row_pieces(batch, header, max_record_bytes=self._max_record_bytes, marks=states):
                 if pauses or piece is None:
                     yield 0
                 if piece is None:
                     continue
                 pauses = True
                 buffer, rows = piece
-                for offset, timestamp, _, _, tail, end in self._retained(rows, header):
+                for offset, timestamp, _, _, tail, end in self._retained(rows, header, states):
                     retained += 1
                     if held_bytes <= HELD_BYTES:
                         held.append((offset, timestamp, buffer[tail:end]))
@@ -98,30 +107,40 @@ class RecordFilter:
                 rewriting.add(offset, timestamp, record)
         else:
             held.clear()
-            is_whole = yield from self._rewrite(batch, header, rewriting)
+            is_whole = yield from self._rewrite(batch, header, states, rewriting)
             if not is_whole:
                 return header, batch, header.max_timestamp
         rewritten, data = rewriting.seal()
         return rewritten, data, rewritten.max_timestamp
 
-    def _rewrite(self, batch: bytes, header: BatchHeader, rewriting: Rewriting) -> Generator[int, None, bool]:
+    def _rewrite(
+        self, batch: bytes, header: BatchHeader, states: bytes, rewriting: Rewriting
+    ) -> Generator[int, None, bool]:
         """Add the retained records; return whether all of them were added and their size is within the limit."""
-        for piece in row_pieces(batch, header, max_record_bytes=self._max_record_bytes):
+        for piece in row_pieces(batch, header, max_record_bytes=self._max_record_bytes, marks=states):
             yield 0
             if piece is None:
                 continue
             buffer, rows = piece
-            for offset, timestamp, _, _, tail, end in self._retained(rows, header):
+            for offset, timestamp, _, _, tail, end in self._retained(rows, header, states):
                 rewriting.add(offset, timestamp, buffer[tail:end])
             if rewriting.size > self._rewritten_bytes_max:
                 break
         self._invalid = 0  # counted the first time
         return rewriting.size <= self._rewritten_bytes_max
 
-    def _retained(self, rows: list[Row], header: BatchHeader) -> list[Row]:
-        """Return the retained rows; note the largest timestamp, tombstones and invalid records."""
+    def _retained(self, rows: list[Row], header: BatchHeader, states: bytes) -> list[Row]:
+        """Return the retained rows; note the largest timestamp, tombstones and invalid records.
+
+        With states, no row is of a superseded record, unless its state is unknown.
+        """
         if not header.is_control:
-            keeps_deleted, latest, offset_map = keeps_tombstones(header, self._now_ms), self._latest_offset, self._map
+            keeps_deleted, latest, offset_map = (
+                keeps_tombstones(header, self._now_ms),
+                self._records.latest_offset,
+                self._map,
+            )
+            looks_up = not states or UNKNOWN in states
             retained: list[Row] = []
             for row in rows:
                 if row[0] <= latest:
@@ -129,7 +148,7 @@ class RecordFilter:
                     if key is None:
                         self._invalid += 1
                         continue
-                    if row[0] < offset_map.get(key) or not (row[3] or keeps_deleted):
+                    if not (row[3] or keeps_deleted) or (looks_up and row[0] < offset_map.get(key)):
                         continue
                 retained.append(row)
             rows = retained

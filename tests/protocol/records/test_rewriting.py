@@ -9,7 +9,7 @@ from barnabas.protocol.records.batch import LOG_APPEND_TIME, BatchHeader, parse_
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.compression import compress, decompress, new_compressor
 from barnabas.protocol.records.record import BatchRecord, iter_records
-from barnabas.protocol.records.record_rows import ROWS_MAX, row_pieces
+from barnabas.protocol.records.record_rows import ROWS_MAX, UNWANTED, row_pieces
 from barnabas.protocol.records.rewriting import NO_HORIZON, Rewriting, delete_horizon_of, empty_batch
 
 _TEXT = st.one_of(st.none(), st.binary(max_size=20))
@@ -150,6 +150,17 @@ def test_records_that_contradict_their_batch_are_damage(change: dict[int, int], 
     batch = _damaged(change)
     with pytest.raises(DecodeError, match=message):
         list(row_pieces(batch, parse_header(batch)))
+
+
+@given(_RECORDS, st.data(), st.integers(0, 4))
+def test_marked_records_are_passed_over(records: list[NewRecord], data: st.DataObject, compression: int) -> None:
+    records = [NewRecord(*record) for record in records * data.draw(st.sampled_from((1, 20)))]
+    batch = batch_with(records, compression=compression)
+    marks = bytes(data.draw(st.lists(st.integers(0, 3), min_size=len(records), max_size=len(records))))
+    header = parse_header(batch)
+    rows = [row for piece in row_pieces(batch, header) if piece for row in piece[1]]
+    wanted = [row for row, mark in zip(rows, marks, strict=True) if mark != UNWANTED]
+    assert [row for piece in row_pieces(batch, header, marks=marks) if piece for row in piece[1]] == wanted
 
 
 @given(st.integers(61, 90), st.integers(0, 255))

@@ -37,7 +37,7 @@ BUGS = (
     ).at("dirtiness", "watermarks.last_stable_offset", "watermarks.high_watermark"),
     Bug(
         "offset map off by one", "Compaction also removes the last record of a key that was written again.", seeds=200
-    ).at("RecordFilter._retained", "row[0] < offset_map.get(key)", "row[0] <= offset_map.get(key)"),
+    ).at("MapBuilding._put", "records.note(previous, SUPERSEDED)", "records.note(offset, SUPERSEDED)"),
     Bug(
         "aborted records in the offset map",
         "An aborted record replaces the committed value of its key.",

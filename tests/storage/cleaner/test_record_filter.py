@@ -5,6 +5,7 @@ import pytest
 from barnabas.protocol.records.batch import parse_header
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.storage.cleaner.batch_retention import BatchRetention
+from barnabas.storage.cleaner.dirty_records import DirtyRecords
 from barnabas.storage.cleaner.offset_map import OffsetMap
 from barnabas.storage.cleaner.record_filter import RecordFilter
 from barnabas.storage.cleaner.results import CleanTally
@@ -17,7 +18,9 @@ def test_a_batch_that_would_become_too_large_stays(rewritten_bytes_max: int, rec
     batch = bytes(build_batch(records, compression=3))
     offset_map = OffsetMap(1 << 20, 0.9, 30_000)
     offset_map.put(b"0", 30_000)  # later on
-    batches = RecordFilter(offset_map, 30_000, 0, 0, 1 << 20, CleanTally(), rewritten_bytes_max)
+    dirty = DirtyRecords(0, 0)
+    dirty.latest_offset = 30_000
+    batches = RecordFilter(offset_map, dirty, 0, 0, 1 << 20, CleanTally(), rewritten_bytes_max)
     found = finish_work(batches.steps(batch, parse_header(batch), BatchRetention.DELETE_EMPTY, False, False))
     assert found is not None
     assert found[0].records_count == records_count
