@@ -89,7 +89,7 @@ class OffsetMap:
         return table[at + 2] - 1
 
     def is_crowded(self, more: int) -> bool:
-        """Whether the array should grow before `more` keys are put: at three quarters, if it may."""
+        """Return whether the array should grow before `more` keys are put: at three quarters, if it may."""
         return self._growths > 0 and 4 * (self.entries + more) > 3 * self._places
 
     def growing(self) -> Generator[int, None, None]:

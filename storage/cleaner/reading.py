@@ -2,19 +2,22 @@
 """A reader of one segment's batches in order: each has the right CRC, and offsets after those of the previous batch.
 
 No CRC covers the base offset, and a wrong bit there could make another record the last one of its key. The log file is
-read in pieces, a larger batch as a whole. Anything that cannot be a complete and valid batch raises a CorruptFile
+read in pieces of many batches, and from a large batch on batch by batch: a piece that ends in the middle of a batch is
+read again from there. Anything that cannot be a complete and valid batch raises a CorruptFile
 that names the file and the position: a damaged segment is not compacted.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files.names import FileKind, segment_file
 from barnabas.protocol.records.batch import HEADER_SIZE, BatchHeader, parse_header, verify_crc
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.errors import CorruptFile
+
+_LARGE_PART: Final = 8  # a batch of more than this part of the buffer is large
 
 
 class SegmentSpan(NamedTuple):
@@ -40,6 +43,7 @@ class SegmentBatchReader:
         self._buffer_bytes = buffer_bytes
         self._buffer = b""
         self._buffer_start = 0
+        self._follows_large = False
 
     def next(self) -> BatchHeader | None:
         """Return the header of the next batch, None after the last one."""
@@ -49,7 +53,7 @@ class SegmentBatchReader:
             return None
         if left < HEADER_SIZE:
             raise self.damage(position, f"{left} bytes behind the last whole batch")
-        at = self._fill(position, HEADER_SIZE)
+        at = self._fill(position, HEADER_SIZE, HEADER_SIZE if self._follows_large else self._buffer_bytes)
         try:
             header = parse_header(self._buffer, at)
         except DecodeError as damage:
@@ -57,7 +61,8 @@ class SegmentBatchReader:
         size = header.size_in_bytes
         if size > left:
             raise self.damage(position, f"a batch of {size} bytes, and {left} are left")
-        at = self._fill(position, size)
+        self._follows_large = size > self._buffer_bytes // _LARGE_PART
+        at = self._fill(position, size, size if self._follows_large else self._buffer_bytes)
         self.batch = self._buffer[at : at + size]
         self.batch_position = position
         if not verify_crc(self.batch):
@@ -78,12 +83,12 @@ class SegmentBatchReader:
         """Close the file descriptor."""
         self._file.close()
 
-    def _fill(self, position: int, size: int) -> int:
-        """Load `size` bytes from `position` into the buffer; return where they begin in it."""
+    def _fill(self, position: int, size: int, more: int) -> int:
+        """Load `size` bytes from `position` into the buffer, or `more`; return where they begin in it."""
         at = position - self._buffer_start
         if len(self._buffer) - at >= size:
             return at
-        wanted = min(max(size, self._buffer_bytes), self._end - position)
+        wanted = min(max(size, more), self._end - position)
         self._buffer = self._file.pread(wanted, position)
         self._buffer_start = position
         self.bytes_read += len(self._buffer)
