@@ -2,12 +2,13 @@
 
 import socket
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Self
 
 
-class ThreadedListener:
+class ThreadedListener(ABC):
     """Accepts connections while it is used as a context manager; at its end none of them lives on.
 
     It listens from the start. `connections` counts those that came.
@@ -61,6 +62,6 @@ class ThreadedListener:
                 self._open.append(connection)
                 self._run(self._serve, connection)
 
+    @abstractmethod
     def _serve(self, connection: socket.socket) -> None:
         """Serve one connection, in a thread of its own."""
-        raise NotImplementedError
