@@ -93,6 +93,16 @@ JAVA = (
         ),
     ),
     Row(
+        name="Spring for Apache Kafka",
+        pins=("org.springframework.kafka:spring-kafka:4.1.2",),
+        program="java/SpringCopier.java",
+        guarantee=EXACTLY_ONCE,
+        settings=(
+            "a `KafkaTransactionManager` for the listener's container, so that offsets are in the transactions; "
+            "`isolation.level=read_committed`, else aborted records are read"
+        ),
+    ),
+    Row(
         name="Debezium, from PostgreSQL",
         pins=("io.debezium:debezium-connector-postgres:3.6.1.Final", "org.apache.kafka:connect-runtime:4.3.1"),
         program="java/DebeziumWorker.java",
