@@ -1,5 +1,6 @@
 """The table of programs in docs/ecosystem.md: each row has its program, and its versions are those of its lock."""
 
+import json
 import re
 
 from tests.support.ecosystem.installing import lock_of
@@ -7,7 +8,7 @@ from tests.support.ecosystem.row import PROGRAMS
 from tests.support.ecosystem.rows import ROWS
 from tests.support.source_tree import ROOT, tracked_files
 
-_PLACE, _SUFFIXES = ("tests", "ecosystem"), (".go", ".java", ".py", ".rs")
+_PLACE, _SUFFIXES = ("tests", "ecosystem"), (".go", ".java", ".mjs", ".py", ".rs")
 GO = [row for row in ROWS if row.source.suffix == ".go"]
 PYTHON = [row for row in ROWS if row.source.suffix == ".py"]
 
@@ -27,6 +28,12 @@ def test_the_module_of_a_go_program_has_the_versions_of_its_row() -> None:
         required = (row.source.parent / "go.mod").read_text()
         assert [pin for pin in row.pins if f"\t{pin.replace('@', ' ')}\n" not in required] == []
     assert {row.source.parent for row in GO} == set((PROGRAMS / "go").iterdir())
+
+
+def test_the_javascript_package_has_the_versions_of_its_rows() -> None:
+    required = json.loads((PROGRAMS / "js" / "package.json").read_text())["dependencies"]
+    pins = [pin.rpartition("@") for row in ROWS if row.source.suffix == ".mjs" for pin in row.pins]
+    assert {name: version for name, _, version in pins} == required
 
 
 def test_the_rust_package_has_the_versions_of_its_rows() -> None:

@@ -1,5 +1,6 @@
 """The packages of the clients that are written in JavaScript: what each lock says, in the node_modules beside it."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -12,13 +13,19 @@ def install_clients() -> None:
         install(home)
 
 
-def install(home: Path) -> None:
-    """Have in node_modules what the lock in `home` says, and only install where npm has not noted that it did."""
+def install(home: Path, **variables: str) -> None:
+    """Have in node_modules what the lock in `home` says, and only install where npm has not noted that it did.
+
+    `variables`: those of the environment that the packages' own install scripts read.
+    """
     lock, installed = home / "package-lock.json", home / "node_modules" / ".package-lock.json"
     if installed.exists() and installed.stat().st_mtime > lock.stat().st_mtime:
         return
     command = ["npm", "ci", "--silent", "--no-audit", "--no-fund"]
-    done = subprocess.run(command, cwd=home, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    environment = os.environ | variables
+    done = subprocess.run(
+        command, cwd=home, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} failed in {home}:\n{done.stdout}{done.stderr}")
 

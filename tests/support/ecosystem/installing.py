@@ -2,13 +2,14 @@
 
 Each Python program has an environment of its own in .cache/ecosystem, made by uv of the lock beside the programs.
 Java's jars come from Maven as Kafka's own do. Each Go program is a module of its own, so that the versions of one
-do not change another's, and the crates of Rust are those of the lock beside the programs.
+do not change another's. The packages of JavaScript and the crates of Rust are those of the locks beside the programs.
 """
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from pathlib import Path
 from scripts._pythons import find_python
 from tests.support.clients.go import Built
 from tests.support.clients.java import program_command
+from tests.support.clients.npm import install
 from tests.support.clients.rust import build
 from tests.support.ecosystem.row import PROGRAMS, Row
 from tests.support.ecosystem.rows import ROWS
@@ -89,8 +91,25 @@ def _go(row: Row) -> list[str]:
     return [str(Built(f"ecosystem-{row.source.stem}", ("build", "."), row.source.parent)())]
 
 
+def _javascript(row: Row) -> list[str]:
+    """Where Confluent's client finds no build of itself it compiles librdkafka, which takes minutes, once."""
+    node = shutil.which("node")
+    if node is None:
+        raise RuntimeError("the JavaScript programs run on Node.js: install it (nodejs and npm)")
+    prefix = Path(node).resolve().parents[1]
+    headers = {"npm_config_nodedir": str(prefix)} if (prefix / "include" / "node").exists() else {}
+    install(row.source.parent, CKJS_LINKING="dynamic", **headers)  # a static one would fetch zlib and others
+    return [node, str(row.source)]
+
+
 def _rust(row: Row) -> list[str]:
     return [str(build(PROGRAMS / "rust", row.source.stem))]
 
 
-_LAUNCHERS: dict[str, Callable[[Row], list[str]]] = {".py": _python, ".java": _java, ".go": _go, ".rs": _rust}
+_LAUNCHERS: dict[str, Callable[[Row], list[str]]] = {
+    ".py": _python,
+    ".java": _java,
+    ".go": _go,
+    ".mjs": _javascript,
+    ".rs": _rust,
+}

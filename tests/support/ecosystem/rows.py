@@ -144,6 +144,14 @@ GO = (
         settings="`sarama.ReadCommitted`, else aborted records are read",
     ),
 )
+JAVASCRIPT = (
+    Row(
+        name="Confluent's JavaScript client",
+        pins=("@confluentinc/kafka-javascript@1.10.1",),
+        program="js/confluent_kafka.mjs",
+        guarantee=AT_LEAST_ONCE,
+    ),
+)
 RUST = (
     Row(
         name="rskafka",
@@ -155,4 +163,4 @@ RUST = (
         reads_markers=False,
     ),
 )
-ROWS = PYTHON + JAVA + GO + RUST
+ROWS = PYTHON + JAVA + GO + JAVASCRIPT + RUST
