@@ -50,15 +50,14 @@ def _acknowledge(request: ShareAcknowledgeRequest, context: RequestContext) -> R
     }
 
     def respond(replies: Sequence[Outcome]) -> Reply[ShareAcknowledgeResponse]:
-        if request.share_session_epoch == FINAL_EPOCH:
-            share.manager.sessions.end(session)
         lock_timeout_ms = share.manager.settings_of(share.key.group_id).record_lock_duration_ms
         leaders = ShareLeaders(context)
-        return reply_to_all(
+        response = reply_to_all(
             replies,
             lambda outcomes: _response(zip(requested, outcomes, strict=True), lock_timeout_ms, leaders),
             lambda refusal: refusal,
         )
+        return share.end_after(session, response) if request.share_session_epoch == FINAL_EPOCH else response
 
     return reply_to(lambda: share.acknowledge(session, requested), respond)
 

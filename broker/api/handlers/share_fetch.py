@@ -96,8 +96,7 @@ def _fetch_after(
     leaders = ShareLeaders(context)
     respond = partial(_respond, replies, acknowledged, epoch == INITIAL_EPOCH, lock_timeout_ms, leaders)
     if epoch == FINAL_EPOCH:
-        share.manager.sessions.end(session)
-        return respond([])
+        return share.end_after(session, respond([]))
     refused = [ShareFetched(each, error) for each in session.partitions if (error := share.refusal_of(each))]
     wrong = {each.partition for each in refused}
     wanted = _rotated([each for each in session.partitions if each not in wrong], epoch)

@@ -8,7 +8,7 @@ group or the request as a whole is raised. Of a request with many partitions, a 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from barnabas.broker.partitions.share.acknowledgements import AcknowledgedBatch, checked_batches
 from barnabas.broker.partitions.share.share_partition_manager import SharePartitionManager, session_key
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     Outcome = Reply[KafkaError | None]
     """The refusal of one partition's acknowledgements, None for none, once they are stored."""
+
+R = TypeVar("R")
 
 _ACKNOWLEDGING = WorkClass(under_way_max=1_000, may_begin_again=False)
 """The acknowledgements of one request, which is in memory anyway."""
@@ -74,6 +76,18 @@ class ShareRequest:
             return [self._outcome(session, *each) for each in requested.items()]
         each_outcome = partial(mapped, lambda each: self._outcome(session, *each), requested.items(), at_once=1)
         return self._slices.to_the_end(each_outcome, _ACKNOWLEDGING)
+
+    def end_after(self, session: ShareSession, response: Reply[R]) -> Reply[R]:
+        """End the session with its last response, once that request's acknowledgements are stored; return the response.
+
+        Only then what the member still holds is released and stored, with the start offset that they have moved.
+        """
+
+        def end(made: R) -> R:
+            self.manager.sessions.end(session)
+            return made
+
+        return reply_to(lambda: response, end)
 
     def _outcome(self, session: ShareSession, wanted: SessionPartition, batches: RequestedBatches) -> Outcome:
         return reply_to(partial(self._acknowledge, session, wanted, batches), lambda _: None, KafkaError.as_value)

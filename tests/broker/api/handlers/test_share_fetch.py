@@ -286,6 +286,21 @@ async def test_a_group_starts_where_an_operator_set_it_once_no_member_is_connect
     assert await other.acquire() == [(1, 2, 1)]
 
 
+@pytest.mark.parametrize("last", ["acknowledge", "fetch"])
+async def test_a_session_ends_once_its_last_acknowledgements_are_stored(last: str) -> None:
+    world = ShareWorld()
+    world.append("t", b"a", b"b")
+    member = world.member()
+    assert await member.acquire() == [(0, 1, 1)]
+    if last == "acknowledge":
+        await member.acknowledge((0, 0, [ACCEPT]), epoch=-1)
+    else:
+        await member.fetch(0, share_session_epoch=-1, acks=((0, 0, [ACCEPT]),))
+    await settle()
+    updates = [(update.start_offset, *update.batches) for update in world.persister.updates]
+    assert updates == [(0, (0, 0, 2, 1)), (1, (1, 1, 0, 1))], "the accepted record, then the released one"
+
+
 async def test_share_partitions_stay_loaded_while_a_member_of_the_group_is_connected() -> None:
     world, member = await holding()
     gone = world.member("gone")
