@@ -41,7 +41,9 @@ SNAPSHOT = re.compile(
 STATE = re.compile(r'key: \{"type":"0","data":\{"transactionalId":"(\w+)"\}\} payload: (\{.*\})')
 OFFSET = re.compile(r'key: \{"type":"1",.*"group":"goes-along".* payload: .*"offset":(\d+)')
 
-EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT, COMPLETE_ABORT = range(6)
+EMPTY, ONGOING = "Empty", "Ongoing"
+PREPARE_COMMIT, PREPARE_ABORT = "PrepareCommit", "PrepareAbort"
+COMPLETE_COMMIT, COMPLETE_ABORT = "CompleteCommit", "CompleteAbort"
 
 
 class Batch(NamedTuple):
