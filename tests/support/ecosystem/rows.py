@@ -115,7 +115,8 @@ JAVA = (
             "an outage of `heartbeat.interval.ms` stops Connect's tasks, and an unfinished snapshot begins anew: "
             "its rows are in the topic twice, so the program streams only (`snapshot.mode=no_data`, publication and "
             "slot made before the rows); Connect 4.3.1 answers a wrong setting of the connector with "
-            "a `NullPointerException`, and only `PUT …/config/validate` names it"
+            "a `NullPointerException`, and only `PUT …/config/validate` names it; its metrics need a class that "
+            "Kafka 4.4.0 has moved, so the worker is of 4.3.1"
         ),
         reads_table=True,
     ),
