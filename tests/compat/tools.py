@@ -1,7 +1,9 @@
 """Kafka's own command-line tools, run one after the other in one JVM (java/Tools.java) that starts when needed."""
 
 import base64
+import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,6 +36,8 @@ REASSIGN = f"{_PACKAGE}reassign.ReassignPartitionsCommand"
 QUORUM = f"{_PACKAGE}MetadataQuorumCommand"
 CLIENT_METRICS = f"{_PACKAGE}ClientMetricsCommand"
 
+_ABOUT_A_SERVER = re.compile(r"^.* WARN .*:(\d+)\D.*\(org\.apache\.kafka\.clients\.NetworkClient\)\n?", re.MULTILINE)
+
 
 class Said(NamedTuple):
     """How a tool ended, and what it printed."""
@@ -61,7 +65,7 @@ class Tools:
         answer = self._process.stdout.readline()
         assert answer, f"the JVM ended in {main_class} {arguments}"
         status, out, err = answer.rstrip("\n").split("\t")
-        return Said(int(status), _decode(out), _decode(err))
+        return Said(int(status), *(_without_other_clients(_decode(word), arguments) for word in (out, err)))
 
     def ask(self, server: Server, main_class: str, *arguments: str, stdin: str = "") -> str:
         """What a tool that must succeed prints on stdout when it is pointed at `server`."""
@@ -79,6 +83,15 @@ class Tools:
         """End the JVM, if it was started."""
         if self._process is not None:
             self._process.communicate(timeout=30)
+
+
+def _without_other_clients(text: str, arguments: Sequence[str]) -> str:
+    """Leave out what clients log that earlier tools of this JVM have left open, about servers that are gone."""
+
+    def own(line: re.Match[str]) -> str:
+        return line[0] if any(argument.endswith(f":{line[1]}") for argument in arguments) else ""
+
+    return _ABOUT_A_SERVER.sub(own, text)
 
 
 def _encode(text: str) -> str:
