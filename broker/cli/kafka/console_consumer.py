@@ -126,15 +126,24 @@ def _checked(options: Options) -> int | None:
 
 
 def _group(options: Options, settings: dict[str, str]) -> str | None:
-    groups = {options.value("group"), settings.get("group.id")} - {None}
-    if len(groups) > 1:
-        shown = ", ".join(f"'{group}'" for group in sorted(map(str, groups)))
-        raise CommandRefused(
-            "The group ids provided in different places (directly using '--group', via '--command-property', "
-            f"or via '--command-config') do not match. Detected group ids: {shown}"
-        )
-    if groups and options.has("partition"):
+    group = chosen_group(options, settings, ("command-property", "command-config"))
+    if group is not None and options.has("partition"):
         raise CommandRefused("Options group and partition cannot be specified together.")
+    return group
+
+
+def chosen_group(options: Options, settings: dict[str, str], flags: tuple[str, str]) -> str | None:
+    """Return the group of --group or of the settings, None without one. CommandRefused if they are different.
+
+    flags: those of a setting and of a file of settings, as Kafka's message names them.
+    """
+    groups = {each for each in (options.value("group"), settings.get("group.id")) if each is not None}
+    if len(groups) > 1:
+        shown = ", ".join(f"'{group}'" for group in sorted(groups))
+        raise CommandRefused(
+            f"The group ids provided in different places (directly using '--group', via '--{flags[0]}', "
+            f"or via '--{flags[1]}') do not match. Detected group ids: {shown}"
+        )
     return groups.pop() if groups else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
-from barnabas.broker.cli.kafka.console_consumer import print_records, time_name
+from barnabas.broker.cli.kafka.console_consumer import chosen_group, print_records, time_name
 from barnabas.broker.cli.kafka.flags import (
     ALONE,
     VALUE,
@@ -59,7 +59,10 @@ def kafka_console_share_consumer(arguments: Sequence[str]) -> int:
         return 0
     _check(options)
     file_flag = next(flag for flag in _OLD_AND_NEW[1] if options.has(flag) or flag == "command-config")
-    group = _group(options, client_properties(options, _OLD_AND_NEW[0], file_flag, _PROG))
+    settings = client_properties(options, _OLD_AND_NEW[0], file_flag, _PROG)
+    group = chosen_group(options, settings, ("consumer-property", "consumer-config"))
+    if group is None:
+        group = _GROUP
     formatter, topic = formatter_of(options), options.value("topic") or ""
     try:
         with cluster(options, file_flag, also_known=("group.id",)) as client:
@@ -81,17 +84,6 @@ def _check(options: Options) -> None:
     for old, new in _OLD_AND_NEW:
         if options.has(old) and options.has(new):
             raise CommandRefused(f"Options --{old} and --{new} cannot be specified together.")
-
-
-def _group(options: Options, settings: dict[str, str]) -> str:
-    groups = {each for each in (options.value("group"), settings.get("group.id")) if each is not None}
-    if len(groups) > 1:
-        shown = ", ".join(f"'{each}'" for each in sorted(groups))
-        raise CommandRefused(
-            "The group ids provided in different places (directly using '--group', via '--consumer-property', or via "
-            f"'--consumer-config') do not match. Detected group ids: {shown}"
-        )
-    return groups.pop() if groups else _GROUP
 
 
 def _printing(
