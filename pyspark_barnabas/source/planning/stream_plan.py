@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from barnabas.client.client import Client
+from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import commit_offsets
 from barnabas.protocol.errors import KafkaError
 from pyspark_barnabas.source import cluster
@@ -34,13 +35,12 @@ class StreamPlan:
 
     def first_position(self) -> StreamPosition:
         """Return where a query without a checkpoint begins."""
-        topics = cluster.find_topics(self._client, self._settings.subscription)
-        partitions = subscribed(self._settings.subscription, topics)
+        partitions, topic_ids = self._find()
         cluster.require_all(self._client, self._settings.subscription, partitions)
         offsets = cluster.find_offsets(
             self._client, self._settings.starting, partitions, isolation=self._settings.isolation, side="starting"
         )
-        return StreamPosition(offsets, ids_of(topics, partitions))
+        return StreamPosition(offsets, topic_ids)
 
     def fix_the_end(self) -> None:
         """Fix the end for Trigger.AvailableNow: read all that exists now, in any number of batches, nothing newer."""
@@ -90,8 +90,7 @@ class StreamPlan:
             _LOG.warning("offsets were not committed to %r: %s", self._settings.commit_group, error)
 
     def _ends(self, known: Offsets) -> StreamPosition:
-        topics = cluster.find_topics(self._client, self._settings.subscription)
-        partitions = subscribed(self._settings.subscription, topics)
+        partitions, topic_ids = self._find()
         ends = cluster.latest_since(
             self._client,
             partitions,
@@ -100,15 +99,18 @@ class StreamPlan:
             retries=self._settings.latest_retries,
             retry_interval_ms=self._settings.retry_interval_ms,
         )
-        self.seen = StreamPosition(ends, ids_of(topics, partitions))
+        self.seen = StreamPosition(ends, topic_ids)
         return self.seen
 
     def _topic_ids(self) -> TopicIds:
         """Return the ids as this run has seen them; request them if its first batch was planned by an earlier run."""
-        if self.seen is not None:
-            return self.seen.topic_ids
+        return self._find()[1] if self.seen is None else self.seen.topic_ids
+
+    def _find(self) -> tuple[set[TopicPartition], TopicIds]:
+        """Return the partitions that exist now, and the ids of their topics."""
         topics = cluster.find_topics(self._client, self._settings.subscription)
-        return ids_of(topics, subscribed(self._settings.subscription, topics))
+        partitions = subscribed(self._settings.subscription, topics)
+        return partitions, ids_of(topics, partitions)
 
     def _earliest_of_new(self, start: Offsets, end: Offsets) -> Offsets:
         """Return where new partitions begin that still exist."""
