@@ -51,6 +51,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rounds", type=int, default=3, help="how many seeds the long chaos goes through, from --seed on")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Have the folder of a test made before its other fixtures: it is removed after the brokers over it are closed."""
+    names = item.fixturenames if isinstance(item, pytest.Function) else []
+    if "tmp_path" in names:
+        names.remove("tmp_path")
+        names.insert(0, "tmp_path")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Some tests replace a function or a constant that compiled modules have built in: docs/compiled.md."""
     if form.running() == form.COMPILED:

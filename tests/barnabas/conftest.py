@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
@@ -16,11 +15,8 @@ NewBroker = Callable[..., Barnabas]
 
 
 @pytest.fixture(params=["process", "thread"])
-def new_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewBroker]:
-    """new_broker(**settings): a started broker, once as a process of its own and once as a thread.
-
-    tmp_path: of the test, and removed after the brokers that have their data there.
-    """
+def new_broker(request: pytest.FixtureRequest) -> Iterator[NewBroker]:
+    """new_broker(**settings): a started broker, once as a process of its own and once as a thread."""
     with ExitStack() as brokers:
         yield lambda **settings: brokers.enter_context(Barnabas(**settings, in_process=request.param == "thread"))
 

@@ -17,9 +17,6 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         names = item.fixturenames
         if "_closed_worlds" not in names:
             names.insert(0, "_closed_worlds")
-            if "tmp_path" in names:  # it is removed, so the worlds over it have to be closed before
-                names.remove("tmp_path")
-                names.insert(0, "tmp_path")
 
 
 @pytest.fixture
