@@ -27,6 +27,7 @@ RUN if [ "${FORM}" = compiled ]; then \
 COPY pyproject.toml README.md LICENSE /src/
 COPY protocol /src/protocol
 COPY logfiles /src/logfiles
+COPY registry /src/registry
 COPY storage /src/storage
 COPY client /src/client
 COPY broker /src/broker

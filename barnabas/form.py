@@ -30,7 +30,7 @@ LIBRARY = "barnabas_hot"
 MANIFEST = "manifest"
 MANIFEST_VERSION = "barnabas 1"
 _NO_TIME = 0  # in a wheel, whose installer gives the files their own times
-_PACKAGES = tuple(f"barnabas.{name}" for name in ("broker", "client", "logfiles", "protocol", "storage"))
+_PACKAGES = tuple(f"barnabas.{name}" for name in ("broker", "client", "logfiles", "protocol", "registry", "storage"))
 _installed: CompiledFinder | None = None
 
 

@@ -20,7 +20,7 @@ from scripts.mutating.points import Point, points
 from scripts.mutating.process import ROOT
 
 PLACES = ("storage", "broker/coordinator", "broker/api/handlers", "protocol")
-PRODUCT = ("barnabas", "broker", "client", "logfiles", "protocol", "storage")
+PRODUCT = ("barnabas", "broker", "client", "logfiles", "protocol", "registry", "storage")
 ALIKE_MAX = 3
 """So many cases of one parametrized test are tried before other tests."""
 

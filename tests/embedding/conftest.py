@@ -12,7 +12,7 @@ from barnabas import form
 from tests.support.source_tree import ROOT
 
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input")
-OWN_PACKAGES = ("broker", "client", "logfiles", "protocol", "storage")
+OWN_PACKAGES = ("broker", "client", "logfiles", "protocol", "registry", "storage")
 TIMEOUT_S = 180
 
 

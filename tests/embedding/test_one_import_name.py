@@ -13,7 +13,7 @@ from tests.embedding.conftest import PIP, Environment, Project, run
 from tests.support.source_tree import ROOT
 
 EXAMPLE = ROOT / "examples" / "pytest" / "test_orders.py"
-LINKED = ("broker", "client", "logfiles", "protocol", "storage")
+LINKED = ("broker", "client", "logfiles", "protocol", "registry", "storage")
 
 USE = """
 import os, sys

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PRODUCT = ("protocol", "logfiles", "storage", "broker", "client", "barnabas")
+PRODUCT = ("protocol", "logfiles", "registry", "storage", "broker", "client", "barnabas")
 
 
 @functools.cache
