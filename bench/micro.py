@@ -65,6 +65,12 @@ class Sink:
     def set_write_buffer_limits(self, high: int) -> None:
         """Ignore the limits: writing never blocks."""
 
+    def pause_reading(self) -> None:
+        """Do nothing: the next request comes when it is given."""
+
+    def resume_reading(self) -> None:
+        """Do nothing: as above."""
+
     def write(self, data: bytearray) -> None:
         self.last = [data]
 
