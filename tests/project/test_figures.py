@@ -42,7 +42,7 @@ def _measured(row: str) -> list[float]:
             lambda ours, kafkas: rf"\(W6\) \| {_thousands(ours)} a second, .* \| {_thousands(kafkas)} a second",
         ),
         (
-            r"W9: producer to consumer, p50, µs \| (\d+) \| (\d+) .*? W9: p99, µs \| (\d+) \| ([\d,]+) ",
+            r"W9: producer to consumer, p50, µs \| (\d+) \| (\d+) .*? W9: p99, µs \| ([\d,]+) \| ([\d,]+) ",
             "README.md",
             lambda ours, kafkas, our_p99, kafkas_p99: (
                 rf"\(W9\): median, p99 \| {_ms(ours)} ms, {_ms(our_p99)} ms \| {_ms(kafkas)} ms, {_ms(kafkas_p99)} ms"
