@@ -1,4 +1,8 @@
-"""Asks for the newest release of packages: by uv, go, npm and Maven, each with the index that it is configured for."""
+"""Asks for the newest release of packages: by uv, go, npm and Maven, each with the index that it is configured for.
+
+A client that has not answered after LIMIT_S is ended; npm and Maven, which ask for one package after the other, run
+several times at once.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +12,21 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from xml.etree import ElementTree
 
 from scripts.comparing.pins import normal
 from scripts.comparing.versions import newest
 
+LIMIT_S = 240
+_AT_A_TIME = 4
 _PYTHON = "3.14"  # the newest for which packages have wheels; some have no newer release for an older one
 _DEPENDENCY = (
-    "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>[{},)</version><type>pom</type>"
-    "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions></dependency>"
+    "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>[2147483647,)</version><type>pom</type>"
+    "</dependency>"
 )
 _PROJECT = (
     "<project><modelVersion>4.0.0</modelVersion><groupId>barnabas</groupId><artifactId>newer</artifactId>"
@@ -55,25 +63,33 @@ def go(ours: Mapping[str, str]) -> dict[str, str]:
 
 def npm(ours: Mapping[str, str]) -> dict[str, str]:
     """Return the release of each package that the registry of npm calls the latest."""
-    return {name: json.loads(_run("npm", "view", name, "dist-tags.latest", "--json")) for name in ours}
+    with ThreadPoolExecutor(_AT_A_TIME) as pool:
+        printed = pool.map(lambda name: _run("npm", "view", name, "dist-tags.latest", "--json"), ours)
+        return {name: json.loads(text) for name, text in zip(ours, printed, strict=True)}
 
 
 def maven(ours: Mapping[str, str]) -> dict[str, str]:
     """Return the newest release of each artifact in the repositories of Maven.
 
-    Where a version is a range, Maven notes in its local repository which versions there are, with previews. It then
-    reads the description of each in the range, which begins with ours; that may fail, for example for a preview.
+    Where a version is a range, Maven notes in its local repository which versions there are, with previews. No version
+    is in the range that we ask for: Maven would read the description of each that is. So it fails in any case.
     """
-    dependencies = "".join(_DEPENDENCY.format(*name.split(":"), version) for name, version in ours.items())
+    since_ms = time.time() * 1000 // 1000 * 1000  # Maven's notes may have whole seconds
+    shares = [share for at in range(_AT_A_TIME) if (share := list(ours)[at::_AT_A_TIME])]
+    with ThreadPoolExecutor(_AT_A_TIME) as pool:
+        done = list(pool.map(_ask_maven, shares))
+    found = {name: newest(_noted_by_maven(name, since_ms)) for name in ours}
+    if not any(found.values()):
+        raise NoAnswer(_failure("mvn", done[0]))
+    return {name: version for name, version in found.items() if version is not None}
+
+
+def _ask_maven(names: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    dependencies = "".join(_DEPENDENCY.format(*name.split(":")) for name in names)
     with tempfile.TemporaryDirectory() as directory:
         pom = Path(directory, "pom.xml")
         pom.write_text(_PROJECT.format(dependencies), "utf-8")
-        since_ms = pom.stat().st_mtime * 1000
-        done = _start("mvn", "-q", "-B", "-U", "-f", str(pom), "dependency:resolve")
-    found = {name: newest(_noted_by_maven(name, since_ms)) for name in ours}
-    if not any(found.values()):
-        raise NoAnswer(_failure("mvn", done))
-    return {name: version for name, version in found.items() if version is not None}
+        return _start("mvn", "-q", "-B", "-U", "-f", str(pom), "dependency:resolve")
 
 
 def _noted_by_maven(name: str, since_ms: float) -> set[str]:
@@ -97,7 +113,13 @@ def _run(program: str, *arguments: str, given: str = "", cwd: str | None = None)
 def _start(program: str, *arguments: str, given: str = "", cwd: str | None = None) -> subprocess.CompletedProcess[str]:
     if shutil.which(program) is None:
         raise NoAnswer(f"there is no {program}")
-    return subprocess.run([program, *arguments], input=given, capture_output=True, text=True, cwd=cwd, check=False)
+    command = [program, *arguments]
+    try:
+        return subprocess.run(
+            command, input=given, capture_output=True, text=True, cwd=cwd, check=False, timeout=LIMIT_S
+        )
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 124, "", f"error: no answer within {LIMIT_S} s")
 
 
 def _failure(program: str, done: subprocess.CompletedProcess[str]) -> str:

@@ -72,12 +72,12 @@ def _constants(node: ast.stmt) -> Iterator[tuple[str, str]]:
     """Yield the texts that an assignment gives names, also several at once."""
     if not isinstance(node, ast.Assign):
         return
-    (target,) = node.targets
-    names = target.elts if isinstance(target, ast.Tuple) else [target]
     values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-    for name, value in zip(names, values, strict=False):
-        if isinstance(name, ast.Name) and (text := _text(value, {})) is not None:
-            yield name.id, text
+    for target in node.targets:
+        names = target.elts if isinstance(target, ast.Tuple) else [target]
+        for name, value in zip(names, values, strict=False):
+            if isinstance(name, ast.Name) and (text := _text(value, {})) is not None:
+                yield name.id, text
 
 
 def _text(node: ast.expr, known: dict[str, str]) -> str | None:

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from scripts.comparing import asking
 from scripts.comparing.__main__ import main
 
 WHEEL = "a_package-2.0-py3-none-any.whl"
@@ -124,7 +125,7 @@ def tree(tmp_path: Path) -> Path:
     """A tree that pins a package of each language."""
     root = tmp_path / "tree"
     direct, indirect = "require example.com/Some/module v1.1.0", "require (\n\tother.org/x v1.0.0 // indirect\n)"
-    jar = '_OURS = "1.2.0"\nJARS = [("com.example", "a-jar", _OURS)]\n# by org. and io.'
+    jar = '_OURS = THEIRS = "1.2.0"\nJARS = [("com.example", "a-jar", _OURS)]\n# by org. and io.'
     files = {
         "requirements/all.in": "# ours\nA.Package>=1 # why\n-r other.in\n",
         "requirements/all.txt": "a-package==1.5 \\\n    --hash=sha256:00\nmissing==1.0 \\\n",
@@ -190,6 +191,15 @@ def test_a_client_that_is_missing_is_named_and_the_others_are_asked(
     monkeypatch.setattr(shutil, "which", lambda program: None if program == "go" else found(program))
     assert main(["go", "maven"], tree) == 1
     assert capsys.readouterr() == (LINES["maven"], "barnabas: go: there is no go\n")
+
+
+def test_a_client_that_does_not_answer_is_ended(
+    tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(asking, "LIMIT_S", 0.2)
+    (tmp_path / "programs" / "mvn").write_text("#!/bin/sh\nexec tail -f /dev/null\n")
+    assert main(["maven"], tree) == 1
+    assert capsys.readouterr().err == ("barnabas: maven: mvn failed with status 124: error: no answer within 0.2 s\n")
 
 
 def test_an_unknown_kind_is_wrong_usage(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
