@@ -1,4 +1,4 @@
-"""kafka-consumer-groups: resetting offsets, and deleting groups and offsets."""
+"""kafka-consumer-groups: resetting offsets, and deleting groups and offsets; and what all kinds of groups share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from barnabas.client.admin import groups
 from barnabas.client.admin.offset_resets import nearest_offset
 from barnabas.client.admin.topics import describe_topics
 from barnabas.client.client import Client
-from barnabas.client.errors import ConnectionFailed
+from barnabas.client.errors import BrokerSays, ConnectionFailed
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import EARLIEST, LATEST, commit_offsets, committed_offsets, list_offsets
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -102,19 +102,24 @@ def _goals(client: Client, options: Options, committed: Goals) -> Goals:
         places = partitions_of(client, options.values("topic"))
     else:
         raise CommandRefused("One of the reset scopes should be defined: --all-topics, --topic.")
+    return new_offsets(client, options, places, committed)
+
+
+def new_offsets(client: Client, options: Options, places: Collection[TopicPartition], known: Goals) -> Goals:
+    """Return the offsets that the options select for partitions of a group, whose present offsets are known."""
     if options.has("to-offset"):
         return within(client, dict.fromkeys(places, options.number("to-offset") or 0))
     if options.has("shift-by"):
-        return within(client, _shifted(places, committed, options.number("shift-by") or 0))
+        return within(client, _shifted(places, known, options.number("shift-by") or 0))
     for flag, which in (("to-earliest", EARLIEST), ("to-latest", LATEST)):
         if options.has(flag):
-            return listed(client, places, which)
+            return _listed(client, places, which)
     if options.has("to-current"):
-        return where_they_are(client, places, committed)
+        return _where_they_are(client, places, known)
     if options.has("to-datetime"):
-        return since(client, places, datetime_ms(options.value("to-datetime") or ""))
+        return _since(client, places, _datetime_ms(options.value("to-datetime") or ""))
     if options.has("by-duration"):
-        return since(client, places, client.clock.now_ms() - _duration_ms(options.value("by-duration") or ""))
+        return _since(client, places, client.clock.now_ms() - _duration_ms(options.value("by-duration") or ""))
     raise CommandRefused(f"Option '[reset-offsets]' requires one of the following scenarios: [{_GOALS}]")
 
 
@@ -134,14 +139,23 @@ def partitions_of(client: Client, words: Collection[str]) -> list[TopicPartition
     return list(dict.fromkeys(places))
 
 
-def listed(client: Client, places: Iterable[TopicPartition], which: int) -> Goals:
+def check_exist(client: Client, places: Collection[TopicPartition]) -> None:
+    """Raise KafkaError for partitions that do not exist, of topics that do."""
+    counts = {each.name: len(each.partitions) for each in describe_topics(client, sorted({name for name, _ in places}))}
+    missing = [f"{topic}-{number}" for topic, number in places if not 0 <= number < counts[topic]]
+    if missing:
+        words = f'The partitions "{",".join(missing)}" do not exist'
+        raise BrokerSays(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, words, "reset-offsets")
+
+
+def _listed(client: Client, places: Iterable[TopicPartition], which: int) -> Goals:
     wanted = dict.fromkeys(places, which)
     return {place: found.offset for place, found in list_offsets(client, wanted).items()} if wanted else {}
 
 
-def where_they_are(client: Client, places: Collection[TopicPartition], known: Goals) -> Goals:
+def _where_they_are(client: Client, places: Collection[TopicPartition], known: Goals) -> Goals:
     """Return the offsets of --to-current: the known ones, and the ends of the other partitions."""
-    ends = listed(client, [place for place in places if place not in known], LATEST)
+    ends = _listed(client, [place for place in places if place not in known], LATEST)
     return {place: known[place] if place in known else ends[place] for place in places}
 
 
@@ -159,7 +173,7 @@ def _shifted(places: Iterable[TopicPartition], committed: Goals, by: int) -> Goa
 
 def within(client: Client, goals: Goals) -> Goals:
     """Return the offsets limited to the existing records, with a warning for each change."""
-    first, after = listed(client, goals, EARLIEST), listed(client, goals, LATEST)
+    first, after = _listed(client, goals, EARLIEST), _listed(client, goals, LATEST)
     kept = {}
     for place, goal in goals.items():
         kept[place] = nearest_offset(goal, first[place], after[place])
@@ -171,15 +185,15 @@ def within(client: Client, goals: Goals) -> Goals:
     return kept
 
 
-def since(client: Client, places: Collection[TopicPartition], timestamp_ms: int) -> Goals:
-    goals = listed(client, places, max(0, timestamp_ms))
+def _since(client: Client, places: Collection[TopicPartition], timestamp_ms: int) -> Goals:
+    goals = _listed(client, places, max(0, timestamp_ms))
     empty = [place for place, offset in goals.items() if offset < 0]
     for topic, number in empty:
         print(f"\nWarn: Partition {number} from topic {topic} is empty. Falling back to latest known offset.")
-    return {**goals, **listed(client, empty, LATEST)}
+    return {**goals, **_listed(client, empty, LATEST)}
 
 
-def datetime_ms(text: str) -> int:
+def _datetime_ms(text: str) -> int:
     try:
         return time_ms(text)
     except ArgumentTypeError as error:

@@ -20,6 +20,7 @@ from barnabas.broker.cli.kafka.flags import (
     says_version,
 )
 from barnabas.broker.cli.kafka.group.group_changes import consumer_groups, delete_groups, delete_offsets, reset_offsets
+from barnabas.client.addresses import Address
 from barnabas.client.admin import groups
 from barnabas.client.admin.group_descriptions import CLASSIC, GroupInfo, MemberDescription
 from barnabas.client.client import Client
@@ -62,17 +63,20 @@ def kafka_consumer_groups(arguments: Sequence[str]) -> int:
     return executed("consumer", _DO[_checked(options)], options)
 
 
-def executed(kind: str, action: Callable[[Client, Options], None], options: Options) -> int:
-    """Run an action on groups of a kind, and return the exit status. The errors are printed on stdout."""
+def executed(kind: str, action: Callable[[Client, Options], int | None], options: Options, refused: int = 0) -> int:
+    """Run an action on groups of a kind, and return its exit status, if any, or 0. The errors are printed on stdout.
+
+    refused: the status after an error of the broker.
+    """
     try:
         with cluster(options) as client:
-            action(client, options)
+            return action(client, options) or 0
     except ConnectionFailed as error:
         print(f"\nError: Executing {kind} group command failed due to {error}")
         return 1
     except KafkaError as error:
         print(f"\nError: Executing {kind} group command failed due to {error_text(error)}")
-    return 0
+        return refused
 
 
 def _checked(options: Options) -> str:
@@ -103,12 +107,13 @@ def _checked(options: Options) -> str:
     return actions[0]
 
 
-def check_describe(options: Options) -> None:
-    """Raise CommandRefused if the options of --describe do not go together."""
+def check_describe(options: Options, views: Sequence[str] = ("members", "offsets", "state")) -> None:
+    """Raise CommandRefused if the options of --describe, of which these exclude each other, do not go together."""
     if not (options.has("group") or options.has("all-groups")):
         raise CommandRefused("Option [describe] takes one of these options: [all-groups], [group]")
-    if sum(map(options.has, ("members", "offsets", "state"))) > 1:
-        raise CommandRefused("Option [describe] takes at most one of these options: [members], [offsets], [state]")
+    if sum(map(options.has, views)) > 1:
+        shown = ", ".join(f"[{view}]" for view in views)
+        raise CommandRefused(f"Option [describe] takes at most one of these options: {shown}")
     if options.values("state"):
         raise CommandRefused("Option [describe] does not take a value for [state]")
 
@@ -138,6 +143,19 @@ def _list(client: Client, options: Options) -> None:
     for group, kind, state in rows:
         more = f" {kind:20}" * options.has("type") + f" {state:20}" * options.has("state")
         print(f"{group:{width}}{more}")
+
+
+def list_in_states(client: Client, options: Options, kind: str, states: Sequence[str]) -> None:
+    """List the groups of a newer kind, which can be in these states (--list)."""
+    wanted = _filter(options, "state", states, "Invalid state list '{}'. Valid states are: {}")
+    found = groups.list_groups(client, wanted, [kind])
+    if not options.has("state"):
+        for each in found:
+            print(each.group_id)
+        return
+    width = max([_COLUMN, *(len(each.group_id) for each in found)])
+    for group, state in [("GROUP", "STATE"), *((each.group_id, each.state) for each in found)]:
+        print(f"{group:{width}} {state}")
 
 
 def _filter(options: Options, flag: str, known: Sequence[str], otherwise: str) -> list[str]:
@@ -222,14 +240,17 @@ def _print_offsets(rows: Sequence[Sequence[str]], is_verbose: bool) -> None:
 
 
 def print_columns(rows: Sequence[Sequence[str]], widths: Sequence[int | None]) -> None:
-    """Print columns below an empty line, as Kafka's tool does: of a fixed width, or (None) as wide as necessary, from
-    15 up.
-    """
+    """Print columns below an empty line, as Kafka's tool does."""
+    print()
+    print_rows(rows, widths)
+
+
+def print_rows(rows: Sequence[Sequence[str]], widths: Sequence[int | None]) -> None:
+    """Print columns of a fixed width, or (None) as wide as necessary, from 15 up."""
     found = [
         max(_COLUMN, *(len(row[at]) for row in rows)) if at_least is None else at_least
         for at, at_least in enumerate(widths)
     ]
-    print()
     for row in rows:
         print(" ".join(cell.ljust(width) for cell, width in zip(row, found, strict=True)))
 
@@ -263,15 +284,14 @@ def assigned(places: Iterable[TopicPartition], otherwise: str = _NOTHING) -> str
     return ";".join(f"{topic}:{','.join(numbers)}" for topic, numbers in by_topic.items()) or otherwise
 
 
-def coordinator_text(client: Client, info: GroupInfo) -> str:
+def coordinator_text(client: Client, where: Address, gap: str = "  ") -> str:
     """Return the address and the id of a group's coordinator."""
-    where = info.coordinator
     node = next((node for node, address in client.cluster.brokers.items() if address == where), -1)
-    return f"{where.host}:{where.port}  ({node})"
+    return f"{where.host}:{where.port}{gap}({node})"
 
 
 def _print_state(client: Client, info: GroupInfo, is_verbose: bool) -> None:
-    coordinator = coordinator_text(client, info)
+    coordinator = coordinator_text(client, info.coordinator)
     header = ["GROUP", "COORDINATOR (ID)", "ASSIGNMENT-STRATEGY", "STATE"]
     row = [info.group_id, coordinator, info.protocol or _NOTHING, info.state]
     widths: list[int | None] = [None, max(25, len(coordinator)), 20, 20]

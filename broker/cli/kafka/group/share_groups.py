@@ -19,19 +19,24 @@ from barnabas.broker.cli.kafka.flags import (
 )
 from barnabas.broker.cli.kafka.group.group_changes import (
     Goals,
-    datetime_ms,
-    listed,
+    check_exist,
+    new_offsets,
     partitions_of,
     print_exported,
     print_moved,
     print_undeleted,
     print_unplanned,
     read_plan,
-    since,
-    where_they_are,
     within,
 )
-from barnabas.broker.cli.kafka.group.groups import assigned, check_describe, coordinator_text, executed, print_columns
+from barnabas.broker.cli.kafka.group.groups import (
+    assigned,
+    check_describe,
+    coordinator_text,
+    executed,
+    list_in_states,
+    print_columns,
+)
 from barnabas.client.admin import groups
 from barnabas.client.admin.group_descriptions import SHARE, GroupInfo
 from barnabas.client.admin.newer_groups import describe_share_group
@@ -41,11 +46,9 @@ from barnabas.client.admin.share_offsets import (
     delete_share_offsets,
     share_offsets,
 )
-from barnabas.client.admin.topics import describe_topics
 from barnabas.client.client import Client
-from barnabas.client.errors import BrokerSays, ConnectionFailed
+from barnabas.client.errors import ConnectionFailed
 from barnabas.client.metadata import TopicPartition
-from barnabas.client.offsets import EARLIEST, LATEST
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 _ACTIONS = ("list", "describe", "delete", "reset-offsets", "delete-offsets")
@@ -142,18 +145,7 @@ _CHECKS = {
 
 
 def _list(client: Client, options: Options) -> None:
-    text = options.value("state") or ""
-    words = [word.strip().capitalize() for word in text.split(",")] if text else []
-    if not set(words) <= set(_STATES):
-        raise CommandRefused(f"Invalid state list '{text}'. Valid states are: {', '.join(_STATES)}")
-    found = groups.list_groups(client, words, [SHARE])
-    if not options.has("state"):
-        for each in found:
-            print(each.group_id)
-        return
-    width = max([_COLUMN, *(len(each.group_id) for each in found)])
-    for group, state in [("GROUP", "STATE"), *((each.group_id, each.state) for each in found)]:
-        print(f"{group:{width}} {state}")
+    list_in_states(client, options, SHARE, _STATES)
 
 
 def _names(client: Client, options: Options) -> list[str]:
@@ -209,7 +201,7 @@ def _print_members(info: GroupInfo, is_verbose: bool) -> None:
 
 
 def _print_state(client: Client, info: GroupInfo, is_verbose: bool) -> None:
-    coordinator = coordinator_text(client, info)
+    coordinator = coordinator_text(client, info.coordinator)
     header, row = ["GROUP", "COORDINATOR (ID)", "STATE"], [info.group_id, coordinator, info.state]
     widths: list[int | None] = [None, max(25, len(coordinator)), _COLUMN]
     if is_verbose:
@@ -283,15 +275,6 @@ def _reset_offsets(client: Client, options: Options) -> None:
     print_exported(moved, with_group=False) if options.has("export") else print_moved(moved)
 
 
-def _check_exist(client: Client, places: Sequence[TopicPartition]) -> None:
-    """Raise KafkaError for partitions that do not exist."""
-    counts = {each.name: len(each.partitions) for each in describe_topics(client, sorted({name for name, _ in places}))}
-    missing = [f"{topic}-{number}" for topic, number in places if not 0 <= number < counts[topic]]
-    if missing:
-        words = f'The partitions "{",".join(missing)}" do not exist'
-        raise BrokerSays(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, words, "reset-offsets")
-
-
 def _goals(client: Client, options: Options, group: str) -> Goals:
     if options.has("from-file"):
         plan = read_plan(options)
@@ -300,16 +283,12 @@ def _goals(client: Client, options: Options, group: str) -> Goals:
         return within(client, plan.get(group, {}))
     if options.has("topic"):
         places = partitions_of(client, options.values("topic"))
-        _check_exist(client, places)
+        check_exist(client, places)
+        known = share_offsets(client, group) if options.has("to-current") else {}
     else:
-        places = sorted(share_offsets(client, group))
-    if options.has("to-offset"):
-        return within(client, dict.fromkeys(places, options.number("to-offset") or 0))
-    if options.has("to-current"):
-        return where_they_are(client, places, _started(share_offsets(client, group)))
-    if options.has("to-datetime"):
-        return since(client, places, datetime_ms(options.value("to-datetime") or ""))
-    return listed(client, places, EARLIEST if options.has("to-earliest") else LATEST)
+        known = share_offsets(client, group)
+        places = sorted(known)
+    return new_offsets(client, options, places, _started(known))
 
 
 def _started(offsets: Mapping[TopicPartition, ShareOffset]) -> Goals:
