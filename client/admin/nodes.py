@@ -24,6 +24,8 @@ from barnabas.protocol.messages.alter_partition_reassignments import (
 )
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
 from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
+from barnabas.protocol.messages.unregister_broker import UnregisterBrokerRequest
+from barnabas.protocol.messages.unregister_controller import UnregisterControllerRequest
 
 _STOPPED_NODES = "barnabas.nodes.stopped"
 _PREFERRED = 0
@@ -64,6 +66,26 @@ def start_node(client: Client, node_id: int) -> None:
 
 def _switch(client: Client, operation: ConfigOperation, node_id: int) -> None:
     alter_configs(client, ResourceType.BROKER, "", [ConfigChange(_STOPPED_NODES, operation, str(node_id))])
+
+
+def unregister_broker(client: Client, node_id: int) -> None:
+    """Let the cluster forget a broker that is gone. KafkaError."""
+
+    def attempt(connection: BrokerConnection, deadline: Deadline) -> None:
+        answer = connection.ask(UnregisterBrokerRequest(broker_id=node_id), deadline)
+        raise_for(answer.error_code, answer.error_message, f"node {node_id}")
+
+    request_controller(client, attempt)
+
+
+def unregister_controller(client: Client, node_id: int) -> None:
+    """Let the cluster forget a controller that is gone. KafkaError."""
+
+    def attempt(connection: BrokerConnection, deadline: Deadline) -> None:
+        answer = connection.ask(UnregisterControllerRequest(controller_id=node_id), deadline)
+        raise_for(answer.error_code, answer.error_message, f"node {node_id}")
+
+    request_controller(client, attempt)
 
 
 def reassign(client: Client, wishes: Mapping[TopicPartition, Sequence[int]]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from barnabas.broker.cli.kafka.flags import (
     ALONE,
@@ -15,8 +15,10 @@ from barnabas.broker.cli.kafka.flags import (
     read,
     says_version,
 )
+from barnabas.client.admin.nodes import list_nodes, unregister_broker, unregister_controller
 from barnabas.client.admin.quorum import describe_quorum
 from barnabas.client.client import Client
+from barnabas.client.errors import UnsupportedByBroker
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.messages.describe_quorum import Node, ReplicaState
 from barnabas.protocol.primitives import ZERO_UUID, uuid_text
@@ -39,29 +41,94 @@ def kafka_broker_api_versions(arguments: Sequence[str]) -> int:
     if says_version(options, arguments, _PURPOSE, {}):
         return 0
     need(options, "bootstrap-server")
-    names = {int(key): key.api_name for key in ApiKey}
     with cluster(options) as client:
-        for node_id, address in client.refresh([], client.deadline()).brokers.items():
-            versions = client.node(node_id, client.deadline()).versions
-            rows = [
-                f"\t{names.get(key, 'UNKNOWN')}({key}): {offered.low} to {offered.high} [usable: {offered.high}]"
-                for key, offered in sorted(versions.items())
-            ]
-            print(f"{address.host}:{address.port} (id: {node_id} rack: null isFenced: false) -> (")
-            print(",\n".join(rows) + "\n)")
+        _print_versions(client, options)
     return 0
+
+
+def _print_versions(client: Client, options: Options) -> None:
+    names = {int(key): key.api_name for key in ApiKey}
+    for node_id, address in client.refresh([], client.deadline()).brokers.items():
+        versions = client.node(node_id, client.deadline()).versions
+        rows = [
+            f"\t{names.get(key, 'UNKNOWN')}({key}): {offered.low} to {offered.high} [usable: {offered.high}]"
+            for key, offered in sorted(versions.items())
+        ]
+        print(f"{address.host}:{address.port} (id: {node_id} rack: null isFenced: false) -> (")
+        print(",\n".join(rows) + "\n)")
+
+
+# --- kafka-cluster ---
 
 
 def kafka_cluster(arguments: Sequence[str]) -> int:
-    """Print the cluster id."""
-    if "cluster-id" not in arguments:
-        raise CommandRefused("kafka-cluster: only `kafka-cluster cluster-id` is available here")
-    options = read({"config": VALUE, "bootstrap-controller": VALUE}, arguments)
+    """Print the cluster's id, its endpoints or the versions of its APIs, or unregister a node that is gone."""
+    words = [_SHORT.get(word, word) for word in arguments]
+    command = next((word for word in words if word in _COMMANDS), None)
+    if command is None:
+        raise CommandRefused(f"kafka-cluster: name one of the commands {', '.join(_COMMANDS)}")
+    options = read(_CLUSTER_FLAGS, words)
+    if options.has("bootstrap-controller"):
+        raise CommandRefused("There is no listener of a controller here: name a broker with --bootstrap-server.")
     if not options.has("bootstrap-server"):
-        raise CommandRefused("You must specify either --bootstrap-controller or --bootstrap-server.")
+        raise CommandRefused("kafka-cluster: error: one of the arguments --bootstrap-server/-b is required")
+    if options.has("config") and options.has("command-config"):
+        raise CommandRefused("--config and --command-config cannot be specified together.")
+    if command.startswith("unregister") and not options.has("id"):
+        raise CommandRefused("kafka-cluster: error: argument --id/-i is required")
     with cluster(options, "config" if options.has("config") else "command-config") as client:
-        print(f"Cluster ID: {client.refresh([], client.deadline()).cluster_id}")
+        _COMMANDS[command](client, options)
     return 0
+
+
+def _print_cluster_id(client: Client, options: Options) -> None:
+    print(f"Cluster ID: {client.refresh([], client.deadline()).cluster_id}")
+
+
+def _unregister_broker(client: Client, options: Options) -> None:
+    _unregister(client, options, "broker", unregister_broker)
+
+
+def _unregister_controller(client: Client, options: Options) -> None:
+    _unregister(client, options, "controller", unregister_controller)
+
+
+def _unregister(client: Client, options: Options, kind: str, forget: Callable[[Client, int], None]) -> None:
+    node_id = options.number("id") or 0
+    try:
+        forget(client, node_id)
+    except UnsupportedByBroker:
+        print(f"The target cluster does not support the {kind} unregistration API.")
+    except KafkaError as error:
+        raise CommandRefused(error_text(error)) from error
+    else:
+        print(f"{kind.capitalize()} {node_id} is no longer registered.")
+
+
+def _list_endpoints(client: Client, options: Options) -> None:
+    nodes = [each for each in list_nodes(client) if options.has("include-fenced-brokers") or not each.is_stopped]
+    rows = [("ID", "HOST", "PORT", "RACK", "STATE", "ENDPOINT_TYPE")]
+    for each in nodes:
+        state = "fenced" if each.is_stopped else "unfenced"
+        rows.append((str(each.node_id), each.host, str(each.port), each.rack or "null", state, "broker"))
+    hosts = max((len(each.host) for each in nodes), default=100)
+    racks = max((len(each.rack) for each in nodes if each.rack), default=10)
+    for node_id, host, port, rack, state, kind in rows:
+        print(f"{node_id:10} {host:{hosts}} {port:10} {rack:{racks}} {state:10} {kind:15}")
+
+
+_SHORT = {"-b": "--bootstrap-server", "-C": "--bootstrap-controller", "-c": "--command-config", "-i": "--id"}
+_CLUSTER_FLAGS = {
+    **dict.fromkeys(["config", "bootstrap-controller", "id"], VALUE),
+    "include-fenced-brokers": ALONE,
+}
+_COMMANDS = {
+    "cluster-id": _print_cluster_id,
+    "unregister": _unregister_broker,
+    "unregister-controller": _unregister_controller,
+    "list-endpoints": _list_endpoints,
+    "api-versions": _print_versions,
+}
 
 
 # --- kafka-metadata-quorum ---

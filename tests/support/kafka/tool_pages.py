@@ -43,6 +43,7 @@ FILES = {
     "half.json": '{"version": 1, "partitions": []',
     "share.csv": "jobs,0,1\njobs,1,99\n",
     "shared.csv": '"workers","jobs",0,2\n"writers","jobs",1,1\n',
+    "streams.csv": "lines,0,1\nlines,1,99\n",
     "grouped.csv": '"readers","orders",0,2\n"writers","orders",1,1\n',
 }
 _SERVER = "localhost:9092"
@@ -50,6 +51,7 @@ _LEFT_OUT = re.compile(
     r"""\d{4}-\d\d-\d\d\ \d\d:\d\d:\d\d,\d+\ (ERROR|WARN|INFO)\ |\ \([\w.$]+\)$  # of a log, and its last line
     |WARN\ New\ offset
     |\s+at\ |Caused\ by:\ |\s+\.\.\.\ \d+\ more|exit\ \d$|Tools\$Exited:\ |com\.fasterxml\.  # of a stack
+    |net\.sourceforge\.argparse4j\.
     |(Error:\ )?.*\ failed\ due\ to\ exit\ \d$|Error\ while\ executing\ ACL\ command:\ exit\ \d$
     |org\.apache\.kafka\.common\.errors\.TimeoutException$
     |The\ consumer\ rebalance\ protocol\ .*\ production-ready|.*\ deprecated\ and\ will\ be\ removed""",
@@ -65,6 +67,7 @@ _MASKS = {
     r"^1 +\t[\w-]{22}\t\d+ +\t0  \t\d+ +\t\d+ +\tLeader": "1 <id> <offset> 0 <time> <time> Leader",
     r"(java\.\S+Exception: )?(org\.apache\.kafka\.|java\.|kafka\.)[\w.$]+(Exception|Error): ": "",
     r" with args '.*'": "",
+    r"(?<=^1 {10}127\.0\.0\.1 )\d+ +(?=null)": "<port> ",
     r"^\d+\.\d+\.\d+(-SNAPSHOT)?( \(.*\))?$": "<version>",
 }
 
