@@ -15,9 +15,11 @@ from barnabas.client.errors import raise_for
 from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.share_group_describe import ShareGroupDescribeRequest
+from barnabas.protocol.messages.streams_group_describe import DescribedGroup as StreamsGroupDescription
 from barnabas.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
 from barnabas.protocol.registry import ApiKey
 
+_TOPOLOGY_SINCE = 1
 _NO_SUCH_GROUP = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION)
 
 
@@ -48,6 +50,23 @@ def describe_share_group(client: Client, group: str) -> GroupInfo:
         for found in coordinator.ask(request, deadline).groups:
             raise_for(found.error_code, found.error_message, f"group {group!r}")
             return read_share_group(found, client.find_coordinator(GROUP, group, deadline))
+        raise no_answer(f"group {group!r}")
+
+    return request_coordinator(client, group, attempt)
+
+
+def describe_streams_group(
+    client: Client, group: str, *, include_topology_description: bool = False
+) -> tuple[StreamsGroupDescription, Address]:
+    """Return the streams group with its topology, and its coordinator. KafkaError GROUP_ID_NOT_FOUND."""
+
+    def attempt(coordinator: BrokerConnection, deadline: Deadline) -> tuple[StreamsGroupDescription, Address]:
+        request = StreamsGroupDescribeRequest(group_ids=[group], include_authorized_operations=False)
+        if coordinator.version(ApiKey.STREAMS_GROUP_DESCRIBE) >= _TOPOLOGY_SINCE:
+            request.include_topology_description = include_topology_description
+        for found in coordinator.ask(request, deadline).groups:
+            raise_for(found.error_code, found.error_message, f"group {group!r}")
+            return found, client.find_coordinator(GROUP, group, deadline)
         raise no_answer(f"group {group!r}")
 
     return request_coordinator(client, group, attempt)

@@ -30,6 +30,7 @@ TOOLS = {
     "kafka-server-start": "server",
     "kafka-share-groups": "group.share_groups",
     "kafka-storage": "server",
+    "kafka-streams-groups": "group.streams_groups",
     "kafka-topics": "topics",
     "zookeeper-server-start": "server",
 }
@@ -43,8 +44,8 @@ MISSING = {
     "connect-standalone": "Kafka Connect is not part of this image",
     **dict.fromkeys(["kafka-client-metrics", "kafka-delegation-tokens", "kafka-replica-verification"], _ELSEWHERE),
     **dict.fromkeys(["kafka-consumer-perf-test", "kafka-producer-perf-test", "kafka-e2e-latency"], _ELSEWHERE),
-    **dict.fromkeys(["kafka-share-consumer-perf-test", "kafka-verifiable-share-consumer"], _ELSEWHERE),
-    **dict.fromkeys(["kafka-streams-application-reset", "kafka-streams-groups"], _ELSEWHERE),
+    **dict.fromkeys(["kafka-share-consumer-perf-test", "kafka-verifiable-share-consumer", "trogdor"], _ELSEWHERE),
+    "kafka-streams-application-reset": f"use kafka-streams-groups, or {_ELSEWHERE}",
     **dict.fromkeys(["kafka-verifiable-consumer", "kafka-verifiable-producer"], _ELSEWHERE),
     "kafka-features": "give `barnabas serve --feature NAME=LEVEL`",
     "kafka-jmx": "there is no Java here: GET /metrics has the figures",

@@ -66,6 +66,7 @@ def test_an_unsupported_tool_is_refused_in_one_line(offline_tool: Tool, name: st
         ("kafka-console-consumer", "--topic", "t", "--formatter", "org.example.Formatter"),
         ("kafka-server-start", "-daemon", "server.properties"),
         ("kafka-cluster", "unregister"),
+        ("kafka-cluster", "unregister-everything"),
         ("kafka-acls", "--list", "--add"),
         ("kafka-metadata-quorum", "add-controller"),
         (*ALTER, "--entity-type", "topics", "--entity-name", "t", "--add-config", "a=b,hunter2"),
@@ -104,3 +105,4 @@ def test_assignments_may_have_commas_in_brackets() -> None:
 def test_every_tool_is_reported_in_the_document_of_the_container() -> None:
     told = (ROOT / "docs" / "container.md").read_text(encoding="utf-8")
     assert [name for name in TOOLS if name.startswith("kafka") and f"`{name}.sh" not in told] == []
+    assert [name for name in MISSING if f"`{name}`" not in told] == []

@@ -28,6 +28,7 @@ CLASSES = {
     "kafka-groups": classes.ALL_GROUPS,
     "kafka-metadata-quorum": classes.QUORUM,
     "kafka-share-groups": classes.SHARE_GROUPS,
+    "kafka-streams-groups": classes.STREAMS_GROUPS,
     "kafka-topics": classes.TOPICS,
 }
 

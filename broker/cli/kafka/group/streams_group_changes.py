@@ -1,0 +1,298 @@
+"""kafka-streams-groups: resetting and deleting offsets, deleting groups, and with them their internal topics.
+
+Internal topics are those that the program creates for itself: repartition topics and changelogs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from barnabas.broker.cli.kafka.flags import CommandRefused, Options, error_text
+from barnabas.broker.cli.kafka.group.group_changes import (
+    Goals,
+    check_exist,
+    new_offsets,
+    partitions_of,
+    print_exported,
+    print_unplanned,
+    read_plan,
+    within,
+)
+from barnabas.client.admin import groups
+from barnabas.client.admin.group_descriptions import STREAMS
+from barnabas.client.admin.newer_groups import describe_streams_group
+from barnabas.client.admin.topics import delete_topic
+from barnabas.client.client import Client
+from barnabas.client.errors import ConnectionFailed
+from barnabas.client.metadata import TopicPartition
+from barnabas.client.offsets import commit_offsets, committed_offsets
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.streams_group_describe import DescribedGroup, Subtopology
+
+_INTERNAL = re.compile(
+    r".+(-changelog|-repartition|-subscription-registration-topic|-subscription-response-topic"
+    r"|-KTABLE-FK-JOIN-SUBSCRIPTION-(REGISTRATION|RESPONSE)-\d+-topic)",
+    re.ASCII,
+)
+_OF_THE_GROUP = (
+    ErrorCode.INVALID_GROUP_ID,
+    ErrorCode.GROUP_ID_NOT_FOUND,
+    ErrorCode.GROUP_AUTHORIZATION_FAILED,
+    ErrorCode.NON_EMPTY_GROUP,
+)
+_OF_PARTITIONS = (
+    ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+)
+
+
+def streams_groups(client: Client, options: Options) -> list[str]:
+    """Return the groups that --group or --all-groups selects."""
+    if options.has("all-groups"):
+        return [each.group_id for each in groups.list_groups(client, (), [STREAMS])]
+    return list(dict.fromkeys(options.values("group")))
+
+
+def print_error(what: str) -> None:
+    """Print an error that does not end the command."""
+    print(f"\nError: {what}")
+
+
+def subtopologies(group: DescribedGroup) -> Sequence[Subtopology]:
+    """Return the subtopologies of the group's program."""
+    return () if group.topology is None else group.topology.subtopologies or ()
+
+
+def _input_offsets(client: Client, group: str) -> Goals:
+    """Return the committed offsets of the topics that the program reads and does not create."""
+    description, _ = describe_streams_group(client, group)
+    sources = {topic for each in subtopologies(description) for topic in each.source_topics}
+    found = committed_offsets(client, group, require_stable=False)
+    return {place: offset for place, offset in found.items() if place[0] in sources}
+
+
+# --- resetting ---
+
+
+def reset_offsets(client: Client, options: Options) -> None:
+    """Reset the offsets of groups without members (--reset-offsets). Only prints them without --execute."""
+    plan = read_plan(options) if options.has("from-file") else None
+    moved = {name: _reset(client, options, name, plan) for name in streams_groups(client, options)}
+    if options.has("export"):
+        print_exported(moved, with_group=len(options.values("group")) != 1)
+    else:
+        _print_moved(moved)
+
+
+def _print_moved(moved: Mapping[str, Goals]) -> None:
+    rows = [(name, *place, offset) for name, goals in moved.items() for place, offset in sorted(goals.items())]
+    print()
+    for row in [("GROUP", "TOPIC", "PARTITION", "NEW-OFFSET"), *rows] if moved else ():
+        print(f"{row[0]:30} {row[1]:30} {row[2]!s:10} {row[3]!s:15}")
+
+
+def _reset(client: Client, options: Options, group: str, plan: Mapping[str, Goals] | None) -> Goals:
+    try:
+        description, _ = describe_streams_group(client, group)
+    except KafkaError as error:
+        if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:
+            raise
+        description = None
+    state = groups.DEAD if description is None else description.group_state
+    if state not in (groups.EMPTY, groups.DEAD):
+        what = f"Assignments can only be reset if the group '{group}' is inactive, but the current state is {state}."
+        print_error(what)
+        return {}
+    goals = _goals(client, options, group, plan)
+    if options.has("execute"):
+        if goals:
+            commit_offsets(client, group, goals)
+        if description is not None:
+            _delete_after_reset(client, options, description)
+    return goals
+
+
+def _goals(client: Client, options: Options, group: str, plan: Mapping[str, Goals] | None) -> Goals:
+    known: Goals = {}
+    places: list[TopicPartition] = []
+    if options.has("all-input-topics"):
+        known = _input_offsets(client, group)
+        places = sorted(known)
+    elif options.has("input-topic"):
+        known = committed_offsets(client, group, require_stable=False)
+        places = _input_partitions(client, group, options.values("input-topic"), known)
+    elif plan is None:
+        raise CommandRefused("One of the reset scopes should be defined: --all-input-topics, --input-topic.")
+    if plan is None:
+        return new_offsets(client, options, places, known)
+    if group not in plan:
+        print_unplanned(group)
+    return within(client, plan.get(group, {}))
+
+
+def _input_partitions(client: Client, group: str, words: Sequence[str], known: Goals) -> list[TopicPartition]:
+    places = partitions_of(client, words)
+    check_exist(client, places)
+    if set(places) <= known.keys():
+        return places
+    print_error(f"One or more topics are not part of the group '{group}'.")
+    return []
+
+
+def _delete_after_reset(client: Client, options: Options, group: DescribedGroup) -> None:
+    name = group.group_id
+    if options.has("delete-all-internal-topics"):
+        topics = _internal_topics(group)
+    else:
+        topics = options.values("delete-internal-topic")
+    failures = _delete_topics(client, topics)
+    if any(error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for error in failures.values()):
+        print_error(f"Deleting internal topics for group '{name}' failed because the topics do not exist.")
+    elif failures:
+        why = error_text(next(iter(failures.values())))
+        print_error(f"Deleting internal topics for group '{name}' failed due to {why}")
+
+
+# --- internal topics ---
+
+
+def _internal_topics(group: DescribedGroup) -> list[str]:
+    """Return the topics that the program has created, by their names; prints those with another name."""
+    parts = subtopologies(group)
+    sources = {topic for each in parts for topic in each.source_topics}
+    named = [topic.name for each in parts for topic in (*each.repartition_source_topics, *each.state_changelog_topics)]
+    found = []
+    for name in dict.fromkeys(named):
+        if name in sources:
+            continue
+        if name.startswith(f"{group.group_id}-") and _INTERNAL.fullmatch(name):
+            found.append(name)
+        else:
+            print_error(
+                f"The internal topic '{name}' is not inferred as internal "
+                f"and thus will not be deleted with the group '{group.group_id}'."
+            )
+    return found
+
+
+def _delete_topics(client: Client, names: Iterable[str]) -> dict[str, KafkaError]:
+    """Delete topics, and return the errors of those that could not be deleted."""
+    failures = {}
+    for name in names:
+        try:
+            delete_topic(client, name)
+        except ConnectionFailed:
+            raise
+        except KafkaError as error:
+            failures[name] = error
+    return failures
+
+
+# --- deleting ---
+
+
+def delete_groups(client: Client, options: Options) -> None:
+    """Delete groups without members (--delete), with --delete-all-internal-topics their internal topics, too."""
+    names = streams_groups(client, options)
+    states = {each.group_id: each.state for each in groups.list_groups(client, (), [STREAMS])}
+    failed = {name: why for name in names if (why := _why_not_deleted(name, states.get(name))) is not None}
+    topics: dict[str, list[str]] = {}
+    if options.has("delete-all-internal-topics"):
+        found = {
+            name: _internal_topics(describe_streams_group(client, name)[0]) for name in names if name not in failed
+        }
+        topics = {name: internal for name, internal in found.items() if internal}
+    for name in names:
+        try:
+            if name not in failed:
+                groups.delete_group(client, name)
+        except ConnectionFailed:
+            raise
+        except KafkaError as error:
+            failed[name] = error_text(error)
+    deleted = [name for name in names if name not in failed]
+    failures = {name: failure for name in deleted if (failure := _delete_topics(client, topics.get(name, ())))}
+    for each in failures.values():
+        for topic in each:
+            print(f"Failed to delete internal topic: {topic}")
+    _print_deleted(deleted, failed)
+    if topics and deleted:
+        _print_internal([name for name in deleted if name in topics], failures)
+
+
+def _why_not_deleted(group: str, state: str | None) -> str | None:
+    if state is None:
+        return f"Group '{group}' does not exist or is not a streams group."
+    if state == groups.DEAD:
+        return f"Streams group '{group}' group state is DEAD."
+    return None if state == groups.EMPTY else f"Streams group '{group}' is not EMPTY."
+
+
+def _print_deleted(deleted: Sequence[str], failed: Mapping[str, str]) -> None:
+    names = "', '".join(deleted)
+    if not failed:
+        print(f"Deletion of requested streams groups ('{names}') was successful.")
+        return
+    print_error("Deletion of some streams groups failed:")
+    for name, why in failed.items():
+        print(f"* Group '{name}' could not be deleted due to: {why}")
+    if deleted:
+        print(f"\nThese streams groups were deleted successfully: '{names}'.")
+
+
+def _print_internal(deleted: Sequence[str], failures: Mapping[str, Mapping[str, KafkaError]]) -> None:
+    if not failures:
+        names = "', '".join(deleted)
+        print(f"Deletion of associated internal topics of the streams groups ('{names}') was successful.")
+        return
+    print("Deletion of some associated internal topics failed:")
+    for name, errors in failures.items():
+        why = error_text(next(iter(errors.values())))
+        print(f"* Internal topics of the streams group '{name}' could not be deleted due to: {why}")
+
+
+def delete_offsets(client: Client, options: Options) -> None:
+    """Delete a group's committed offsets of its input topics (--delete-offsets)."""
+    group = options.value("group") or ""
+    outcome: dict[TopicPartition, str] = {}
+    places: list[TopicPartition] = sorted(_input_offsets(client, group)) if options.has("all-input-topics") else []
+    for word in () if options.has("all-input-topics") else options.values("input-topic"):
+        try:
+            places += partitions_of(client, [word])
+        except ConnectionFailed:
+            raise
+        except KafkaError as error:
+            outcome[word, -1] = f"Error: {error_text(error)}"
+    refusals = {place: _refusal(client, group, [place]) for place in places} or {("", -1): _refusal(client, group, [])}
+    for place in places:
+        refusal = refusals[place]
+        outcome[place] = "Successful" if refusal is None else f"Error: {error_text(refusal)}"
+    _print_of_all(group, next(filter(None, refusals.values()), None))
+    width = max([15, *(len(topic) for topic, _ in outcome)])
+    print(f"\n{'TOPIC':{width}} {'PARTITION':10} {'STATUS':15}")
+    for (topic, number), what in sorted(outcome.items(), key=lambda it: f"{it[0][0]}{it[0][1]}"):
+        print(f"{topic:{width}} {'-' if number < 0 else number!s:10} {what:15}")
+
+
+def _refusal(client: Client, group: str, places: Sequence[TopicPartition]) -> KafkaError | None:
+    """Delete offsets of a group; return the error, if any. Without places this asks whether there is such a group."""
+    try:
+        groups.delete_offsets(client, group, places)
+    except ConnectionFailed:
+        raise
+    except KafkaError as error:
+        return error
+    return None
+
+
+def _print_of_all(group: str, error: KafkaError | None) -> None:
+    if error is None:
+        print(f"Request succeeded for deleting offsets from group {group}.")
+    elif error.code in _OF_THE_GROUP:
+        print_error(error_text(error))
+    elif error.code in _OF_PARTITIONS:
+        print_error("Encountered some partition-level error, see the follow-up details.")
+    else:
+        print_error(f"Encountered some unknown error: {error.code.name}")
