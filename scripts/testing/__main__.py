@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import resource
 import sys
 import time
 from dataclasses import replace
@@ -31,7 +32,8 @@ def main(arguments: list[str]) -> int:
     hangs_after_s = LONG_HANGS_AFTER_S if options.long else HANGS_AFTER_S
     depth = Depth(is_long=options.long, arguments=for_pytest, hangs_after_s=hangs_after_s)
     rows = run_all(groups, depth)
-    print_table(rows, time.monotonic() - started)
+    waited_for = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print_table(rows, time.monotonic() - started, waited_for.ru_utime + waited_for.ru_stime)
     return 0 if all(row.is_good for row in rows) else 1
 
 

@@ -30,6 +30,7 @@ class Row:
     outcome: str
     seconds: float = 0.0  # by the clock
     processor_s: float = 0.0
+    began_s: float = 0.0  # after the run's start
     passed: int = 0
     failed: int = 0
     skipped: int = 0
@@ -109,17 +110,18 @@ def with_coverage(row: Row) -> Row:
     return replace(row, outcome=f"FAILED: {why}", failed=1, coverage=total)
 
 
-def print_table(rows: list[Row], seconds: float) -> None:
+def print_table(rows: list[Row], seconds: float, all_processor_s: float = 0.0) -> None:
     """Print a line for each group, what failed, the time of all, and last how many tests passed and failed.
 
     What failed stands in the output of its group too. It is repeated because a log may be cut to its end.
+    all_processor_s: of the groups and of their set-up.
     """
-    titles = f"{'seconds':>8} {'processor':>10} {'budget':>7} {'passed':>7} {'failed':>7} {'skipped':>8}  outcome"
+    titles = f"{'began':>6} {'seconds':>8} {'processor':>10} {'budget':>7} {'passed':>7} {'failed':>7} {'skipped':>8}  outcome"
     print(f"\n{'group':<15} {'form':<8} {titles}")
     for row in mark_heavy(rows):
         coverage = f", coverage {row.coverage}" if row.coverage else ""
         print(
-            f"{row.group.name:<15} {row.group.form:<8} {row.seconds:>8.1f} {row.processor_s:>10.1f}"
+            f"{row.group.name:<15} {row.group.form:<8} {row.began_s:>6.0f} {row.seconds:>8.1f} {row.processor_s:>10.1f}"
             f" {row.group.budget_s:>7.0f} {row.passed:>7} {row.failed:>7} {row.skipped:>8}  {row.outcome}{coverage}"
         )
         for note in row.notes:
@@ -130,7 +132,11 @@ def print_table(rows: list[Row], seconds: float) -> None:
     not_run = sum(not row.is_good for row in rows if row.outcome.startswith("not run"))
     passed, failed = sum(row.passed for row in rows), sum(row.failed for row in rows) + not_run
     processor_s = sum(row.processor_s for row in rows)
-    print(f"\n{_minutes(seconds)} by the clock, {_minutes(processor_s)} of processor time")
+    set_up_s = max(0.0, all_processor_s - processor_s)
+    print(
+        f"\n{_minutes(seconds)} by the clock, {_minutes(processor_s)} of processor time,"
+        f" and {_minutes(set_up_s)} to set up"
+    )
     print(f"\n{passed} passed, {failed} failed", flush=True)
 
 

@@ -62,6 +62,7 @@ class _Board:
         self._places = self._free = places
         self._is_alone = len(groups) == 1
         self._is_stopped = False
+        self._started = time.monotonic()
         self._changed = threading.Condition()
         self._printing = threading.Lock()
 
@@ -97,7 +98,8 @@ class _Board:
             self._changed.notify_all()
         try:
             self._set_up[group].result()
-            return self._run(group, depth)
+            began_s = time.monotonic() - self._started
+            return replace(self._run(group, depth), began_s=began_s)
         except CannotRun as reason:
             self._print(f"\n=== {group.name}, {group.form}\n{reason}")
             return Row(group, f"not run: {reason}")

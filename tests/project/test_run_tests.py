@@ -211,9 +211,10 @@ def test_a_group_that_takes_the_machine_runs_alone_and_each_begins_in_its_order(
 
 def test_the_last_line_counts_what_passed_and_failed(capsys: pytest.CaptureFixture[str]) -> None:
     row = Row(_group(), "ran", passed=3)
-    results.print_table([row, replace(row, outcome="FAILED", failed=2)], 61)
+    results.print_table([replace(row, processor_s=5), replace(row, outcome="FAILED", failed=2)], 61, 70)
     *_, times, empty, last = capsys.readouterr().out.splitlines()
-    assert (times, empty, last) == ("1 min 1 s by the clock, 0 min 0 s of processor time", "", "6 passed, 2 failed")
+    assert times == "1 min 1 s by the clock, 0 min 5 s of processor time, and 1 min 5 s to set up"
+    assert (empty, last) == ("", "6 passed, 2 failed")
 
 
 def test_what_a_test_notes_is_in_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
