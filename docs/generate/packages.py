@@ -7,7 +7,17 @@ from pathlib import Path
 from docs.generate.tables import replaced
 from tests.support.source_tree import syntax, tracked_files
 
-_PACKAGES = ("broker", "storage", "client", "logfiles", "registry", "protocol", "barnabas", "pyspark_barnabas", "pipeline")
+_PACKAGES = (
+    "broker",
+    "storage",
+    "client",
+    "logfiles",
+    "registry",
+    "protocol",
+    "barnabas",
+    "pyspark_barnabas",
+    "pipeline",
+)
 _HEAD = "| folder | what it is |\n|---|---|\n"
 
 

@@ -59,6 +59,7 @@ FAST = (
     "tests/storage",
     "tests/broker",
     "tests/client",
+    "tests/registry",
     "tests/barnabas",
     "tests/pyspark_barnabas",
     "tests/pipeline",
