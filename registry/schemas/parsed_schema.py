@@ -5,12 +5,16 @@ A schema is parsed once, with the texts that it refers to. Everything else is a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 
 class InvalidSchema(Exception):
     """A text that is no valid schema, or whose references do not fit. The message is one sentence for the client."""
+
+
+class TooLargeToCompare(Exception):
+    """Two schemas whose parts meet in so many pairs that they are not all compared. The message says what is too many."""
 
 
 class ReferencedSchema(NamedTuple):
@@ -27,11 +31,22 @@ class Incompatibility(NamedTuple):
     """A reason why a reader's schema cannot read data of a writer's.
 
     kind: Confluent's name of it (READER_FIELD_MISSING_DEFAULT_VALUE, ...). path: where in the reader's schema.
+    description, message: a sentence, and Confluent's line of a `verbose` answer. In both the first "%s" stands for the
+    reader ("new" or "old") and the second for the writer; `described` and `line` replace them.
     """
 
     kind: str
     path: str
     description: str
+    message: str
+
+    def described(self, reader: str, writer: str) -> str:
+        """Return the description, with what the two schemas are called."""
+        return _filled(self.description, reader, writer)
+
+    def line(self, reader: str, writer: str) -> str:
+        """Return Confluent's line for the messages of a compatibility check."""
+        return _filled(self.message, reader, writer)
 
 
 class ParsedSchema(Protocol):
@@ -45,8 +60,42 @@ class ParsedSchema(Protocol):
     def normalized_text(self) -> str:
         """The canonical text of the normalized schema (`normalize=true`)."""
 
+    def formatted_text(self, format_name: str) -> str:
+        """Return the text in a format of the REST API (`format=resolved`); the canonical text for an unknown one."""
+
     def described(self) -> Any:
         """Return the schema as plain values for a page that shows it."""
 
-    def incompatibilities(self, writer: ParsedSchema) -> Sequence[Incompatibility]:
-        """Return why this schema, as the reader's, cannot read data of a writer's schema; empty if it can."""
+    def incompatibilities(self, writer: ParsedSchema, *, lenient: bool = False) -> Sequence[Incompatibility]:
+        """Return why this schema, as the reader's, cannot read data of a writer's schema; empty if it can.
+
+        lenient: whether the subject has the compatibility policy LENIENT, which counts for JSON Schema.
+        """
+
+
+def not_compared(reason: object) -> Incompatibility:
+    """Return the one reason of two schemas that could not be compared: they count as incompatible."""
+    message = f"Unexpected exception during compatibility check: {reason}"
+    return Incompatibility("", "", message, message)
+
+
+def flattened(references: Sequence[ReferencedSchema]) -> dict[str, ReferencedSchema]:
+    """Return all that references lead to by name, each after what it refers to itself; the first of a name counts."""
+    found: dict[str, ReferencedSchema] = {}
+    seen: set[str] = set()
+    walks: list[tuple[ReferencedSchema | None, Iterator[ReferencedSchema]]] = [(None, iter(references))]
+    while walks:
+        owner, rest = walks[-1]
+        following = next((each for each in rest if each.name not in seen), None)
+        if following is not None:
+            seen.add(following.name)
+            walks.append((following, iter(following.references)))
+            continue
+        walks.pop()
+        if owner is not None:
+            found[owner.name] = owner
+    return found
+
+
+def _filled(text: str, reader: str, writer: str) -> str:
+    return text.replace("%s", reader, 1).replace("%s", writer, 1)

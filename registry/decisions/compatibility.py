@@ -1,0 +1,92 @@
+"""Whether a new schema fits the versions before it, by the compatibility level. The words of a refusal are Confluent's.
+
+| level | the new schema reads the last version | the last version reads the new schema | all versions |
+|---|---|---|---|
+| NONE | | | |
+| BACKWARD, BACKWARD_TRANSITIVE | yes | | of the transitive one |
+| FORWARD, FORWARD_TRANSITIVE | | yes | of the transitive one |
+| FULL, FULL_TRANSITIVE | yes | yes | of the transitive one |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from barnabas.registry.decisions.parsing import SchemaCandidate
+from barnabas.registry.schemas.parsed_schema import ParsedSchema
+from barnabas.registry.state.metadata import property_of
+from barnabas.registry.state.settings import LEVEL, SubjectConfig
+from barnabas.registry.state.stored_schema import StoredSchema
+
+DIFFERENT_TYPE = "Incompatible because of different schema type"
+_OLD_SCHEMA_CHARACTERS_MAX = 10 * 1024
+
+ParsedOf = Callable[[StoredSchema], ParsedSchema]
+"""Returns the parsed form of a stored version. Raises RegistryError."""
+
+
+class _Check(NamedTuple):
+    """The checks of a level."""
+
+    new_reads_old: bool
+    old_reads_new: bool
+    is_transitive: bool
+
+
+_CHECKS = {
+    "NONE": _Check(False, False, False),
+    "BACKWARD": _Check(True, False, False),
+    "BACKWARD_TRANSITIVE": _Check(True, False, True),
+    "FORWARD": _Check(False, True, False),
+    "FORWARD_TRANSITIVE": _Check(False, True, True),
+    "FULL": _Check(True, True, False),
+    "FULL_TRANSITIVE": _Check(True, True, True),
+}
+
+
+def versions_to_check(
+    config: SubjectConfig, candidate: SchemaCandidate, versions: Sequence[StoredSchema]
+) -> list[StoredSchema]:
+    """Return the versions that the new schema is compared with, the last one first."""
+    check = _CHECKS[config[LEVEL]]
+    if not (check.new_reads_old or check.old_reads_new):
+        return []
+    group = config.get("compatibilityGroup")
+    found = [each for each in reversed(versions) if group is None or _group(each, group) == _group(candidate, group)]
+    return found if check.is_transitive else found[:1]
+
+
+def incompatibility_messages(
+    config: SubjectConfig, candidate: SchemaCandidate, versions: Sequence[StoredSchema], parsed_of: ParsedOf
+) -> list[str]:
+    """Return why the schema is not compatible with the versions, given in their order; empty if it is."""
+    check = _CHECKS[config[LEVEL]]
+    for version in versions_to_check(config, candidate, versions):
+        messages = _messages(check, candidate, version, parsed_of)
+        if messages:
+            validates = str(config.get("validateFields", False)).lower()
+            return [*messages, f"{{validateFields: '{validates}', compatibility: '{config[LEVEL]}'}}"]
+    return []
+
+
+def _messages(check: _Check, candidate: SchemaCandidate, version: StoredSchema, parsed_of: ParsedOf) -> list[str]:
+    if version.content.schema_type != candidate.content.schema_type:
+        return [DIFFERENT_TYPE]
+    old, found = parsed_of(version), list[str]()
+    if check.old_reads_new:
+        found += [each.line("old", "new") for each in old.incompatibilities(candidate.parsed)]
+    if check.new_reads_old:
+        found += [each.line("new", "old") for each in candidate.parsed.incompatibilities(old)]
+    return [*found, f"{{oldSchemaVersion: {version.version}}}", _old_schema(version)] if found else []
+
+
+def _old_schema(version: StoredSchema) -> str:
+    text = version.content.text
+    if len(text) <= _OLD_SCHEMA_CHARACTERS_MAX:
+        return f"{{oldSchema: '{text}'}}"
+    return f"{{oldSchema: <truncated> '{text[:_OLD_SCHEMA_CHARACTERS_MAX]}...'}}"
+
+
+def _group(schema: StoredSchema | SchemaCandidate, group: str) -> Any:
+    return property_of(schema.content.metadata, group)
