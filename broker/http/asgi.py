@@ -36,6 +36,10 @@ class Mounted(NamedTuple):
     body_bytes_max: int
     gives_way: bool = False
     """Whether a stream may be cut off when other connections need room, because its client reconnects by itself."""
+    too_large: bytes = b'{"error":"the body has more than %d bytes"}'
+    """The answer to a larger body, in JSON, with a place for the maximum."""
+    at_once: Callable[[str, bytes, Sequence[tuple[bytes, bytes]]], Page | None] | None = None
+    """Returns the answer to a method, target and headers if it is known already; None otherwise."""
 
     def has(self, target: bytes) -> bool:
         """Return whether a request for this target belongs to the application."""
@@ -71,7 +75,7 @@ class Mounted(NamedTuple):
         status, headers, body = start["status"], start.get("headers", ()), first.get("body", b"")
         if first.get("more_body", False):
             return _stream(status, headers, _chunks(exchange, body))
-        return _page(status, headers, body)
+        return page_of(status, headers, body)
 
 
 class _Exchange:
@@ -125,7 +129,8 @@ async def _chunks(exchange: _Exchange, first: bytes) -> AsyncGenerator[bytes, No
         exchange.cancel()
 
 
-def _page(status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> Page:
+def page_of(status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> Page:
+    """Return a whole answer of an application."""
     content_type, others = _split(headers)
     return Page(status, body, content_type, others)
 

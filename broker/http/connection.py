@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _log = logger("http")
 HEAD_BYTES_MAX = 16 << 10
 REQUEST_TIMEOUT_MS = 5_000
-"""For a whole request, for the time between two requests, and for the peer to take an answer."""
+"""For a whole request, and for the peer to take an answer. The server sets the time between two requests."""
 _METHODS = (b"GET", b"HEAD", b"POST")
 _INTERNAL_ERROR, _CONTENT_TOO_LARGE = 500, 413
 
@@ -43,11 +43,14 @@ class Server(Protocol):
     """The server as a connection needs it: what it serves, and the callbacks of the connection."""
 
     clock: Clock
-    pages: Pages
+    pages: Pages | None
+    """None if an application is mounted at the root."""
     mounted: Sequence[Mounted]
     guard: Guard | None
     """Authorizes requests; None if every client may send them."""
     is_closing: bool
+    idle_timeout_ms: int
+    """How long a connection may wait for the end of its next request after an answer."""
 
     def connection_opened(self, connection: HttpConnection) -> None:
         """Note a new connection."""
@@ -71,12 +74,13 @@ class HttpConnection(asyncio.Protocol):
         self._transport: asyncio.Transport = None  # type: ignore[assignment]  # because connection_made comes first
         self._timer: Timer | None = None
         self._answering: asyncio.Task[None] | None = None
-        self._target = b""
+        self._target, self._method = b"", "GET"
         self._is_head = self._is_post = self._is_streaming = False
         self._request: h11.Request | None = None
         self._mounted: Mounted | None = None  # the application of the request, if any
         self._body = bytearray()
         self._is_writable = True
+        self._may_answer_at_once = False
         self._waits_to_write: asyncio.Future[None] | None = None
         self.gives_way = False
         """Whether it may be closed for another connection while it answers (`server.py`)."""
@@ -104,6 +108,7 @@ class HttpConnection(asyncio.Protocol):
         if self._is_streaming:
             return  # the connection ends with that answer: no request can follow
         self._http.receive_data(data)
+        self._may_answer_at_once = True
         self._go_on()
 
     def eof_received(self) -> bool:
@@ -148,7 +153,8 @@ class HttpConnection(asyncio.Protocol):
             self.close()
 
     def _refuse_or_note(self, request: h11.Request) -> None:
-        self._target, self._is_head = request.target, request.method == b"HEAD"
+        self._target, self._method = request.target, request.method.decode("ascii", "replace")
+        self._is_head = self._method == "HEAD"
         self._request, self._is_post, self._headers = None, False, list(request.headers)
         self._body.clear()
         guard = self._server.guard
@@ -171,22 +177,39 @@ class HttpConnection(asyncio.Protocol):
         if mounted is None:
             self._send(Page(_CONTENT_TOO_LARGE, b"a request has no body here\n"), is_last=True)
         elif len(self._body) + len(data) > mounted.body_bytes_max:
-            why = b'{"error":"the body has more than %d bytes"}' % mounted.body_bytes_max
-            self._send(Page(_CONTENT_TOO_LARGE, why, JSON), is_last=True)
+            self._send(Page(_CONTENT_TOO_LARGE, mounted.too_large % mounted.body_bytes_max, JSON), is_last=True)
         else:
             self._body += data
 
     def _answer(self) -> None:
         self._stop_waiting()
+        if self._is_answered_at_once():
+            return
         self._transport.pause_reading()
         self._answering = asyncio.ensure_future(self._answer_later(self._target))
+
+    def _is_answered_at_once(self) -> bool:
+        """Answer if the application knows the answer already: one request of those that arrived together."""
+        mounted = self._mounted
+        if not self._may_answer_at_once or mounted is None or mounted.at_once is None or self._server.guard is not None:
+            return False
+        self._may_answer_at_once = False
+        page = mounted.at_once(self._method, self._target, self._headers)
+        if page is None or not self._is_writable:
+            return False
+        self._send(page, is_last=self._server.is_closing)
+        if not self._is_writable:
+            self._expect("the client did not read the response in time")
+        elif not self._is_closing and self._is_over():
+            self._await_next()
+        return True
 
     async def _answer_later(self, target: bytes) -> None:
         path, query = _path(target), target.decode("ascii", "replace").partition("?")[2]
         try:
             pages, guard = self._server.pages, self._server.guard
             self.gives_way = guard is not None
-            refused = guard and await guard.refusal(path, self._headers, self._host, self._principal)
+            refused = guard and await guard.refusal(path, self._headers, self._host, self._principal, self._method)
             self.gives_way = False
             if refused:
                 page: Page | StreamedPage = refused
@@ -194,10 +217,13 @@ class HttpConnection(asyncio.Protocol):
                 page = Page(FORBIDDEN, b"the Host must be an IP address, localhost or a name without dots\n")
             elif self._request is not None:
                 page = await self._of_application(self._request)
-            elif self._is_post:
-                page = pages.act(query, self._host)
             else:
-                page = await pages.page(path, is_browser=self._is_browser)
+                assert pages is not None, "an application at the root has every path"
+                page = (
+                    pages.act(query, self._host)
+                    if self._is_post
+                    else await pages.page(path, is_browser=self._is_browser)
+                )
             if not isinstance(page, Page):
                 await self._stream(page)
                 self._answering = None
@@ -263,16 +289,24 @@ class HttpConnection(asyncio.Protocol):
 
     def _answered(self) -> None:
         """Continue with the next request, because the answer is with the kernel."""
-        if self._is_closing:
+        if self._is_closing or not self._is_over():
             return
-        if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
-            self.close()
-            return
-        self._http.start_next_cycle()
-        self._server.connection_answered(self)
-        self._expect("no complete request arrived in time")
+        self._await_next()
         self._transport.resume_reading()
         self._go_on()
+
+    def _is_over(self) -> bool:
+        """Return whether the request and its answer are complete; the connection is closed if they are not."""
+        if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
+            return True
+        self.close()
+        return False
+
+    def _await_next(self) -> None:
+        self._http.start_next_cycle()
+        self._server.connection_answered(self)
+        self._stop_waiting()
+        self._timer = self._server.clock.call_later(self._server.idle_timeout_ms, self._end_waiting)
 
     def _send(self, page: Page, *, is_last: bool) -> None:
         headers = [("content-type", page.content_type), ("content-length", str(len(page.body)))]
@@ -293,6 +327,13 @@ class HttpConnection(asyncio.Protocol):
         """Start the timeout for the next expected event; if it expires, the connection is closed for that reason."""
         self._stop_waiting()
         self._timer = self._server.clock.call_later(REQUEST_TIMEOUT_MS, lambda: self._cut_off(otherwise))
+
+    def _end_waiting(self) -> None:
+        """End a connection whose next request is not there: without an error if nothing of it is."""
+        if self._http.their_state is h11.IDLE and not self._http.trailing_data[0]:
+            self.close()
+        else:
+            self._cut_off("no complete request arrived in time")
 
     def _stop_waiting(self) -> None:
         if self._timer is not None:

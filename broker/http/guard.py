@@ -17,7 +17,7 @@ import json
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.http.pages import FORBIDDEN, JSON, PLAIN_TEXT, Page
 from barnabas.broker.runtime.log_lines import Seldom, logger
@@ -31,14 +31,23 @@ if TYPE_CHECKING:
 
 _log = logger("security")
 UNAUTHORIZED = 401
-_OPEN = ("/live", "/ready")
 _FOR_ALTER = ("/console", "/control", "/clean")
 _BASIC, _BEARER = 'Basic realm="barnabas", charset="UTF-8"', "Bearer"
 Headers = Sequence[tuple[bytes, bytes]]
 
 
+class RequiredRight(NamedTuple):
+    """The right that a request needs: an operation on a resource."""
+
+    operation: Operation
+    resource: Resource
+    name: str
+
+
 class Guard:
     """The guard of one broker's HTTP port."""
+
+    open_paths: tuple[str, ...] = ("/live", "/ready")
 
     def __init__(
         self,
@@ -60,15 +69,17 @@ class Guard:
 
     def refusal_at_once(self, path: str, headers: Headers, principal: Principal) -> Page | None:
         """Return the refusal of a request without credentials, before a body is received; else None."""
-        if path in _OPEN or principal is not ANONYMOUS or _authorization(headers):
+        if path in self.open_paths or principal is not ANONYMOUS or _authorization(headers):
             return None
         return self._unauthorized(
             path, "authentication is required: send the name and password of a user of the broker"
         )
 
-    async def refusal(self, path: str, headers: Headers, host: str, principal: Principal) -> Page | None:
+    async def refusal(
+        self, path: str, headers: Headers, host: str, principal: Principal, method: str = "GET"
+    ) -> Page | None:
         """Return None if the request may be answered. `host`: the peer's. `principal`: of its certificate."""
-        if path in _OPEN:
+        if path in self.open_paths:
             return None
         scheme, _, given = _authorization(headers).partition(" ")
         if scheme.lower() == "bearer" and self._token is not None:
@@ -77,9 +88,9 @@ class Guard:
         elif scheme.lower() == "basic":
             user = await self._user(given.strip())
             if user is not None:
-                return self._objection(path, host, Principal(ANONYMOUS.kind, user))
+                return self._objection(method, path, host, Principal(ANONYMOUS.kind, user))
         elif principal is not ANONYMOUS:
-            return self._objection(path, host, principal)
+            return self._objection(method, path, host, principal)
         return await self._held_back(path, host)
 
     async def _user(self, given: str) -> str | None:
@@ -102,31 +113,37 @@ class Guard:
             timer.cancel()
         return self._unauthorized(path, "unknown user, or wrong password or token")
 
-    def _objection(self, path: str, host: str, principal: Principal) -> Page | None:
+    def needed(self, method: str, path: str) -> RequiredRight:
+        """Return the right that a request needs."""
+        operation = Operation.ALTER if path.startswith(_FOR_ALTER) else Operation.DESCRIBE
+        return RequiredRight(operation, Resource.CLUSTER, CLUSTER_NAME)
+
+    def page(self, status: int, path: str, why: str) -> Page:
+        """Return a refusal."""
+        if path.startswith("/control"):
+            return Page(status, json.dumps({"error": why}).encode(), JSON)
+        return Page(status, f"{why}\n".encode(), PLAIN_TEXT)
+
+    def _objection(self, method: str, path: str, host: str, principal: Principal) -> Page | None:
         """Return the refusal if the principal has no right to the path, or None."""
         if self._authorizer is None:
             return None
-        operation = Operation.ALTER if path.startswith(_FOR_ALTER) else Operation.DESCRIBE
-        rule = self._authorizer.rule(principal, host, operation, Resource.CLUSTER, CLUSTER_NAME)
+        operation, resource, name = self.needed(method, path)
+        rule = self._authorizer.rule(principal, host, operation, resource, name)
         audit = self._authorizer.audit
         if rule.is_allowed:
             audit.allowed_count += 1
             return None
         audit.denied_count += 1
-        facts = {"principal": principal, "operation": operation.name, "resource": f"Cluster:{CLUSTER_NAME}"}
+        is_cluster = resource is Resource.CLUSTER
+        facts = {"principal": principal, "operation": operation.name, "resource": f"{resource.name.title()}:{name}"}
         self._denied.line(principal, self._clock.now_ms(), "http request denied", **facts, peer=host)
-        needed = operation.name.title()
-        return _page(FORBIDDEN, path, f"{principal} is not allowed to do this: it needs {needed} on the cluster")
+        needed = f"{operation.name.title()} on {'the cluster' if is_cluster else f'the topic {name}'}"
+        return self.page(FORBIDDEN, path, f"{principal} is not allowed to do this: it needs {needed}")
 
     def _unauthorized(self, path: str, why: str) -> Page:
         ways = [*([] if self._passwords is None else [_BASIC]), *([] if self._token is None else [_BEARER])]
-        return _page(UNAUTHORIZED, path, why)._replace(headers=tuple(("www-authenticate", way) for way in ways))
-
-
-def _page(status: int, path: str, why: str) -> Page:
-    if path.startswith("/control"):
-        return Page(status, json.dumps({"error": why}).encode(), JSON)
-    return Page(status, f"{why}\n".encode(), PLAIN_TEXT)
+        return self.page(UNAUTHORIZED, path, why)._replace(headers=tuple(("www-authenticate", way) for way in ways))
 
 
 def _authorization(headers: Headers) -> str:

@@ -91,6 +91,7 @@ def http_security(
     clock: Clock,
     token: str | None,
     random_bytes: Callable[[int], bytes],
+    guard_type: type[Guard] = Guard,
 ) -> HttpSecurity:
     """Return the security of a broker with these TLS endpoints and SASL listeners, by listener name.
 
@@ -110,7 +111,7 @@ def http_security(
         )
     authorizer = None if services.access is None else services.access.authorizer
     delay_ms = 100 if sasl_listener is None else sasl_listener.failure_delay_ms
-    guard = Guard(passwords, clock, token=token, authorizer=authorizer, delay_ms=delay_ms)
+    guard = guard_type(passwords, clock, token=token, authorizer=authorizer, delay_ms=delay_ms)
     return HttpSecurity(endpoints[speaking[0]], guard)
 
 

@@ -26,20 +26,34 @@ if TYPE_CHECKING:
 _log = logger("http")
 CONNECTIONS_MAX = 32
 """More than the followers of the trace: /ready and /control answer while all of these are connected."""
+IDLE_TIMEOUT_MS = 5_000
 
 
 class HttpServer:
     """Serves `pages` on bound sockets."""
 
     def __init__(
-        self, clock: Clock, pages: Pages, mounted: Sequence[Mounted] = (), security: HttpSecurity | None = None
+        self,
+        clock: Clock,
+        pages: Pages | None,
+        mounted: Sequence[Mounted] = (),
+        security: HttpSecurity | None = None,
+        *,
+        connections_max: int = CONNECTIONS_MAX,
+        idle_timeout_ms: int = IDLE_TIMEOUT_MS,
+        name: str = "http",
     ) -> None:
-        """Create the server. mounted: applications, each below a separate path. security: None for plain HTTP."""
+        """Create the server. pages: None if an application is mounted at the root. mounted: applications, each below a
+        separate path. security: None for plain HTTP. name: in the log.
+        """
         self.clock = clock
         self.pages = pages
         self.mounted = mounted
         self.guard = None if security is None else security.guard
         self._security = security
+        self._connections_max = connections_max
+        self.idle_timeout_ms = idle_timeout_ms
+        self._name = name
         self.is_closing = False
         self._connections: dict[HttpConnection, None] = {}
         self._listening: list[ListeningSocket] = []
@@ -52,10 +66,10 @@ class HttpServer:
         if security is not None:
             accepted = security.accepting(self._connection, network, self.clock)
         for each in sockets:
-            self._listening.append(await network.listen(each, accepted, backlog=CONNECTIONS_MAX))
+            self._listening.append(await network.listen(each, accepted, backlog=self._connections_max))
         host, port = sockets[0].getsockname()[:2]
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        _log.info(line("http listening", address=address, secured=None if security is None else True))
+        _log.info(line(f"{self._name} listening", address=address, secured=None if security is None else True))
 
     def _connection(self, principal: Principal = ANONYMOUS) -> HttpConnection:
         from barnabas.broker.http.connection import HttpConnection  # thirty milliseconds that a start does not need
@@ -65,10 +79,10 @@ class HttpServer:
     def connection_opened(self, connection: HttpConnection) -> None:
         """Add a connection, and close another if there are too many. Called by the connection."""
         self._connections[connection] = None
-        if len(self._connections) > CONNECTIONS_MAX:
+        if len(self._connections) > self._connections_max:
             others = [each for each in self._connections if each is not connection]
             give_way = [each for each in others if not each.is_answering] or [each for each in others if each.gives_way]
-            self._crowding.line("crowded", self.clock.now_ms(), "too many connections", allowed=CONNECTIONS_MAX)
+            self._crowding.line("crowded", self.clock.now_ms(), "too many connections", allowed=self._connections_max)
             (give_way[0] if give_way else connection).abort()
 
     def connection_closed(self, connection: HttpConnection) -> None:
