@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from barnabas.broker.http.asgi import AsgiApp, Mounted, Receive, Send
     from barnabas.broker.http.compaction import Compaction
     from barnabas.broker.http.control.admission import Admission
+    from barnabas.broker.http.registry.listener import RegistryListener
     from barnabas.broker.http.secured import HttpSecurity
     from barnabas.broker.http.served_node import ServedNode
     from barnabas.broker.insight.history.history import History
@@ -39,6 +40,8 @@ class BrokerView(Protocol):
     time_control: Deferred[TimeControl]
     history: Deferred[History]
     faults: Deferred[Faults]
+    registry: RegistryListener | None
+    """The schema registry, if it is served."""
 
     @property
     def members(self) -> Sequence[ServedNode]:
@@ -144,7 +147,8 @@ async def open_http(
             return {member.node_id: member.listener.connections_count for member in broker.members}
 
         sasl_listeners = [each for member in broker.members for each in member.sasl_listeners.values()]
-        return await scrape(Sources(broker.services, meter, connections, lambda: broker.state, sasl_listeners))
+        figures = None if broker.registry is None else broker.registry.figures()
+        return await scrape(Sources(broker.services, meter, connections, lambda: broker.state, sasl_listeners, figures))
 
     compaction: Compaction | None = None
 

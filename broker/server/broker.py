@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from barnabas.broker.control.faults.faults import Faults
     from barnabas.broker.control.time_control.time_control import TimeControl
     from barnabas.broker.http.control.admission import Admission
+    from barnabas.broker.http.registry.listener import RegistryListener
     from barnabas.broker.http.secured import HttpSecurity
     from barnabas.broker.http.server import HttpServer
     from barnabas.broker.metadata.delegation_tokens.tokens import Tokens
@@ -78,6 +79,8 @@ class Broker:
 
     _flush_thread: ThreadPoolExecutor | None = None
     _http: HttpServer | None = None
+    registry: RegistryListener | None = None
+    """The schema registry, if it is served."""
 
     def __init__(
         self,
@@ -297,9 +300,18 @@ class Broker:
         self._nodes.meter = meter = Meter(lambda: int(stopwatch() * 1e9))
         self._http = await open_http(self, meter, sockets, network, self._machine_clock, control, security)
 
+    async def open_registry(self, sockets: Sequence[socket.socket], security: HttpSecurity | None = None) -> None:
+        """Serve the schema registry. Call after `start`."""
+        from barnabas.broker.http.registry.listener import open_registry
+
+        network, clock = self._environment.network, self._machine_clock
+        self.registry = await open_registry(self.services, sockets, network, clock, security)
+
     def _close_http(self) -> None:
         if self.history.built is not None:
             self.history.built.close()
+        if self.registry is not None:
+            self.registry.close()
         if self._http is not None:
             self._http.close()
 

@@ -48,6 +48,7 @@ async def start_broker(
     granted: Sequence[Acl] = (),
     http: Sequence[socket.socket] = (),
     secures_http: bool = False,
+    registry: Sequence[socket.socket] = (),
     control: Admission | None = None,
     faults: FaultPlan | None = None,
     environment: Environment | None = None,
@@ -58,7 +59,8 @@ async def start_broker(
 
     Before clients are accepted, `topics` that do not exist are created, `features` get their levels, `users` their
     passwords, and the users of `security` their rights, with those that are `granted`. `http`: bound sockets that serve
-    the broker's state, from before it can be used until it has stopped; `secures_http`: with TLS and for users only.
+    the broker's state, from before it can be used until it has stopped; `registry`: those that serve the schema
+    registry; `secures_http`: both with TLS and for users only.
     `control`: who may change its clock there, which must be movable, and arm faults. `faults`: armed from the start.
     `environment`: this machine's unless given. `others`: the listeners of the other nodes. `seed`: what a new
     directory holds. Raises CatalogueError, ConfigError, StorageError, KafkaError or SeedError with the reason if it
@@ -99,12 +101,14 @@ async def start_broker(
         raise
     if seed is not None:
         await _start_seeded(broker, directory, seed, faults)
-        return broker
-    try:
-        await broker.start()
-    except BaseException:
-        directory.close(clean=False)
-        raise
+    else:
+        try:
+            await broker.start()
+        except BaseException:
+            directory.close(clean=False)
+            raise
+    if registry:
+        await broker.open_registry(registry, _registry_security(broker, tls, environment) if secures_http else None)
     return broker
 
 
@@ -143,6 +147,16 @@ def _http_security(
     endpoints, token = {} if tls is None else tls.endpoints, None if control is None else control.token
     sasl_listeners, clock = broker.members[0].sasl_listeners, environment.machine_clock
     return http_security(broker.services, endpoints, sasl_listeners, clock, token, environment.random)
+
+
+def _registry_security(broker: Broker, tls: Tls | None, environment: Environment) -> HttpSecurity:
+    """Return the security of the registry's port, likewise."""
+    from barnabas.broker.http.registry.rights import RegistryGuard
+    from barnabas.broker.http.secured import http_security
+
+    endpoints, random_bytes = {} if tls is None else tls.endpoints, environment.random
+    listeners, clock = broker.members[0].sasl_listeners, environment.machine_clock
+    return http_security(broker.services, endpoints, listeners, clock, None, random_bytes, RegistryGuard)
 
 
 def _grant(security: Security, broker: Broker, directory_id: bytes, granted: Sequence[Acl]) -> None:

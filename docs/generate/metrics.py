@@ -42,6 +42,8 @@ listening`). The pages are open to all clients, unless the port is [secured](#wh
 `/listeners` from this machine must use an address, `localhost` or a name without dots, because a web page could map its
 own host name to this address.
 
+A [schema registry](cli.md#barnabas-serve) has a port of its own, and its figures are here.
+
 The names are those of the common exporters for Apache Kafka, so that dashboards and alerts work unchanged:
 the [Prometheus JMX exporter](https://github.com/prometheus/jmx_exporter) with its rules for Kafka, and
 [kafka_exporter](https://github.com/danielqsj/kafka_exporter). Metrics that neither has begin with

@@ -1,7 +1,7 @@
 """`barnabas serve`: run a broker until a signal stops it.
 
 The first line on stdout is printed when clients can connect: `barnabas ready HOST:PORT[,…] data=D`,
-followed by ` http=HOST:PORT` if --http is given. Logs go to stderr.
+followed by ` http=HOST:PORT` if --http is given, and ` registry=HOST:PORT` with --registry. Logs go to stderr.
 
 SIGTERM and SIGINT stop it cleanly, exit status 0; a second one stops it at once without a clean-shutdown marker,
 so that the next start checks the logs.
@@ -32,6 +32,7 @@ from barnabas.broker.cli.serving.serve_options import (
     load,
     owns_listener,
     parse,
+    registry_address,
     secures_http,
     seed_source,
     table_text,
@@ -83,7 +84,7 @@ def _serve(options: Options) -> int:
     faults, seed = fault_plan(options, config), seed_source(options)
     bound: list[list[BoundAddress]] = []
     try:
-        http = _bind_http(addresses)
+        http, registry = _bind_http(addresses), _bind_registry(options)
         bound = bind_nodes(config, count)
     except OSError as error:
         print(f"barnabas: {_cannot_listen(error, options)}", file=sys.stderr)
@@ -101,6 +102,7 @@ def _serve(options: Options) -> int:
             bound,
             wished,
             http,
+            registry,
             control,
             faults,
             security,
@@ -113,7 +115,7 @@ def _serve(options: Options) -> int:
     finally:
         for each in itertools.chain.from_iterable(bound):
             close_sockets(each)
-        for sock in http:
+        for sock in (*http, *registry):
             sock.close()
         asyncio.set_event_loop(None)
         loop.close()
@@ -166,11 +168,26 @@ def _bind_http(addresses: Sequence[tuple[str, int]]) -> list[socket.socket]:
     return []
 
 
+def _bind_registry(options: Options) -> list[socket.socket]:
+    """Bind the address of the schema registry, if there is one. OSError likewise."""
+    address = registry_address(options)
+    if address is None:
+        return []
+    from barnabas.broker.network.bound_sockets import bind
+
+    try:
+        return bind(*address)
+    except OSError as error:
+        error.filename = f"--registry {address[0]}:{address[1]}"
+        raise
+
+
 def _cannot_listen(error: OSError, options: Options) -> str:
     address = error.filename
     if error.errno == errno.EADDRINUSE:
-        if address.startswith("--http "):
-            return f"{address} is in use by another program (--http picks another port, with port 0 a free one)"
+        if address.startswith(("--http ", "--registry ")):
+            option = address.partition(" ")[0]
+            return f"{address} is in use by another program ({option} picks another port, with port 0 a free one)"
         return f"{address} is in use by another program ({listener_advice(options, os.environ)})"
     if error.errno in (errno.EACCES, errno.EPERM):
         return f"no permission to listen on {address}"
@@ -192,6 +209,7 @@ async def _run(
     bound: list[list[BoundAddress]],
     wished: Wishes,
     http: list[socket.socket],
+    registry: list[socket.socket],
     control: Admission | None,
     faults: FaultPlan | None,
     security: Security | None,
@@ -228,6 +246,7 @@ async def _run(
         security=security,
         http=http,
         secures_http=has_secured_http,
+        registry=registry,
         control=control,
         faults=faults,
         environment=environment,
@@ -238,7 +257,9 @@ async def _run(
     addresses = ",".join(each.address for each in itertools.chain.from_iterable(bound))
     http_at = address_text(*http[0].getsockname()[:2]) if http else None
     ready_line = f"barnabas ready {addresses} data={','.join(config.data_dirs)}"
-    lines = [f"{ready_line} http={http_at}" if http_at else ready_line]
+    registry_at = address_text(*registry[0].getsockname()[:2]) if registry else None
+    further = [f" http={http_at}" if http_at else "", f" registry={registry_at}" if registry_at else ""]
+    lines = ["".join([ready_line, *further])]
     if security is not None:
         lines.append(f"barnabas secured: settings for clients, and the users, are in {security.path}")
     if config.is_container:

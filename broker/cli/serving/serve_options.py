@@ -24,6 +24,7 @@ DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = "9092"
 DEFAULT_DATA_DIR = "./data"
 CONSOLE_PORT = 9404
+REGISTRY_PORT = 8081
 BROKERS_MAX = 16
 _FILE_BYTES_MAX = 1 << 20
 _LEVELS = ("debug", "info", "warning", "error")
@@ -62,7 +63,14 @@ OPTIONS: Table = {
         f"open the console in a browser: --http on this machine, at port {CONSOLE_PORT} or a free one, and --control",
     ),
     "--http": ("HOST:PORT", "serve /ready, /live and /metrics over HTTP there; port 0 picks a free one"),
-    "--http-secure": (None, "HTTPS there, with a listener's certificate and users; the default with --secure"),
+    "--http-secure": (
+        None,
+        "HTTPS for --http and --registry, with a listener's certificate and users; the default with --secure",
+    ),
+    "--registry": (
+        "[=[HOST:]PORT]",
+        f"serve a schema registry with Confluent's API there (default {DEFAULT_HOST}:{REGISTRY_PORT})",
+    ),
     "--control": (None, "let tests move the clock and arm faults over HTTP: from this machine, or with the token"),
     "--control-token": (
         "TOKEN",
@@ -220,6 +228,16 @@ def http_addresses(options: Options) -> list[tuple[str, int]]:
     return [(DEFAULT_HOST, CONSOLE_PORT), (DEFAULT_HOST, 0)] if "--console" in options else []
 
 
+def registry_address(options: Options) -> tuple[str, int] | None:
+    """Return the address of the schema registry; None without one. UsageError for an invalid one."""
+    if "--registry" not in options:
+        return None
+    given = options["--registry"][-1]
+    if ":" in given:
+        return parse_http_address(given, "--registry")
+    return DEFAULT_HOST, _port("--registry", given) if given else REGISTRY_PORT
+
+
 def owns_listener(options: Options, config: BrokerConfig) -> bool:
     """Return whether --secure may rename the listener: the default one, or that of --host and --port."""
     return "listeners" not in config.static or "--host" in options or "--port" in options
@@ -240,7 +258,7 @@ def listener_advice(options: Options, variables: Mapping[str, str]) -> str:
 
 def secures_http(options: Options) -> bool:
     """Return whether HTTP is only for users, over TLS. UsageError."""
-    if "--http-secure" in options and not http_addresses(options):
+    if "--http-secure" in options and not http_addresses(options) and "--registry" not in options:
         raise UsageError("serve: --http-secure needs --http: barnabas serve --http 127.0.0.1:9404 --http-secure …")
     return "--http-secure" in options or "--secure" in options
 

@@ -19,6 +19,7 @@ from barnabas.broker.http.metrics.metric import COUNTER, HISTOGRAM, Metric
 from barnabas.broker.http.metrics.metric_table import METRICS
 from barnabas.broker.http.metrics.partitions import read_partitions
 from barnabas.broker.http.metrics.quotas import read_quotas
+from barnabas.broker.http.metrics.registry import read_registry
 from barnabas.broker.http.metrics.requests import read_requests
 from barnabas.broker.http.metrics.share_groups import read_share_groups
 from barnabas.broker.http.metrics.sources import Readings, Sources, Times
@@ -65,6 +66,7 @@ def read_all(sources: Sources) -> Steps[Readings]:
     yield from read_quotas(sources, readings)
     read_clients(sources, readings)
     read_cleaner(sources, readings)
+    read_registry(sources, readings)
     return readings
 
 

@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from barnabas.broker.services import Services
 
 
+class RegistryFigures(NamedTuple):
+    """The figures of the schema registry. created, deleted: versions by schema type. answers: by status."""
+
+    subjects: int
+    created: Mapping[str, int]
+    deleted: Mapping[str, int]
+    answers: Mapping[int, int]
+
+
 class Sources(NamedTuple):
     """The parts of a broker that metrics are read from."""
 
@@ -26,6 +35,8 @@ class Sources(NamedTuple):
     """Returns Kafka's number of the broker's state: 1 while it starts, 3 while it runs, 6 while it stops."""
     sasl_listeners: Sequence[SaslListener] = ()
     """The listeners with authentication, of all nodes."""
+    registry: RegistryFigures | None = None
+    """None without a schema registry, or before its first request."""
 
 
 class Times(NamedTuple):

@@ -38,6 +38,7 @@ PARTS = (
     "faults",
     "http",
     "net",
+    "registry",
     "security",
     "seed",
     "share",

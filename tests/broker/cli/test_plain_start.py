@@ -44,6 +44,7 @@ NOT_NEEDED = (
     "barnabas.broker.server.secure",
     "barnabas.broker.control.time_control.movable_clock",
     "barnabas.broker.security.oauth_keys",
+    "barnabas.registry",
     "barnabas.broker.security.tls",
     "barnabas.broker.insight.why",
     "barnabas.storage.cleaner",

@@ -15,7 +15,7 @@ from barnabas.broker.http.metrics import groups as group_metrics
 from barnabas.broker.http.metrics import partitions as partition_metrics
 from barnabas.broker.http.metrics.metric_table import METRICS
 from barnabas.broker.http.metrics.scrape import scrape
-from barnabas.broker.http.metrics.sources import Sources
+from barnabas.broker.http.metrics.sources import RegistryFigures, Sources
 from barnabas.broker.http.pages import METRICS_TEXT
 from barnabas.broker.metadata.image.client_quotas import QuotaAlteration
 from barnabas.broker.partitions.share.dead_letter_queue import DeadLetterCounts
@@ -79,7 +79,14 @@ class Watched:
             outcomes=AuthenticationCounts(let_in=5, refused=4, let_in_again=3, refused_again=2, expired=1),
         )
         text = await scrape(
-            Sources(self.world.services, self.meter, lambda: {1: 3}, lambda: RUNNING, [sasl_listener, sasl_listener])
+            Sources(
+                self.world.services,
+                self.meter,
+                lambda: {1: 3},
+                lambda: RUNNING,
+                [sasl_listener, sasl_listener],
+                RegistryFigures(2, {"AVRO": 3, "JSON": 1}, {"AVRO": 1}, {200: 5, 404: 1, 500: 1}),
+            )
         )
         found: dict[str, dict[Labels, float]] = {}
         for family in text_string_to_metric_families(text.decode()):
@@ -298,6 +305,14 @@ async def test_every_row_of_the_table_is_reported_and_nothing_else() -> None:
     assert found.keys() == expected.keys()
     for name, series in found.items():
         assert {name for labels in series for name, _ in labels} == expected[name], name
+
+
+async def test_requests_of_the_registry_succeed_or_fail() -> None:
+    found = await Watched().scrape()
+    assert found["kafka_schema_registry_schemas_created"] == {of(schema_type="avro"): 3, of(schema_type="json"): 1}
+    assert found["kafka_schema_registry_registered_count"] == {of(): 4}
+    assert found["kafka_schema_registry_api_success_count"] == {of(): 5}
+    assert found["kafka_schema_registry_api_failure_count"] == {of(): 2}
 
 
 async def test_outcomes_of_authentication_are_counted_by_listener() -> None:

@@ -1,0 +1,33 @@
+"""Who may use the registry over HTTP when users are required: the rights to the topic `_schemas`.
+
+With an authorizer, reading needs Read on the topic and changes need Write, as with a Kafka client: whoever may write to
+the topic can change the registry anyway. Without one every user may do everything.
+"""
+
+from __future__ import annotations
+
+import json
+
+from barnabas.broker.http.guard import Guard, RequiredRight
+from barnabas.broker.http.pages import FORBIDDEN, JSON, Page
+from barnabas.broker.http.registry.schemas_topic import TOPIC
+from barnabas.broker.security.session.operations import Operation, Resource
+
+_FORBIDDEN_CODE = 40301
+
+
+class RegistryGuard(Guard):
+    """The guard of the registry's port."""
+
+    open_paths = ()
+
+    def needed(self, method: str, path: str) -> RequiredRight:
+        """Return the right that a request needs."""
+        is_check = (method == "POST" and not path.rstrip("/").endswith("/versions")) or "/compatibility/" in path
+        reads = method in ("GET", "HEAD") or is_check
+        return RequiredRight(Operation.READ if reads else Operation.WRITE, Resource.TOPIC, TOPIC)
+
+    def page(self, status: int, path: str, why: str) -> Page:
+        """Return a refusal, in the form of the registry's errors."""
+        code = _FORBIDDEN_CODE if status == FORBIDDEN else status
+        return Page(status, json.dumps({"error_code": code, "message": why}).encode(), JSON)
