@@ -25,12 +25,12 @@ LOG_LINES_SHOWN = 40
 EVENTS_SHOWN = 20
 HELD_RANGES_SHOWN = 20
 _MARKER = (
-    "barnabas(topics, config, features, log_level, in_process, brokers, secure, users, grants, seed): the settings of "
-    "the `barnabas` fixture of this test. Marks nearer to the test add to those of its class and module; where both "
-    "have a setting, the nearer one wins"
+    "barnabas(topics, config, features, log_level, in_process, brokers, secure, users, grants, seed, registry): the "
+    "settings of the `barnabas` fixture of this test. Marks nearer to the test add to those of its class and module; "
+    "where both have a setting, the nearer one wins"
 )
 _MERGED = ("topics", "config", "features", "users", "grants")
-_SETTINGS = (*_MERGED, "log_level", "in_process", "brokers", "secure", "seed")
+_SETTINGS = (*_MERGED, "log_level", "in_process", "brokers", "secure", "seed", "registry")
 _INI: dict[str, tuple[Any, Any, str]] = {
     "barnabas_topics": ("linelist", [], "topics created at the start, NAME or NAME:PARTITIONS, one per line"),
     "barnabas_config": ("linelist", [], "broker keys under Kafka's names, KEY=VALUE, one per line"),

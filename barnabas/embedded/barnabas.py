@@ -61,6 +61,7 @@ class Barnabas:
         users: Mapping[str, str] | None = None,
         grants: Grants | None = None,
         seed: SeedDocument | None = None,
+        registry: bool = False,
     ) -> None:
         """Check the settings, and start nothing yet. Raises ValueError or TypeError for invalid settings.
 
@@ -73,6 +74,7 @@ class Barnabas:
         stored beside it, in DATA_DIR.security/users.properties. grants: their permissions, {"alice": ["--consumer
         --topic orders --group readers"]}, granted at the first start of this object, also over a data_dir that was used
         before, and not by `restart`. seed: what new data hold besides, the file of a seed or its values: docs/seeds.md.
+        registry: serve a schema registry, too, at `registry_url`.
         """
         self._settings = checked(
             topics=topics,
@@ -87,11 +89,13 @@ class Barnabas:
             users=users,
             grants=grants,
             seed=seed,
+            registry=registry,
         )
         self._in_process = in_process
         self._running: Running | None = None
         self._port = port
         self._ports: list[int] = []  # of all nodes, from the first start on
+        self._registry_port = 0
         self._home: str | None = None
         self._snapshots = 0
         self._log = ""
@@ -201,6 +205,20 @@ class Barnabas:
     def port(self) -> int:
         """The port it listens on; before the first start the given one."""
         return self._port
+
+    @property
+    def registry_url(self) -> str:
+        """The address of the schema registry: the same from the first start on. Raises NotRunning before.
+
+        Raises BarnabasError without registry=True.
+        """
+        if not self._settings.registry:
+            raise BarnabasError("there is no schema registry: Barnabas(registry=True) has one")
+        if self._registry_port == 0:
+            raise NotRunning("the broker was never started, so the registry has no port yet")
+        host = self._settings.host or "127.0.0.1"
+        host = f"[{host}]" if ":" in host else host
+        return f"{'https' if self._settings.secure else 'http'}://{host}:{self._registry_port}"
 
     @property
     def pid(self) -> int:
@@ -350,9 +368,12 @@ class Barnabas:
     def _start(self) -> None:
         """Start the broker, for the first time or again. Raises BarnabasError."""
         self.kill()  # a broker that died by itself still holds a socket
-        self._running = running = self._begin({**self._settings.wire(), "port": self._port, "ports": self._ports})
+        ports = {"port": self._port, "ports": self._ports, "registry_port": self._registry_port}
+        self._running = running = self._begin({**self._settings.wire(), **ports})
         self._ports, self._home = running.ports, running.home
         self._port = self._ports[0]
+        if self._settings.registry:
+            self._registry_port = running.ask("registry_port")
 
     def _begin(self, settings: Wire) -> Running:
         if self._in_process:

@@ -55,13 +55,14 @@ class BrokerSettings(NamedTuple):
     grants: dict[str, list[str]]
     seed_file: str | None
     seed_json: str | None
+    registry: bool
 
     def __repr__(self) -> str:
         return "BrokerSettings(…)"  # there are passwords in it
 
     def wire(self) -> Wire:
         """Return the settings for the broker."""
-        return {**self._asdict(), "ports": []}
+        return {**self._asdict(), "ports": [], "registry_port": 0}
 
 
 def checked(
@@ -78,6 +79,7 @@ def checked(
     users: Mapping[str, str] | None = None,
     grants: Grants | None = None,
     seed: SeedDocument | None = None,
+    registry: bool = False,
 ) -> BrokerSettings:
     """Check the settings; raise ValueError or TypeError for an invalid one. The broker checks the rest."""
     for key, place in _PLACES.items():
@@ -107,6 +109,7 @@ def checked(
         grants=_grants(grants or {}),
         seed_file=os.path.abspath(os.fspath(seed)) if isinstance(seed, str | os.PathLike) else None,
         seed_json=None if seed is None or isinstance(seed, str | os.PathLike) else _json(seed),
+        registry=bool(registry),
     )
 
 

@@ -23,7 +23,7 @@ from barnabas.broker.insight.history.lines import line_of
 from barnabas.broker.insight.history.trace_filter import wanted
 from barnabas.broker.metadata.catalogue import CatalogueError
 from barnabas.broker.metadata.image.topic_changes import NewTopic
-from barnabas.broker.network.bound_sockets import BoundAddress, bind_nodes, close_sockets
+from barnabas.broker.network.bound_sockets import BoundAddress, bind, bind_nodes, close_sockets
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.broker.server.broker import Broker
 from barnabas.broker.server.environment import Environment
@@ -38,6 +38,8 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
+    import socket
+
     from barnabas.broker.control.time_control.time_control import ClockState, TimeControl
     from barnabas.broker.metadata.cluster.topology import ClusterTopology
     from barnabas.broker.server.secure.directory import Security
@@ -62,7 +64,14 @@ _log = logger("app")
 class Host:
     """A running broker and the functions that its owner may call, by name."""
 
-    def __init__(self, broker: Broker, data_dir: str, warnings: list[str], security: Security | None = None) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        data_dir: str,
+        warnings: list[str],
+        security: Security | None = None,
+        registry_port: int = 0,
+    ) -> None:
         self.broker = broker
         self.warnings = warnings
         self._data_dir = data_dir
@@ -75,6 +84,7 @@ class Host:
             "end_locks": self._end_locks,
             "client_settings": partial(client_settings, security),
             "create_topic": self._create_topic,
+            "registry_port": lambda: registry_port,
             "transactions": self._transactions,
             "leader": self._leader,
             "move_leader": self._move_leader,
@@ -216,7 +226,9 @@ async def open_host(
         if not settings["ports"]:  # this object's first start: a restart does not restore a right that was removed
             granted = rights(security, settings["grants"])
     bound = _bind(loaded.config, settings["brokers"], settings["ports"])
+    registry: list[socket.socket] = []
     try:
+        registry = _bind_registry(settings)
         broker = await start_broker(
             loaded.config,
             bound[0],
@@ -225,6 +237,8 @@ async def open_host(
             features=settings["features"],
             security=security,
             granted=granted,
+            registry=registry,
+            secures_http=bool(registry) and security is not None,
             environment=movable(Environment(owns_process=owns_process)),
             others=bound[1:],
             seed=_seed(settings),
@@ -232,8 +246,23 @@ async def open_host(
     except BaseException:
         for each in chain.from_iterable(bound):
             close_sockets(each)
+        for sock in registry:
+            sock.close()
         raise
-    return Host(broker, data_dir, loaded.warnings, security)
+    port = registry[0].getsockname()[1] if registry else 0
+    return Host(broker, data_dir, loaded.warnings, security, port)
+
+
+def _bind_registry(settings: Mapping[str, Any]) -> list[socket.socket]:
+    """Bind the port of the schema registry, if there is one: the one that it had before. OSError."""
+    if not settings["registry"]:
+        return []
+    host, port = settings["host"], settings["registry_port"]
+    try:
+        return bind(host, port)
+    except OSError as error:
+        reason = os.strerror(error.errno or 0).lower()
+        raise OSError(f"cannot listen on {host}:{port} for the schema registry: {reason}") from error
 
 
 def _seed(settings: Mapping[str, Any]) -> SeedSource | None:
