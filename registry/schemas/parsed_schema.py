@@ -14,7 +14,7 @@ class InvalidSchema(Exception):
 
 
 class TooLargeToCompare(Exception):
-    """Two schemas whose parts meet in so many pairs that they are not all compared. The message says what is too many."""
+    """Two schemas whose parts meet in more pairs than are compared. The message says what is too many."""
 
 
 class ReferencedSchema(NamedTuple):
