@@ -14,8 +14,8 @@ _SOURCES = Path(__file__).parents[2] / "oracle"
 class AnsweringJvm:
     """A context manager around the process of one source in tests/oracle."""
 
-    def __init__(self, source: str) -> None:
-        self._program = Program(program_command(_SOURCES / source))
+    def __init__(self, source: str, libs: Path | None = None) -> None:
+        self._program = Program(program_command(_SOURCES / source, libs=libs))
         self._count = 0
 
     def _ask(self, question: Mapping[str, Any]) -> Any:

@@ -83,6 +83,11 @@ def registry_serdes_libs() -> Path:
     return _libs(f"registry-serdes-{REGISTRY_SERDES_VERSION}", parts)
 
 
+def schema_libs() -> Path:
+    """The directory of jars of Apicurio Registry with its rules for schemas and Avro's library: not published alone."""
+    return registry_libs() / "lib" / "main"
+
+
 def client_libs(version: str) -> Path:
     """The directory of jars of the Java client `version` alone, for speaking as an older client does."""
     return _libs(f"client-{version}", [(_KAFKA, "kafka-clients", version)])
