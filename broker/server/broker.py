@@ -300,11 +300,16 @@ class Broker:
         self._nodes.meter = meter = Meter(lambda: int(stopwatch() * 1e9))
         self._http = await open_http(self, meter, sockets, network, self._machine_clock, control, security)
 
-    async def open_registry(self, sockets: Sequence[socket.socket], security: HttpSecurity | None = None) -> None:
-        """Serve the schema registry. Call after `start`."""
+    async def open_registry(self, sockets: Sequence[socket.socket], *, secured: bool) -> None:
+        """Serve the schema registry. secured: with TLS and for users only. Call after `start`. Raises ConfigError."""
         from barnabas.broker.http.registry.listener import open_registry
+        from barnabas.broker.http.registry.rights import registry_security
 
-        network, clock = self._environment.network, self._machine_clock
+        network, clock, security = self._environment.network, self._machine_clock, None
+        if secured:
+            endpoints = {} if self._tls is None else self._tls.endpoints
+            listeners, random_bytes = self.members[0].sasl_listeners, self._environment.random
+            security = registry_security(self.services, endpoints, listeners, clock, random_bytes)
         self.registry = await open_registry(self.services, sockets, network, clock, security)
 
     def _close_http(self) -> None:

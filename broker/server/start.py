@@ -48,7 +48,6 @@ async def start_broker(
     granted: Sequence[Acl] = (),
     http: Sequence[socket.socket] = (),
     secures_http: bool = False,
-    registry: Sequence[socket.socket] = (),
     control: Admission | None = None,
     faults: FaultPlan | None = None,
     environment: Environment | None = None,
@@ -59,8 +58,7 @@ async def start_broker(
 
     Before clients are accepted, `topics` that do not exist are created, `features` get their levels, `users` their
     passwords, and the users of `security` their rights, with those that are `granted`. `http`: bound sockets that serve
-    the broker's state, from before it can be used until it has stopped; `registry`: those that serve the schema
-    registry; `secures_http`: both with TLS and for users only.
+    the broker's state, from before it can be used until it has stopped; `secures_http`: with TLS and for users only.
     `control`: who may change its clock there, which must be movable, and arm faults. `faults`: armed from the start.
     `environment`: this machine's unless given. `others`: the listeners of the other nodes. `seed`: what a new
     directory holds. Raises CatalogueError, ConfigError, StorageError, KafkaError or SeedError with the reason if it
@@ -101,15 +99,25 @@ async def start_broker(
         raise
     if seed is not None:
         await _start_seeded(broker, directory, seed, faults)
-    else:
-        try:
-            await broker.start()
-        except BaseException:
-            directory.close(clean=False)
-            raise
-    if registry:
-        await broker.open_registry(registry, _registry_security(broker, tls, environment) if secures_http else None)
+        return broker
+    try:
+        await broker.start()
+    except BaseException:
+        directory.close(clean=False)
+        raise
     return broker
+
+
+async def open_registry(broker: Broker, sockets: Sequence[socket.socket], *, secured: bool) -> None:
+    """Serve the schema registry of a started broker on bound sockets. secured: with TLS and for users only.
+
+    Raises ConfigError; then the directory is as a kill leaves it.
+    """
+    try:
+        await broker.open_registry(sockets, secured=secured)
+    except BaseException:
+        broker.abandon()
+        raise
 
 
 async def _start_seeded(broker: Broker, directory: LogDirectories, seed: SeedSource, faults: FaultPlan | None) -> None:
@@ -147,16 +155,6 @@ def _http_security(
     endpoints, token = {} if tls is None else tls.endpoints, None if control is None else control.token
     sasl_listeners, clock = broker.members[0].sasl_listeners, environment.machine_clock
     return http_security(broker.services, endpoints, sasl_listeners, clock, token, environment.random)
-
-
-def _registry_security(broker: Broker, tls: Tls | None, environment: Environment) -> HttpSecurity:
-    """Return the security of the registry's port, likewise."""
-    from barnabas.broker.http.registry.rights import RegistryGuard
-    from barnabas.broker.http.secured import http_security
-
-    endpoints, random_bytes = {} if tls is None else tls.endpoints, environment.random
-    listeners, clock = broker.members[0].sasl_listeners, environment.machine_clock
-    return http_security(broker.services, endpoints, listeners, clock, None, random_bytes, RegistryGuard)
 
 
 def _grant(security: Security, broker: Broker, directory_id: bytes, granted: Sequence[Acl]) -> None:

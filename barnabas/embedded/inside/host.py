@@ -29,7 +29,7 @@ from barnabas.broker.server.broker import Broker
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.restored_clock import movable
 from barnabas.broker.server.seeding.errors import MISSING_PACKAGES, SeedError
-from barnabas.broker.server.start import start_broker
+from barnabas.broker.server.start import open_registry, start_broker
 from barnabas.embedded.inside import questions, whys
 from barnabas.embedded.inside.fault_questions import fault_questions
 from barnabas.embedded.inside.securing import client_settings, rights, secure
@@ -237,12 +237,12 @@ async def open_host(
             features=settings["features"],
             security=security,
             granted=granted,
-            registry=registry,
-            secures_http=bool(registry) and security is not None,
             environment=movable(Environment(owns_process=owns_process)),
             others=bound[1:],
             seed=_seed(settings),
         )
+        if registry:
+            await open_registry(broker, registry, secured=security is not None)
     except BaseException:
         for each in chain.from_iterable(bound):
             close_sockets(each)

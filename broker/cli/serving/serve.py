@@ -223,7 +223,7 @@ async def _run(
     from barnabas.broker.metadata.image.topic_changes import NewTopic
     from barnabas.broker.runtime.workers.helper import helper_processes_max
     from barnabas.broker.server.environment import Environment
-    from barnabas.broker.server.start import start_broker
+    from barnabas.broker.server.start import open_registry, start_broker
     from barnabas.storage.disk.files import raise_descriptor_limit
 
     stopping = asyncio.Event()
@@ -246,13 +246,14 @@ async def _run(
         security=security,
         http=http,
         secures_http=has_secured_http,
-        registry=registry,
         control=control,
         faults=faults,
         environment=environment,
         others=bound[1:],
         seed=seed,
     )
+    if registry:
+        await open_registry(broker, registry, secured=has_secured_http)
     broker.watch.when_failed = stopping.set
     addresses = ",".join(each.address for each in itertools.chain.from_iterable(bound))
     http_at = address_text(*http[0].getsockname()[:2]) if http else None

@@ -7,13 +7,35 @@ the topic can change the registry anyway. Without one every user may do everythi
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from barnabas.broker.http.guard import Guard, RequiredRight
 from barnabas.broker.http.pages import FORBIDDEN, JSON, Page
 from barnabas.broker.http.registry.schemas_topic import TOPIC
 from barnabas.broker.security.session.operations import Operation, Resource
 
+if TYPE_CHECKING:
+    from barnabas.broker.api.authentication.sasl_listener import SaslListener
+    from barnabas.broker.http.secured import HttpSecurity
+    from barnabas.broker.network.tls.tls_memory import TlsContextSource
+    from barnabas.broker.runtime.clock import Clock
+    from barnabas.broker.services import Services
+
 _FORBIDDEN_CODE = 40301
+
+
+def registry_security(
+    services: Services,
+    endpoints: Mapping[str, TlsContextSource],
+    sasl_listeners: Mapping[str, SaslListener],
+    clock: Clock,
+    random_bytes: Callable[[int], bytes],
+) -> HttpSecurity:
+    """Return the security of the registry's port: that of the HTTP port, without a token. Raises ConfigError."""
+    from barnabas.broker.http.secured import http_security
+
+    return http_security(services, endpoints, sasl_listeners, clock, None, random_bytes, RegistryGuard)
 
 
 class RegistryGuard(Guard):
