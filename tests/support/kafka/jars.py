@@ -94,8 +94,8 @@ def client_libs(version: str) -> Path:
 
 
 def junit_libs() -> Path:
-    """The directory of jars of JUnit 5 with its console launcher, and the Java client."""
-    parts = [("org.junit.platform", "junit-platform-console-standalone", "1.13.4")]
+    """The directory of jars of JUnit with its console launcher, and the Java client."""
+    parts = [("org.junit.platform", "junit-platform-console-standalone", "6.1.3")]
     return _libs(f"junit-{KAFKA_VERSION}", [*parts, (_KAFKA, "kafka-clients", KAFKA_VERSION)])
 
 
@@ -111,7 +111,7 @@ def own_tests_libs() -> Path:
     """
     classes = ("kafka-clients", "kafka_2.13", "kafka-test-common-internal-api", "kafka-test-common-runtime")
     tests = ("kafka-clients-integration-tests", "kafka-clients", "kafka_2.13")
-    junit = ("org.junit.platform", "junit-platform-console", "1.13.1")
+    junit = ("org.junit.platform", "junit-platform-console", "1.13.1")  # the tests were compiled with JUnit 5.13
     dependencies = [
         *(_DEPENDENCY.format(_KAFKA, name, OWN_TESTS_VERSION, "") for name in classes),
         *(_DEPENDENCY.format(_KAFKA, name, OWN_TESTS_VERSION, _TESTS) for name in tests),
