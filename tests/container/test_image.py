@@ -180,6 +180,20 @@ def test_an_impossible_value_is_one_line_and_a_failure(box: Container) -> None:
         assert [line for line in refused.stderr.splitlines() if words in line and line.startswith("barnabas: ")]
 
 
+def test_its_files_may_be_read_only_but_for_the_data_and_tmp(box: Container) -> None:
+    """Without exit statuses: buildah, which cannot clean up such files, has 2."""
+    box.make_read_only("/tmp", "/data")
+    assert "Read-only file system" in box.run("touch", "/home/barnabas/x").stderr
+    running = started(box)
+    answer = json.loads(box.ask_from_outside("-m", "tests.support.clients.round_trip", "localhost:9092", "t"))
+    assert answer["values"] == ["0", "1", "2"]
+    assert box.run("/etc/kafka/docker/healthcheck").stdout == "HTTP/1.1 200 OK\n"
+    assert box.run("kafka-topics.sh", "--list", *BROKER).stdout == "t\n"
+    running.signal(signal.SIGTERM)
+    assert " broker stopped" in running.lines.text()
+    assert "Read-only" not in running.lines.text()
+
+
 def test_it_has_no_way_to_change_itself(box: Container) -> None:
     assert box.run("id", "-u").stdout == "1000\n"
     for place in ("/opt/barnabas", "/opt/kafka/bin", "/etc/kafka/docker", "/usr/bin"):

@@ -37,6 +37,9 @@ sys.stdin.read()
 """
 
 
+_READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && shift && exec "$@"'
+
+
 class BuildFailed(Exception):
     """A step of building failed; the message has the end of its output."""
 
@@ -136,12 +139,24 @@ class Container:
         self._hostname = hostname
         self.root = Path(output("mount", self._name))
         self._processes: list[subprocess.Popen[str]] = []
+        self._memory: tuple[str, ...] | None = None
+
+    def make_read_only(self, *writable: str) -> None:
+        """Let what is started from now on see the files read-only, but for memory mounted on these directories."""
+        self.run("true")  # with what buildah writes into the files
+        (self.root / "run/.containerenv").touch()
+        self._memory = writable
 
     def command(self, words: Sequence[str], environment: Mapping[str, str] | None = None) -> list[str]:
         """The command line that runs `words` in the container, with variables beside those of the image."""
         variables = [word for name, value in (environment or {}).items() for word in ("--env", f"{name}={value}")]
         where = ["--isolation", "chroot", "--hostname", self._hostname]
-        return self.network.command(buildah("run", *where, *variables, self._name, "--", *words))
+        for directory in self._memory or ():
+            where += ["--mount", f"type=tmpfs,destination={directory},tmpfs-mode=1777"]
+        command = buildah("run", *where, *variables, self._name, "--", *words)
+        if self._memory is not None:
+            command = ["unshare", "--mount", "sh", "-c", _READ_ONLY, "sh", str(self.root), *command]
+        return self.network.command(command)
 
     def run(self, *words: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         """Run `words` to their end."""
