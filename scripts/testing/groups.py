@@ -21,6 +21,7 @@ HALF = 0.5  # places of a group whose processor time is two thirds of its time b
 CHANGED = "changed"  # the group of fast tests that --changed selects
 JAVA = ("java", "javac", "mvn")
 CLIENTS = (*JAVA, "kcat", "node", "npm", "go")
+FRAMEWORKS = (*JAVA, "node", "npm", "make", "c++", "go", "cargo", "initdb")
 IMAGE_BUILDERS = ("buildah", "mmdebstrap")
 
 
@@ -33,6 +34,7 @@ class Group:
     paths: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()  # what must be on the PATH
+    long_programs: tuple[str, ...] = ()  # what must be there, too, for the tests that only --long runs
     venv: str = ".venv"
     lock: str = "dev"
     beside: tuple[str, ...] = ()  # locks of further environments, .venv-<lock>, that its tests start programs in
@@ -127,7 +129,7 @@ def _groups() -> Iterator[Group]:
     yield _fast(OLDEST, 120, _of_the_runtime())
     yield replace(_fast(OLDEST, 420), name=f"fast-{OLDEST}-all", is_left_out=True)
     yield Group("stack", 70, ("tests/stack",), programs=JAVA, beside=("spark",), places=HALF)
-    yield Group("ecosystem", 20, ("tests/ecosystem",), places=HALF)
+    yield Group("ecosystem", 20, ("tests/ecosystem",), places=HALF, long_programs=FRAMEWORKS)
     yield Group("console", 60, ("tests/console",), programs=("chromium",), places=HALF)
     yield Group("fuzz", 80, ("tests/fuzz",))
     yield Group("fuzz", 120, ("tests/fuzz",), form=PURE, is_left_out=True)

@@ -45,7 +45,7 @@ def run_all(groups: Sequence[Group], depth: Depth, places: int = PLACES) -> list
     """Run `groups`; return a row for each, in their order."""
     board = _Board(groups, places)
     with ThreadPoolExecutor(len(groups) + 1) as threads:
-        threads.submit(board.set_up_all)
+        threads.submit(board.set_up_all, depth)
         rows = [threads.submit(board.run_in_turn, group, depth) for group in groups]
         try:
             return [row.result() for row in rows]
@@ -66,13 +66,13 @@ class _Board:
         self._changed = threading.Condition()
         self._printing = threading.Lock()
 
-    def set_up_all(self) -> None:
+    def set_up_all(self, depth: Depth) -> None:
         """Set up the groups, first those that need no programs and nothing compiled: they run during the others."""
         for group, done in sorted(
             self._set_up.items(), key=lambda item: (item[0].programs != (), item[0].form == COMPILED)
         ):
             try:
-                set_up(group)
+                set_up(group, is_long=depth.is_long)
             except Exception as failure:  # raised again where the group runs
                 done.set_exception(failure)
             else:

@@ -17,31 +17,40 @@ from scripts.testing.groups import COMPILED, ROOT, Group
 
 DEBIAN_PACKAGES = {
     "buildah": "buildah",
+    "c++": "g++",
     "cc": "gcc",
     "chromium": "chromium",
+    "initdb": "postgresql",
     "java": "openjdk-17-jdk-headless",
     "javac": "openjdk-17-jdk-headless",
     "kcat": "kcat",
+    "make": "make",
     "mmdebstrap": "mmdebstrap",
     "mvn": "maven",
     "node": "nodejs",
     "npm": "npm",
 }
-ELSEWHERE = {"go": "Go 1.26 or later from https://go.dev/dl (Debian's golang-go is too old)"}
+ELSEWHERE = {
+    "cargo": "cargo from https://rustup.rs",
+    "go": "Go 1.26 or later from https://go.dev/dl (Debian's golang-go is too old)",
+}
+_BESIDE_PATH = "usr/lib/postgresql/*/bin"  # where Debian has PostgreSQL's own programs, each version in its folder
 
 
 class CannotRun(Exception):
     """A group lacks something; the message names it, and how to get it."""
 
 
-def set_up(group: Group) -> None:
-    """Set up what `group` needs, or raise `CannotRun`."""
+def set_up(group: Group, *, is_long: bool = False) -> None:
+    """Set up what `group` needs, `is_long` for the tests that other runs leave out, or raise `CannotRun`."""
     own = str(Path(sys.executable).resolve())  # .venv's: modules compiled for it serve the other environments, too
     python = _python(group.python) if group.python else own
     for environment in ((group.venv, group.lock, python), *((f".venv-{lock}", lock, own) for lock in group.beside)):
         if subprocess.run(["scripts/setup_venv", *environment], cwd=ROOT, check=False).returncode != 0:
             raise CannotRun(f"{environment[0]} could not be set up")
     find_programs(group.programs)
+    if is_long:
+        find_programs(group.long_programs)
     if group.form == COMPILED:
         find_programs(("cc",))
         _compile_hot_modules(group)
@@ -66,8 +75,9 @@ def set_up(group: Group) -> None:
 
 
 def find_programs(programs: tuple[str, ...]) -> None:
-    """Make sure that every one of `programs` is on the PATH."""
-    missing = [program for program in programs if shutil.which(program) is None]
+    """Make sure that every one of `programs` is on the PATH, or in Debian's folder of PostgreSQL."""
+    places = os.pathsep.join([os.environ.get("PATH", os.defpath), *map(str, Path("/").glob(_BESIDE_PATH))])
+    missing = [program for program in programs if shutil.which(program, path=places) is None]
     elsewhere = [ELSEWHERE[program] for program in missing if program in ELSEWHERE]
     if elsewhere:
         raise CannotRun(f"needs a program that is not installed: {', '.join(elsewhere)}")

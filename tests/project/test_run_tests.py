@@ -33,9 +33,13 @@ def _run(group: Group, *arguments: str) -> Row:
     return running.run(group, Depth(arguments=arguments), None)
 
 
+def _must_not_install(packages: list[str]) -> None:
+    raise AssertionError(packages)
+
+
 @pytest.fixture(autouse=True)
 def _nothing_to_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "set_up", lambda group: None)
+    monkeypatch.setattr(running, "set_up", lambda group, **_: None)
 
 
 def test_a_command_that_succeeds_is_one_test_passed() -> None:
@@ -152,20 +156,32 @@ def test_the_end_of_its_output_is_repeated_for_a_command_that_failed(capsys: pyt
 
 
 def test_a_program_that_debian_has_too_old_is_named_with_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    def must_not_install(packages: list[str]) -> None:
-        raise AssertionError(packages)
-
-    monkeypatch.setattr(shutil, "which", lambda program: None)
-    monkeypatch.setattr(setting_up, "_install", must_not_install)
+    monkeypatch.setattr(shutil, "which", lambda program, path: None)
+    monkeypatch.setattr(setting_up, "_install", _must_not_install)
     with pytest.raises(CannotRun, match=r"Go 1\.26 or later from https://go\.dev/dl"):
         setting_up.find_programs(("java", "go"))
+
+
+def test_each_program_that_a_group_needs_is_installed_or_named_with_its_source() -> None:
+    needed = {program for group in GROUPS for program in (*group.programs, *group.long_programs)}
+    assert sorted(needed - setting_up.DEBIAN_PACKAGES.keys() - setting_up.ELSEWHERE.keys()) == []
+
+
+def test_programs_of_postgresql_are_found_beside_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "15" / "bin" / "initdb"
+    program.parent.mkdir(parents=True)
+    program.touch(mode=0o755)
+    monkeypatch.setattr(setting_up, "_BESIDE_PATH", f"{tmp_path.relative_to('/')}/*/bin")
+    monkeypatch.setattr(setting_up, "_install", _must_not_install)
+    monkeypatch.setenv("PATH", "")
+    setting_up.find_programs(("initdb",))
 
 
 @pytest.mark.parametrize(("ci", "is_good"), [(False, True), (True, False)])
 def test_a_group_that_could_not_run_is_a_failure_on_ci(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ci: bool, is_good: bool
 ) -> None:
-    def lacks_something(group: Group) -> None:
+    def lacks_something(group: Group, **_: object) -> None:
         raise CannotRun("needs a program that is not installed")
 
     monkeypatch.setattr(results, "CI", ci)
@@ -180,7 +196,7 @@ def test_a_group_that_could_not_run_is_a_failure_on_ci(
 
 
 def test_a_set_up_that_breaks_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    def breaks(group: Group) -> None:
+    def breaks(group: Group, **_: object) -> None:
         raise ZeroDivisionError
 
     monkeypatch.setattr(running, "set_up", breaks)
@@ -341,7 +357,7 @@ def test_a_python_that_is_not_there_is_named() -> None:
 
 def test_what_is_set_up_quickly_is_set_up_first(monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[str] = []
-    monkeypatch.setattr(running, "set_up", lambda group: order.append(group.name))
+    monkeypatch.setattr(running, "set_up", lambda group, **_: order.append(group.name))
     long, compiled, quick = _group(name="programs"), _group(name="compiled"), _group(name="quick")
     groups = [replace(long, programs=("cc",)), replace(compiled, form="compiled"), quick]
     assert [row.group.name for row in run_all(groups, ALL)] == ["programs", "compiled", "quick"]
