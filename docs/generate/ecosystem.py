@@ -19,7 +19,7 @@ again on the same port, and 1,000 more are written. At the end all 2,000 records
 * **at least once**: each is there, some perhaps twice after the kill.
 
 The source also has a record of an aborted transaction, which must not be in the target, unless the program cannot
-read partitions with transactions. Debezium's source is a table of PostgreSQL instead, with a row for each record.
+leave it out. Debezium's source is a table of PostgreSQL instead, with a row for each record.
 
 This command runs the two rows that every run of the tests has, the other runs the rest; it installs the frameworks
 into `.cache/ecosystem`. With `-- --against kafka` behind it, both run against Apache Kafka:

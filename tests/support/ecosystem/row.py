@@ -26,7 +26,7 @@ class Row:
     settings: str = ""  # Markdown: what the program has to set, and why
     traps: str = ""  # Markdown: what surprises in the tool itself, with Apache Kafka, too
     reads_table: bool = False  # whether SOURCE is the port of a PostgreSQL that has the table `numbers`
-    reads_markers: bool = True  # whether it can read a partition that has markers of transactions
+    reads_committed: bool = True  # whether it can leave out the records of aborted transactions
     is_quick: bool = False  # whether a run without --long takes it
 
     @property

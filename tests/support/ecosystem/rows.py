@@ -161,7 +161,7 @@ RUST = (
         guarantee=AT_LEAST_ONCE,
         settings="offsets that the program stores itself: it has no groups",
         traps="fails at the marker of a transaction: `Unknown control batch record version`",
-        reads_markers=False,
+        reads_committed=False,
     ),
 )
 ROWS = PYTHON + JAVA + GO + JAVASCRIPT + RUST

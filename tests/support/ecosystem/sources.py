@@ -38,13 +38,13 @@ class _Topic:
 
 @contextmanager
 def source_of(row: Row, address: str) -> Iterator[NumberSource]:
-    """Make the source of a row; a topic has the record of an aborted transaction, too, if its program can read it."""
+    """Make the source of a row; a topic has an aborted record, too, if its program can leave it out."""
     if row.reads_table:
         with postgresql() as table:
             yield table
     else:
         make_topics(address, _TOPIC)
-        if row.reads_markers:
+        if row.reads_committed:
             _abort_one(address)
         yield _Topic(address)
 
