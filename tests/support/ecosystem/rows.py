@@ -151,6 +151,11 @@ JAVASCRIPT = (
         pins=("@confluentinc/kafka-javascript@1.10.1",),
         program="js/confluent_kafka.mjs",
         guarantee=AT_LEAST_ONCE,
+        traps=(
+            "may take 40 s to write again after the broker is back: it lets librdkafka wait up to 30 s before it "
+            "repeats a request; with `retry: { maxRetryTime: 1000 }` these are 14 s, as librdkafka waits up to 10 s, "
+            "and half of that more, before it connects again"
+        ),
     ),
 )
 RUST = (
