@@ -84,7 +84,7 @@ def _only_one(home: Path) -> Iterator[bool]:
 
 
 def _java(row: Row) -> list[str]:
-    return program_command(row.source, libs=framework_libs(row.pins))
+    return program_command(row.source, libs=framework_libs(row.pins, row.left_out))
 
 
 def _go(row: Row) -> list[str]:

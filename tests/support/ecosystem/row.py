@@ -16,6 +16,7 @@ class Row:
     """A framework or tool in one version, and a program of ours that copies a topic or a table into a topic with it.
 
     pins: the packages with their versions, as the language's package manager writes them; the first is the row's own.
+    left_out: of Java, packages `group:artifact` that the pins name and that the program does without.
     program: a file under tests/ecosystem, run as `PROGRAM ADDRESS SOURCE TARGET GROUP DIRECTORY`.
     """
 
@@ -27,6 +28,7 @@ class Row:
     traps: str = ""  # Markdown: what surprises in the tool itself, with Apache Kafka, too
     reads_table: bool = False  # whether SOURCE is the port of a PostgreSQL that has the table `numbers`
     reads_committed: bool = True  # whether it can leave out the records of aborted transactions
+    left_out: tuple[str, ...] = ()
     is_quick: bool = False  # whether a run without --long takes it
 
     @property

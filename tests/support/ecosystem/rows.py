@@ -93,6 +93,21 @@ JAVA = (
         ),
     ),
     Row(
+        name="Apache Beam, KafkaIO on the direct runner",
+        pins=(
+            "org.apache.beam:beam-sdks-java-io-kafka:2.73.0",
+            "org.apache.beam:beam-runners-direct-java:2.73.0",
+            "org.apache.kafka:kafka-clients:3.9.2",
+        ),
+        program="java/BeamCopier.java",
+        guarantee=EXACTLY_ONCE,
+        settings=(
+            "`withReadCommitted()`, else aborted records are read; kafka-clients 3.x for `withEOS`, as 4.0 has no more "
+            "of the method that it calls; without Confluent's serializers exclude `io.confluent`"
+        ),
+        left_out=("io.confluent:*",),
+    ),
+    Row(
         name="Spring for Apache Kafka",
         pins=("org.springframework.kafka:spring-kafka:4.1.2",),
         program="java/SpringCopier.java",

@@ -42,7 +42,8 @@ _DEPENDENCY = """\
     </dependency>"""
 _ARCHIVE = "<type>tar.gz</type><classifier>all</classifier>"
 _TESTS = "<classifier>test</classifier>"
-_ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+_EXCLUSION = "<exclusion><groupId>{}</groupId><artifactId>{}</artifactId></exclusion>"
+_ALONE = f"<exclusions>{_EXCLUSION.format('*', '*')}</exclusions>"
 
 
 def kafka_libs(version: str = KAFKA_VERSION) -> Path:
@@ -150,11 +151,17 @@ def spark_connector_libs() -> Path:
     )
 
 
-def framework_libs(artifacts: Sequence[str]) -> Path:
-    """The directory of the jars `group:artifact:version` of a framework, the first of which names it, and a logger."""
-    parts = [(group, name, version) for group, name, version in (each.split(":") for each in artifacts)]
-    digest = hashlib.sha256(repr(parts + _LOGGER).encode()).hexdigest()[:8]
-    return _libs(f"{parts[0][1]}-{parts[0][2]}-{digest}", [*parts, *_LOGGER])
+def framework_libs(artifacts: Sequence[str], left_out: Sequence[str] = ()) -> Path:
+    """The directory of the jars `group:artifact:version` of a framework, the first of which names it, and a logger.
+
+    left_out: `group:artifact` of what these depend on and is not fetched, either part of it `*`.
+    """
+    parts = [each.split(":") for each in artifacts]
+    exclusions = "".join(_EXCLUSION.format(*each.split(":")) for each in left_out)
+    more = f"<exclusions>{exclusions}</exclusions>" if exclusions else ""
+    dependencies = [_DEPENDENCY.format(*artifact, more) for artifact in (*parts, *_LOGGER)]
+    digest = hashlib.sha256("".join(dependencies).encode()).hexdigest()[:8]
+    return _once(f"{parts[0][1]}-{parts[0][2]}-{digest}", dependencies, "copy-dependencies")
 
 
 def fetch_all() -> None:
