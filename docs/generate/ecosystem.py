@@ -33,6 +33,8 @@ into `.cache/ecosystem`. With `-- --against kafka` behind it, both run against A
 
 _TAIL = """
 A trap is a behaviour of the tool that surprises with Apache Kafka, too.
+
+brod, Erlang's client, is not run: Debian has no package of it, nor of the Erlang libraries that it is built from.
 """
 
 
