@@ -65,6 +65,9 @@ class RegistryHost(Protocol):
     def beside(self, work: Callable[[], T]) -> Awaitable[T]:
         """Do the work in a thread."""
 
+    def pause(self) -> Awaitable[None]:
+        """Let the event loop turn once."""
+
     def record_refused(self, why: str) -> None:
         """Report a record of the log that is not applied."""
 
@@ -121,6 +124,10 @@ class SchemaRegistry:
                 await self._log.apply(self)
         except SchemasLogFailure as why:
             raise store_failed(f"Error while reading from the Kafka store: {why}") from why
+
+    async def pause(self) -> None:
+        """Let others have a turn of the event loop, between two parts of long work."""
+        await self._host.pause()
 
     async def change(self, decision: Callable[[RegistryState], tuple[T, Sequence[RegistryRecord]]]) -> T:
         """Decide and write the records of the decision; return its answer. Raises RegistryError."""

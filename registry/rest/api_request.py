@@ -68,9 +68,13 @@ class ApiRequest(NamedTuple):
 
     def page(self, values: Iterable[T], limit_max: int = INT_MAX) -> list[T]:
         """Return the values that offset and limit of the query select; without a limit up to limit_max."""
-        offset, limit = max(self._number("offset", 0), 0), self._number("limit", -1)
-        limit = limit if 0 < limit <= limit_max else limit_max
+        offset, limit = self.window(limit_max)
         return list(islice(values, offset, offset + limit))
+
+    def window(self, limit_max: int) -> tuple[int, int]:
+        """Return offset and limit of the query; without a valid limit limit_max."""
+        offset, limit = max(self._number("offset", 0), 0), self._number("limit", -1)
+        return offset, limit if 0 < limit <= limit_max else limit_max
 
     def _number(self, name: str, default: int) -> int:
         word = self.text(name)

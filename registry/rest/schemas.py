@@ -11,6 +11,7 @@ from barnabas.registry.rest.filters import is_shown, prefix_test
 from barnabas.registry.rest.resource import ApiRoute
 from barnabas.registry.rest.schema_json import guid_json, id_json, version_json
 from barnabas.registry.schema_registry import SchemaRegistry
+from barnabas.registry.state.plain_json import json_bytes
 from barnabas.registry.state.qualified_subject import (
     DEFAULT_CONTEXT,
     QualifiedSubject,
@@ -24,6 +25,8 @@ from barnabas.registry.state.stored_schema import SCHEMA_TYPES, StoredSchema, fi
 
 _SCHEMAS_MAX = 1_000
 """How many schemas one answer has at most, as in Confluent's registry."""
+_SUBJECTS_A_TURN, _SCHEMAS_A_TURN = 500, 100
+"""How many are looked at, and shown, in a turn of the event loop."""
 
 
 class Schemas:
@@ -50,13 +53,23 @@ class Schemas:
         has_prefix = prefix_test(request.text("subjectPrefix"))
         aliases = _aliases(state, has_prefix) if request.flag("aliases") else {}
         names = sorted(name for name, _ in state.subjects() if has_prefix(name) or name in aliases)
-        found = (schema for name in names for schema in _shown_versions(state, name, request))
-        if rule_type:
-            found = (schema for schema in found if has_rules_of_type(schema.content.rule_set, rule_type))
-        return [
-            version_json(schema) | ({"aliases": aliases[schema.subject]} if schema.subject in aliases else {})
-            for schema in request.page(found, _SCHEMAS_MAX)
-        ]
+        left, limit = request.window(_SCHEMAS_MAX)
+        shown: list[bytes] = []
+        for count, name in enumerate(names):
+            if count % _SUBJECTS_A_TURN == 0:
+                await self._registry.pause()
+            for schema in _shown_versions(state, name, request):
+                if rule_type and not has_rules_of_type(schema.content.rule_set, rule_type):
+                    continue
+                left -= 1
+                if left < 0 and len(shown) < limit:
+                    further = {"aliases": aliases[name]} if name in aliases else {}
+                    shown.append(json_bytes(version_json(schema) | further))
+                    if len(shown) % _SCHEMAS_A_TURN == 0:
+                        await self._registry.pause()
+            if len(shown) >= limit:
+                break
+        return b"[" + b",".join(shown) + b"]"
 
     async def _by_id(self, request: ApiRequest) -> Any:
         schema = await self._schema_of_id(request, request.schema_id)

@@ -44,6 +44,7 @@ class RegistryState:
         self.removals = 0
         """The number of changes that took away or replaced a text which others may refer to."""
         self._subjects: dict[str, dict[int, StoredSchema]] = {}
+        self._undeleted: dict[str, int] = {}  # how many versions of a subject are not marked, if any
         self._indexes: dict[str, ContextIndex] = {}
         self._contexts: set[str] = set()
         self._configs: dict[str | None, SubjectConfig] = {}
@@ -93,7 +94,10 @@ class RegistryState:
         return True
 
     def _put(self, schema: StoredSchema) -> None:
-        self._subjects.setdefault(schema.subject, {})[schema.version] = schema
+        versions = self._subjects.setdefault(schema.subject, {})
+        older = versions.get(schema.version)
+        versions[schema.version] = schema
+        self._count(schema.subject, int(older is not None and not older.is_deleted), int(not schema.is_deleted))
         index = self.index(schema.subject)
         index.subjects.add(schema.subject)
         index.add(schema)
@@ -104,6 +108,7 @@ class RegistryState:
         self.removals += 1
         versions = self._subjects[schema.subject]
         del versions[schema.version]
+        self._count(schema.subject, int(not schema.is_deleted), 0)
         if not versions:
             del self._subjects[schema.subject]
             self.index(schema.subject).subjects.discard(schema.subject)
@@ -112,6 +117,13 @@ class RegistryState:
         if not index.versions_of(schema.schema_id):
             for key in _referred(schema):
                 self.index(key[0]).no_longer_refer(key, (qualified(schema.subject).context, schema.schema_id))
+
+    def _count(self, subject: str, before: int, now: int) -> None:
+        count = self._undeleted.get(subject, 0) + now - before
+        if count:
+            self._undeleted[subject] = count
+        else:
+            self._undeleted.pop(subject, None)
 
     # --- versions ---
 
@@ -134,8 +146,8 @@ class RegistryState:
 
     def subjects(self) -> Iterator[tuple[str, bool]]:
         """Yield each subject with whether all of its versions are marked as deleted."""
-        for subject, versions in self._subjects.items():
-            yield subject, all(schema.is_deleted for schema in versions.values())
+        for subject in self._subjects:
+            yield subject, subject not in self._undeleted
 
     @property
     def subjects_count(self) -> int:

@@ -10,6 +10,7 @@ from barnabas.registry.rest.application import RegistryApplication
 from barnabas.registry.rest.server_metadata import ServerMetadata
 from barnabas.registry.schema_registry import SchemaRegistry
 from barnabas.registry.schemas.languages import parse
+from tests.support.worlds.broker import turn
 
 T = TypeVar("T")
 JSON_BODY = {"content-type": "application/vnd.schemaregistry.v1+json"}
@@ -61,7 +62,7 @@ class RegistryApi:
     def __init__(self, log: MemoryLog | None = None) -> None:
         self.log = log or MemoryLog()
         self.refused: list[str] = []
-        self.threads = 0
+        self.threads = self.pauses = 0
         self.registry = SchemaRegistry(self.log, parse, self)
         self.application = RegistryApplication(self.registry, ServerMetadata("cluster", "barnabas"), self._report)
 
@@ -71,6 +72,10 @@ class RegistryApi:
     def beside(self, work: Callable[[], T]) -> Awaitable[T]:
         self.threads += 1
         return asyncio.get_running_loop().run_in_executor(None, work)
+
+    def pause(self) -> Awaitable[None]:
+        self.pauses += 1
+        return turn()
 
     def record_refused(self, why: str) -> None:
         self.refused.append(why)

@@ -160,6 +160,10 @@ class RegistryListener:
         """Do the work in a thread."""
         return asyncio.get_running_loop().run_in_executor(None, work)
 
+    def pause(self) -> Awaitable[None]:
+        """Let the event loop turn once."""
+        return self._services.upkeep.next_turn()
+
     def record_refused(self, why: str) -> None:
         """Report a record of `_schemas` that is not applied."""
         self._refused.line("record", self._clock.now_ms(), "record of _schemas left out", why=why)

@@ -173,6 +173,16 @@ async def test_schemas_are_listed_by_prefix(api: RegistryApi) -> None:
     assert await listed("subjectPrefix=b&deleted=true") == [("b", 1)]
 
 
+async def test_many_schemas_are_listed_in_several_turns(api: RegistryApi) -> None:
+    for number in range(600):
+        key = {"keytype": "SCHEMA", "subject": f"s{number:03}", "version": 1, "magic": 1}
+        value = {"subject": f"s{number:03}", "version": 1, "id": number + 1, "schema": f'"{number}"'}
+        api.log.records.append((json.dumps(key).encode(), json.dumps(value).encode()))
+    listed = await api.done("GET", "/schemas?offset=100")
+    assert [each["id"] for each in listed] == list(range(101, 601))
+    assert api.pauses == 7
+
+
 async def test_an_id_has_a_schema_with_its_largest_id(api: RegistryApi) -> None:
     await api.register("s", V1)
     await api.register("s", V2)

@@ -2,7 +2,9 @@
 
 import http.client
 import json
+import ssl
 import threading
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -94,6 +96,24 @@ def test_many_clients_register_at_the_same_time() -> None:
             thread.join()
         assert sorted(set(ids)) == list(range(1, 11))
         assert len(ids) == 80
+
+
+def test_a_secured_registry_serves_users_with_rights_to_its_topic() -> None:
+    with Barnabas(secure=True, registry=True, users={"alice": "wonderland"}) as broker:
+        settings, url = broker.client_settings(), urlsplit(broker.registry_url)
+        context = ssl.create_default_context(cafile=settings["ssl.ca.location"])
+
+        def status(user: str, password: str) -> int:
+            connection = http.client.HTTPSConnection(url.netloc, context=context, timeout=30)
+            login = b64encode(f"{user}:{password}".encode()).decode()
+            connection.request("GET", "/subjects", headers={"authorization": f"Basic {login}"})
+            found = connection.getresponse().status
+            connection.close()
+            return found
+
+        assert url.scheme == "https"
+        assert status(settings["sasl.username"], settings["sasl.password"]) == 200
+        assert [status("alice", "wonderland"), status("alice", "wrong")] == [403, 401]
 
 
 def test_a_body_that_is_too_large_is_refused() -> None:
