@@ -153,6 +153,25 @@ GO = (
         ),
     ),
     Row(
+        name="OpenTelemetry Collector, Kafka receiver and exporter",
+        pins=(
+            "github.com/open-telemetry/opentelemetry-collector-contrib/exporter/kafkaexporter@v0.165.0",
+            "github.com/open-telemetry/opentelemetry-collector-contrib/receiver/kafkareceiver@v0.165.0",
+            "go.opentelemetry.io/collector/otelcol@v0.165.0",
+            "go.opentelemetry.io/collector/receiver/otlpreceiver@v0.165.0",
+            "go.opentelemetry.io/collector/exporter/otlpexporter@v0.165.0",
+        ),
+        program="go/otel_collector/otel_collector.go",
+        guarantee=AT_LEAST_ONCE,
+        settings=(
+            "for the receiver `message_marking.after=true` and `error_backoff`, else offsets are committed before "
+            "their records are handled; for exporters `sending_queue.enabled=false`, else a queue in memory is as "
+            "good as written"
+        ),
+        traps="has no setting for the isolation level: reads the records of aborted transactions, too",
+        reads_committed=False,
+    ),
+    Row(
         name="Watermill",
         pins=("github.com/ThreeDotsLabs/watermill-kafka/v3@v3.0.6",),
         program="go/watermill/watermill.go",
