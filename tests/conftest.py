@@ -38,8 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addoption(
         "--record",
-        choices=("kafka",),
-        help="ask Apache Kafka all that is in the probe book, and write down what it answers",
+        choices=("kafka", "apicurio"),
+        help="ask Apache Kafka, or Apicurio Registry, all that is in its probe book, and write down what it answers",
     )
     parser.addoption(
         "--seed",
