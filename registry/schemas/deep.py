@@ -26,4 +26,4 @@ def run(call: Deep[T]) -> T:
         else:
             stack.append(needed)
             result = None
-    return result  # type: ignore[no-any-return]
+    return result  # type: ignore[no-any-return]  # of the generator that was first, which returns T

@@ -34,8 +34,7 @@ def read(text: str, *, comments: bool = False, exact: bool = False) -> Any:
     """
     if comments and "/" in text:
         text = _without_comments(text)
-    if _depth(text) > MAX_DEPTH:
-        raise InvalidSchema(f"The schema is nested deeper than {MAX_DEPTH} levels.")
+    _check_depth(text)
     try:
         text.encode()
         value = json.loads(text, parse_constant=_refuse, parse_float=Decimal if exact else None)
@@ -98,12 +97,12 @@ def _without_comments(text: str) -> str:
     return _STRINGS_AND_COMMENTS.sub(lambda found: found[0] if found[0][0] == '"' or found.end() >= end else " ", text)
 
 
-def _depth(text: str) -> int:
-    deepest = depth = 0
-    for bracket in _BRACKETS.findall(_STRINGS.sub("", text)):
-        depth += 1 if bracket in "[{" else -1
-        deepest = max(deepest, depth)
-    return deepest
+def _check_depth(text: str) -> None:
+    depth = 0
+    for bracket in _BRACKETS.finditer(_STRINGS.sub("", text)):
+        depth += 1 if bracket[0] in "[{" else -1
+        if depth > MAX_DEPTH:
+            raise InvalidSchema(f"The schema is nested deeper than {MAX_DEPTH} levels.")
 
 
 def _refuse(constant: str) -> None:

@@ -1,11 +1,14 @@
-"""The languages of schemas by their name in the REST API, each loaded when the first schema of it is parsed."""
+"""The languages of schemas by their name in the REST API, each loaded when the first schema of it is parsed.
+
+Parsing, printing and comparing take 1 ms for some thousand characters: longer texts are for a thread beside the loop.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
 
-from barnabas.registry.schemas.parsed_schema import InvalidSchema, ParsedSchema, ReferencedSchema, flattened
+from barnabas.registry.schemas.parsed_schema import InvalidSchema, ParsedSchema, ReferencedSchema
 
 # The module and class of each language, in the order in which GET /schemas/types names them.
 LANGUAGES = {
@@ -13,9 +16,6 @@ LANGUAGES = {
     "PROTOBUF": ("barnabas.registry.schemas.protobuf.schema", "ProtobufSchema"),
     "AVRO": ("barnabas.registry.schemas.avro.schema", "AvroSchema"),
 }
-
-# A text of so many characters, with what it refers to, is parsed, printed and compared in some milliseconds.
-CHEAP_CHARACTERS = 4_000
 
 
 def parse(
@@ -32,8 +32,3 @@ def parse(
     except RecursionError:
         raise InvalidSchema("The schema is nested too deeply.") from None
     return parsed
-
-
-def is_costly(text: str, references: Sequence[ReferencedSchema] = ()) -> bool:
-    """Tell whether to parse a schema beside the event loop, and to compare it there."""
-    return len(text) + sum(len(each.text) for each in flattened(references).values()) > CHEAP_CHARACTERS

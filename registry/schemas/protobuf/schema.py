@@ -77,12 +77,11 @@ class ProtobufSchema:
 def _parsed(text: str) -> ProtoFile:
     try:
         return parser.parse(text)
-    except InvalidSchema:
+    except InvalidSchema as refused:
         try:
             return descriptors.decode(text)
         except (ValueError, IndexError):
-            pass
-        raise
+            raise refused from None
 
 
 def _check_imports(file: ProtoFile, imports: dict[str, tuple[ProtoFile, Source | None]]) -> None:
