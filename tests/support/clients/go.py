@@ -47,6 +47,8 @@ go_example = Built("example.test", ("test", "-c", "."), EXAMPLE)
 """The Go example of docs/testing.md, as a program that runs its tests."""
 older_sarama = Built("older-sarama", ("build", "."), SOURCES / "older_sarama")
 """Writes through a Sarama of before 1.45.1, in its own module, as it is another version."""
+go_serializers = Built("serializers", ("build", "."), SOURCES / "serializers")
+"""Writes and reads Avro through two clients of schema registries, in its own module."""
 confluent_kafka_go = Built("librdkafka", ("build", "."), SOURCES / "librdkafka")
 """Speaks through confluent-kafka-go: librdkafka again, in its own module for its size."""
 helm = Built("helm", ("build", "helm.sh/helm/v4/cmd/helm"), CHART_TOOLS)
@@ -57,7 +59,7 @@ def build_all() -> None:
     """Have everything that the tests without --long need."""
     for program in (go_clients, go_transactions, group_member, under_faults, history_writer, go_secured):
         program()
-    for program in (franz_go_tests, older_sarama, go_example):
+    for program in (franz_go_tests, older_sarama, go_example, go_serializers):
         program()
 
 

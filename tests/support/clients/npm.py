@@ -9,7 +9,7 @@ JS = Path(__file__).resolve().parents[2] / "compat" / "js"
 
 def install_clients() -> None:
     """Have everything that the tests without --long need."""
-    for home in (JS, JS / "platformatic"):
+    for home in (JS, JS / "platformatic", JS / "serializers"):
         install(home)
 
 
