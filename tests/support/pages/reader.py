@@ -22,7 +22,7 @@ from tests.support.processes.broker import BrokerProcess
 from tests.support.processes.server import ROOT
 from tests.support.waiting import until
 
-PORTS = ("9092", "9093", "9094", "9404")
+PORTS = ("8081", "9092", "9093", "9094", "9404")
 _ANY = "…"
 _TIMEOUT_S = 90
 _LOG_TIMEOUT_S = 10
