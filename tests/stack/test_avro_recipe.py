@@ -1,4 +1,4 @@
-"""The recipe for Avro in docs/recipes.md with a schema registry, beside Confluent's own serializers."""
+"""The recipe for Avro in docs/recipes.md with Apicurio Registry, beside Confluent's own serializers."""
 
 import json
 import os
