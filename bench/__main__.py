@@ -27,6 +27,7 @@ from bench import (
     measured_form,
     micro,
     moved_clock,
+    registries,
     report,
     restarts,
     share_micro,
@@ -42,7 +43,7 @@ from bench.rounds import FULL, QUICK, Bench, Plan
 from bench.workloads import QUICK as QUICK_NAMES
 from bench.workloads import SECURED, WORKLOADS
 
-ALONE = {"clean", "clock", "console", "guarded", "restart", "share", "start", "trace", "txn"}
+ALONE = {"clean", "clock", "console", "guarded", "registry", "restart", "share", "start", "trace", "txn"}
 
 
 def say(text: str) -> None:
@@ -109,7 +110,8 @@ def _parser() -> argparse.ArgumentParser:
         help="only this one; may be repeated. txn: all of transactions, start: brokers for tests,"
         " restart: starts over many partitions, clean: compaction, clock: a clock moved by days,"
         " trace: requests with the trace on and off, guarded: with an authorizer and with quotas,"
-        " console: the page of a partition of ten million records, share: share groups; each alone",
+        " console: the page of a partition of ten million records, share: share groups,"
+        " registry: the schema registry beside Apicurio's; each alone",
     )
     parser.add_argument(
         "--only",
@@ -156,6 +158,8 @@ def _alone(name: str, options: argparse.Namespace, plan: Plan) -> int:
         case "trace":
             rounds = traced.QUICK_ROUNDS if is_quick else traced.ROUNDS
             return traced.main(rounds=rounds, path=options.json, say=say)
+        case "registry":
+            return registries.main(registries.QUICK if is_quick else registries.FULL, path=options.json, say=say)
         case "share":
             share_plan = shares.QUICK if is_quick else shares.FULL
             return shares.main(share_plan, only=options.only or shares.USUAL, **compared)
