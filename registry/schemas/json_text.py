@@ -16,6 +16,7 @@ from typing import Any
 
 from barnabas.registry.schemas.parsed_schema import InvalidSchema
 
+_FLOAT_LIMIT = 2.0**128 - 2.0**103  # from here on, what is nearest is no float of 32 bits
 MAX_DEPTH = 400  # of brackets in brackets. Jackson allows 1,000; every level costs frames of Python's stack
 
 # What is not closed ends with the text: otherwise a search would begin again at every quote.
@@ -86,7 +87,7 @@ def single_precision(value: float) -> float:
         return math.inf if value > 0 else -math.inf
     for digits in range(1, 10):
         short = float(f"{nearest:.{digits}g}")
-        if struct.pack("<f", short) == struct.pack("<f", nearest):
+        if abs(short) < _FLOAT_LIMIT and struct.pack("<f", short) == struct.pack("<f", nearest):
             return short
     return nearest
 

@@ -31,6 +31,10 @@ def test_a_text_is_what_java_prints(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("text", "normalized"),
     [
+        (
+            '{"type":"record","name":"R","fields":[{"name":"f","type":"float","default":3.4028234663852886e38}]}',
+            '{"type":"record","name":"R","fields":[{"name":"f","type":"float","default":3.4028235E38}]}',
+        ),
         ('{"type": "string", "b": 1, "a": {"d": 1, "c": 2}}', '{"type":"string","a":{"c":2,"d":1},"b":1}'),
         (
             '{"type":"bytes","scale":2,"precision":4,"a":0,"logicalType":"decimal"}',
