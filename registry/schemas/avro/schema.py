@@ -20,12 +20,12 @@ class AvroSchema:
         self._text = text
         self._referenced = [reference.text for reference in flattened(references).values()]
         self._is_new = is_new
-        self._type, self._known = self._parsed()
+        self.type, self._known = self._parsed()
 
     @cached_property
     def canonical_text(self) -> str:
         """The text of Java's Schema.toString."""
-        return writer.canonical(self._type, self._known)
+        return writer.canonical(self.type, self._known)
 
     @cached_property
     def normalized_text(self) -> str:
@@ -36,7 +36,7 @@ class AvroSchema:
 
     def formatted_text(self, format_name: str) -> str:
         """Return the text with all that it refers to for `resolved`."""
-        return writer.canonical(self._type, ()) if format_name == "resolved" else self.canonical_text
+        return writer.canonical(self.type, ()) if format_name == "resolved" else self.canonical_text
 
     def described(self) -> Any:
         """Return the JSON value of the canonical text."""
@@ -45,7 +45,7 @@ class AvroSchema:
     def incompatibilities(self, writer: ParsedSchema, *, lenient: bool = False) -> Sequence[Incompatibility]:
         """Return Java's incompatibilities of this schema with a writer's."""
         assert isinstance(writer, AvroSchema), "schemas of different languages are not compared"
-        return compatibility.incompatibilities(self._type, writer._type)
+        return compatibility.incompatibilities(self.type, writer.type)
 
     def _parsed(self) -> tuple[AvroType, list[str]]:
         parser = AvroParser(is_new=self._is_new)

@@ -40,28 +40,28 @@ class ProtobufSchema:
             imports[name] = (_parsed(each.text), source)
         if is_new:
             _check_imports(file, imports)
-        self._types = ProtoTypes(file, imports)
+        self.types = ProtoTypes(file, imports)
         if is_new:
-            validation.check(self._types)
-            normalizing.normalized(self._types)
+            validation.check(self.types)
+            normalizing.normalized(self.types)
 
     @cached_property
     def canonical_text(self) -> str:
         """The text without comments, in Confluent's layout."""
-        return writer.text_of(self._types.root)
+        return writer.text_of(self.types.root)
 
     @cached_property
     def normalized_text(self) -> str:
         """The same of the file in Confluent's normalized form."""
-        return writer.text_of(normalizing.normalized(self._types))
+        return writer.text_of(normalizing.normalized(self.types))
 
     def formatted_text(self, format_name: str) -> str:
         """Return the descriptor in base64 for `serialized`."""
-        return descriptors.serialized(self._types) if format_name == "serialized" else self.canonical_text
+        return descriptors.serialized(self.types) if format_name == "serialized" else self.canonical_text
 
     def described(self) -> Any:
         """Return the package, the imports, and the types with their fields by number."""
-        file = self._types.root
+        file = self.types.root
         types = [_described(type_) for type_ in file.types]
         return {"syntax": file.syntax, "package": file.package, "imports": file.all_imports, "types": types}
 
@@ -69,7 +69,7 @@ class ProtobufSchema:
         """Return the changes since a writer's schema that Confluent's rules refuse."""
         assert isinstance(writer, ProtobufSchema), "schemas of different languages are not compared"
         try:
-            return compatibility.incompatibilities(writer._types, self._types)
+            return compatibility.incompatibilities(writer.types, self.types)
         except TooLargeToCompare as error:
             return [not_compared(error)]
 

@@ -47,7 +47,7 @@ def integers(fields: Fields, number: int) -> list[int]:
             continue
         position = 0
         while position < len(value):
-            each, position = _varint(value, position)
+            each, position = varint(value, position)
             found.append(each)
     return found
 
@@ -68,14 +68,14 @@ def encode(number: int, value: int | str | bytes) -> bytes:
 def _walk(data: bytes) -> Iterator[tuple[int, int | bytes]]:
     position = 0
     while position < len(data):
-        key, position = _varint(data, position)
+        key, position = varint(data, position)
         number, kind = key >> 3, key & 7
         if kind == _VARINT:
-            value, position = _varint(data, position)
+            value, position = varint(data, position)
             yield number, value
             continue
         if kind == _LENGTH:
-            size, position = _varint(data, position)
+            size, position = varint(data, position)
         elif kind in _SKIPPED:
             size = _SKIPPED[kind]
         else:
@@ -86,7 +86,8 @@ def _walk(data: bytes) -> Iterator[tuple[int, int | bytes]]:
         position += size
 
 
-def _varint(data: bytes, position: int) -> tuple[int, int]:
+def varint(data: bytes, position: int) -> tuple[int, int]:
+    """Return the number at a position, and the position behind it; ValueError if there is none."""
     value = 0
     for shift in range(0, 7 * _MAX_VARINT, 7):
         if position >= len(data):

@@ -1,0 +1,1 @@
+"""Messages in Confluent's wire format as plain values: what JSON can say, and nothing else."""
