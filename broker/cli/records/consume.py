@@ -11,11 +11,19 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from typing import Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 from barnabas.broker.cli.records.share import ShareSource, add_share_options, check_share
 from barnabas.broker.cli.terminal.failures import UsageError
-from barnabas.broker.cli.terminal.options import Parser, connected, positive, shared_options, whole
+from barnabas.broker.cli.terminal.options import (
+    Parser,
+    add_registry_option,
+    connected,
+    positive,
+    shared_options,
+    whole,
+)
 from barnabas.broker.cli.terminal.output import ProgressCounter, counted
 from barnabas.broker.cli.terminal.stopping import StopSignals
 from barnabas.client.admin.topics import describe_topics
@@ -30,6 +38,9 @@ from barnabas.client.consume.share.held_records import AcquiredRecord
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import READ_COMMITTED, READ_UNCOMMITTED
 from barnabas.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.broker.cli.records.decoded import DecodedPart, RecordDecoder
 
 ISOLATION = {"read_uncommitted": READ_UNCOMMITTED, "read_committed": READ_COMMITTED}
 CLASSIC, CONSUMER = "classic", "consumer"
@@ -51,10 +62,11 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command and return its exit status."""
     options = parser().parse_args(arguments)
     _check(options)
+    decoder = _decoder(options)
     with ExitStack() as stack:
         client = stack.enter_context(connected(options))
         source = _source(client, options, stack)
-        _print_records(client, source, options)
+        _print_records(client, source, options, decoder)
     return 0
 
 
@@ -95,6 +107,7 @@ def parser() -> argparse.ArgumentParser:
     shape.add_argument("--print-headers", action="store_true", help="key:value, separated by commas")
     shape.add_argument("--print-key", action="store_true")
     shape.add_argument("--print-delivery", action="store_true", help="the delivery count, with --share")
+    add_registry_option(shape, "print keys and values in JSON, by their schemas in this registry")
     shape.add_argument("--separator", default="\t", metavar="TEXT", help="between the parts (default: a tab)")
     return top
 
@@ -165,9 +178,22 @@ def _group_protocol(options: argparse.Namespace) -> GroupProtocol:
     )
 
 
-def _print_records(client: Client, source: RecordSource, options: argparse.Namespace) -> None:
+def _decoder(options: argparse.Namespace) -> RecordDecoder | None:
+    """Return what decodes keys and values, if --registry asks for it. UsageError."""
+    if options.registry is None:
+        return None
+    from barnabas.broker.cli.records.decoded import RecordDecoder
+    from barnabas.broker.cli.records.registry_schemas import RegistrySchemas
+    from barnabas.broker.cli.terminal.registry_api import registry_api
+
+    return RecordDecoder(RegistrySchemas(registry_api(options)))
+
+
+def _print_records(
+    client: Client, source: RecordSource, options: argparse.Namespace, decoder: RecordDecoder | None
+) -> None:
     """Print records until a limit, a timeout or a signal; only printed records are committed or acknowledged."""
-    write = _json_line if options.json else _line_writer(options)
+    write = partial(_json_line, decoder) if options.json else _line_writer(options, decoder)
     progress, count = ProgressCounter("records"), 0
     out = sys.stdout.buffer
     is_shown = not sys.stdout.isatty()
@@ -198,7 +224,7 @@ def _is_enough(source: RecordSource, options: argparse.Namespace, count: int, qu
     return quiet is not None and quiet.is_over
 
 
-def _line_writer(options: argparse.Namespace) -> Callable[[PrintedRecord], bytes]:
+def _line_writer(options: argparse.Namespace, decoder: RecordDecoder | None) -> Callable[[PrintedRecord], bytes]:
     separator: bytes = options.separator.encode("utf-8", "surrogateescape")
 
     def line(consumed: PrintedRecord) -> bytes:
@@ -215,8 +241,8 @@ def _line_writer(options: argparse.Namespace) -> Callable[[PrintedRecord], bytes
         if options.print_headers:
             parts.append(b",".join(_raw_header(name, value) for name, value in record.headers))
         if options.print_key:
-            parts.append(_raw(record.key))
-        return separator.join([*parts, _raw(record.value)])
+            parts.append(_shown(record.key, None if decoder is None else decoder.key(record)))
+        return separator.join([*parts, _shown(record.value, None if decoder is None else decoder.value(record))])
 
     return line
 
@@ -229,7 +255,15 @@ def _raw_header(name: str, value: bytes | None) -> bytes:
     return name.encode("utf-8", "surrogateescape") + b":" + _raw(value)
 
 
-def _json_line(consumed: PrintedRecord) -> bytes:
+def _shown(data: bytes | None, decoded: DecodedPart | None) -> bytes:
+    if decoded is None:
+        return _raw(data)
+    import json
+
+    return json.dumps(decoded.value, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def _json_line(decoder: RecordDecoder | None, consumed: PrintedRecord) -> bytes:
     import json
 
     record = consumed.record
@@ -238,13 +272,19 @@ def _json_line(consumed: PrintedRecord) -> bytes:
         "partition": consumed.partition,
         "offset": record.offset,
         "timestamp": record.timestamp,
-        **_json_bytes("key", record.key),
-        **_json_bytes("value", record.value),
+        **_json_part("key", record.key, None if decoder is None else decoder.key(record)),
+        **_json_part("value", record.value, None if decoder is None else decoder.value(record)),
         "headers": [{"key": name, **_json_bytes("value", value)} for name, value in record.headers],
     }
     if isinstance(consumed, AcquiredRecord):
         fields["delivery_count"] = consumed.delivery_count
     return json.dumps(fields).encode()
+
+
+def _json_part(name: str, data: bytes | None, decoded: DecodedPart | None) -> dict[str, Any]:
+    if decoded is None:
+        return _json_bytes(name, data)
+    return {name: decoded.value, f"{name}_schema": decoded.schema}
 
 
 def _json_bytes(name: str, data: bytes | None) -> dict[str, str | None]:

@@ -16,6 +16,7 @@ from barnabas.client.near_names import did_you_mean
 from barnabas.protocol.errors import EncodeError, KafkaError
 
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
+DEFAULT_REGISTRY = "http://127.0.0.1:8081"
 REQUEST_TIMEOUT_MS = 10_000
 INT16_MAX, INT32_MAX, INT64_MAX = (1 << 15) - 1, (1 << 31) - 1, (1 << 63) - 1
 """The limits of the fields of requests."""
@@ -102,6 +103,17 @@ def shared_options(*, again: bool = False) -> list[Parser]:
     output = Parser(add_help=False)
     output.add_argument("--json", action="store_true", default=argparse.SUPPRESS if again else False, help="print JSON")
     return [options, output]
+
+
+def add_registry_option(parser: argparse._ActionsContainer, what: str) -> None:
+    """Add --registry with an optional URL. what: what the registry is for."""
+    parser.add_argument(
+        "--registry",
+        nargs="?",
+        const=DEFAULT_REGISTRY,
+        metavar="URL",
+        help=f"{what} (default {DEFAULT_REGISTRY})",
+    )
 
 
 @contextmanager

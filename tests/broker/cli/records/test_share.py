@@ -58,9 +58,9 @@ def test_a_record_whose_lock_has_ended_is_named(
 
     json_line = consume._json_line
 
-    def slow_line(record: consume.PrintedRecord) -> bytes:
+    def slow_line(decoder: None, record: consume.PrintedRecord) -> bytes:
         queue_broker.clock.advance("31s")
-        return json_line(record)
+        return json_line(decoder, record)
 
     monkeypatch.setattr(consume, "_json_line", slow_line)
     outcome = cli("consume", name, "--share", name, "--json", *WAIT, "1")

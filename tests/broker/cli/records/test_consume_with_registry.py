@@ -1,0 +1,153 @@
+"""`barnabas consume --registry`: this broker's own registry, and what others may answer."""
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from urllib.request import Request, urlopen
+
+import pytest
+
+from barnabas import Barnabas as Broker
+from barnabas.client.client import Client
+from barnabas.client.produce.producer import Producer
+from tests.support.command_line import Barnabas
+
+GUID_HEADER = "__value_schema_id"
+LINE = '{"type": "record", "name": "Line", "fields": [{"name": "sku", "type": "string"}]}'
+ORDER = (
+    '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, {"name": "line", "type": "Line"}]}'
+)
+PROTO = 'syntax = "proto3"; message Paid { int32 cents = 1; }'
+READ = ("--from-beginning", "--exit-at-end", "--print-key", "--separator", "|")
+
+
+@pytest.fixture(scope="module")
+def registry_broker() -> Iterator[Broker]:
+    with Broker(registry=True) as running:
+        yield running
+
+
+@pytest.fixture
+def name(registry_broker: Broker) -> str:
+    """A topic of one partition."""
+    name = f"topic-{len(registry_broker.topics())}"
+    registry_broker.create_topic(name, 1)
+    return name
+
+
+@pytest.fixture
+def consume(registry_broker: Broker, offline: Barnabas, name: str) -> Barnabas:
+    return lambda *arguments: offline(
+        "consume", name, *READ, *arguments, "--bootstrap-server", registry_broker.bootstrap_servers
+    )
+
+
+def registered(url: str, subject: str, **schema: object) -> dict[str, object]:
+    """The id and the guid of a schema."""
+    headers = {"Content-Type": "application/vnd.schemaregistry.v1+json"}
+    with urlopen(Request(f"{url}/subjects/{subject}/versions", json.dumps(schema).encode(), headers)) as response:
+        answer: dict[str, object] = json.load(response)
+    return answer
+
+
+def produce(broker: Broker, topic: str, *records: tuple[bytes | None, bytes, tuple[tuple[str, bytes], ...]]) -> None:
+    with Client(broker.bootstrap_servers) as client, Producer(client) as producer:
+        for key, value, headers in records:
+            producer.send(topic, value, key=key, headers=headers, partition=0)
+        producer.flush()
+
+
+def with_id(answer: dict[str, object], payload: bytes) -> bytes:
+    schema_id = answer["id"]
+    assert isinstance(schema_id, int)
+    return b"\0" + schema_id.to_bytes(4) + payload
+
+
+def test_keys_and_values_are_decoded_by_their_schemas(registry_broker: Broker, consume: Barnabas, name: str) -> None:
+    url = registry_broker.registry_url
+    registered(url, "line", schema=LINE)
+    order = registered(url, "order", schema=ORDER, references=[{"name": "Line", "subject": "line", "version": 1}])
+    paid = registered(url, "paid", schema=PROTO, schemaType="PROTOBUF")
+    key = registered(url, "key", schema='{"type": "string"}', schemaType="JSON")
+    guid = b"\1" + bytes.fromhex(str(paid["guid"]).replace("-", ""))
+    produce(
+        registry_broker,
+        name,
+        (with_id(key, '"ü"'.encode()), with_id(order, b"\x54\x02a"), ()),
+        (b"text", with_id(paid, b"\0\x08\x05"), ()),
+        (None, b"\x08\x06", ((GUID_HEADER, guid + b"\0"),)),
+        (None, b"plain", ()),
+        (None, b"\0\0\0\x27\x0fraw", ()),
+        (None, b"\0\0\0\x27\x0fmore", ()),
+        (None, with_id(order, b"\x54"), ()),
+    )
+    lines = [
+        '"ü"|{"id": 42, "line": {"sku": "a"}}',
+        'text|{"cents": 5}',
+        'null|{"cents": 6}',
+        "null|plain",
+        "null|\0\0\0'\x0fraw",
+        "null|\0\0\0'\x0fmore",
+        f"null|{with_id(order, b'T').decode()}",
+    ]
+    told = (
+        "barnabas: a value is printed as it is: the registry has no schema with the id 9999\n"
+        f"barnabas: a value with the schema id {order['id']} is printed as it is: the message ends early\n"
+    )
+    assert consume("--registry", url) == (0, "".join(f"{line}\n" for line in lines), told)
+
+    first, _, third, fourth, *_ = map(json.loads, consume("--json", "--registry", url).stdout.splitlines())
+    assert (first["key"], first["key_schema"], first["value_schema"]) == ("ü", key["id"], order["id"])
+    assert (third["value"], third["value_schema"]) == ({"cents": 6}, paid["guid"])
+    assert (fourth["value"], "value_schema" in fourth) == ("plain", False)
+
+
+CIRCLE = {"schema": '"A"', "references": [{"name": "A", "subject": "a", "version": 1}]}
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "expected"),
+    [
+        (200, {"schema": '"string"'}, (0, 'null|"x"\n', "")),
+        (200, CIRCLE, (0, "null|\0\0\0\0\x01\x02x\n", "the references of a lead in a circle")),
+        (200, {"schema": "{"}, (0, "null|\0\0\0\0\x01\x02x\n", "the schema with the id 1 cannot be used: ")),
+        (200, {"schema": 1}, (0, "null|\0\0\0\0\x01\x02x\n", "what the registry answers for the schema with the id 1")),
+        (404, {"error_code": 40403}, (0, "null|\0\0\0\0\x01\x02x\n", "the registry has no schema with the id 1")),
+        (401, {"message": "Unauthorized"}, (1, "", "the registry answered 401: Unauthorized")),
+        (404, "a page", (1, "", "the registry answered 404: which is no answer of a registry")),
+    ],
+)
+def test_what_another_registry_may_answer(
+    registry_broker: Broker, consume: Barnabas, name: str, status: int, answer: object, expected: tuple[int, str, str]
+) -> None:
+    asked = []
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append((self.path, self.headers["Authorization"]))
+            body = json.dumps(answer).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Print nothing."""
+
+    produce(registry_broker, name, (None, b"\0\0\0\0\1\2x", ()))
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        outcome = consume("--registry", f"http://me:p%40ss@127.0.0.1:{server.server_port}/apis/ccompat/v7/")
+        server.shutdown()
+    assert asked[0] == ("/apis/ccompat/v7/schemas/ids/1", f"Basic {b64encode(b'me:p@ss').decode()}")
+    assert (outcome.status, outcome.stdout) == expected[:2]
+    assert expected[2] in outcome.stderr
+    assert len(outcome.stderr.splitlines()) == bool(expected[2])
+
+
+@pytest.mark.parametrize("url", ["orders", "ftp://host", "http://host:port"])
+def test_what_is_no_url_is_refused(offline: Barnabas, url: str) -> None:
+    sentence = "barnabas: --registry: give the URL of a registry, such as http://127.0.0.1:8081\n"
+    assert offline("consume", "orders", "--registry", url) == (2, "", sentence)
