@@ -1,0 +1,1 @@
+"""Plain values as messages of a schema: the other direction of `decoding`, for Avro and JSON."""
