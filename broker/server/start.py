@@ -128,7 +128,7 @@ async def _start_seeded(broker: Broker, directory: LogDirectories, seed: SeedSou
     from barnabas.broker.server.seeding.first_start import seed_new
 
     async def apply_seed() -> None:
-        await seed_new(broker.members, directory, seed)
+        await seed_new(broker.members, directory, seed, broker.services)
         if faults is not None:
             broker.faults.get().registry.arm(faults)
 

@@ -274,7 +274,9 @@ def _seed(settings: Mapping[str, Any]) -> SeedSource | None:
         from barnabas.broker.server.seeding.reading import read_file, read_values
     except ImportError as missing:
         raise ConfigError(f"seed {MISSING_PACKAGES}") from missing
-    return read_values(json.loads(text)) if file is None else read_file(file)
+    source = read_values(json.loads(text)) if file is None else read_file(file)
+    source.has_registry = settings["registry"]
+    return source
 
 
 def _bind(config: BrokerConfig, count: int, ports: list[int]) -> list[list[BoundAddress]]:

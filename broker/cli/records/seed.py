@@ -1,14 +1,18 @@
-"""`barnabas seed`: bring the topics, records, transactions, groups, users and ACLs of a seed to a running broker."""
+"""`barnabas seed`: bring what a seed has, from schemas to ACLs, to a running broker."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from barnabas.broker.cli.terminal.failures import UsageError
-from barnabas.broker.cli.terminal.options import Parser, connected, shared_options
+from barnabas.broker.cli.terminal.options import Parser, add_registry_option, connected, shared_options
 from barnabas.broker.cli.terminal.output import counted, print_json, report
 from barnabas.broker.server.seeding.errors import MISSING_PACKAGES
+
+if TYPE_CHECKING:
+    from barnabas.broker.server.seeding.schemas import SchemaStore
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -27,10 +31,18 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     source = read_file(options.file)
     with connected(options) as client:
-        applied = apply(client, source)
+        applied = apply(client, source, _registry(options) if source.seed.schemas else None)
     parts = [counted(count, name.removesuffix("s")) for name, count in applied._asdict().items() if count]
     report(options, applied._asdict(), f"{options.file}: applied {', '.join(parts) or 'nothing'}")
     return 0
+
+
+def _registry(options: argparse.Namespace) -> SchemaStore:
+    """Return the registry of a seed with schemas. UsageError."""
+    from barnabas.broker.cli.records.registry_store import RegistryStore
+    from barnabas.broker.cli.terminal.registry_api import registry_api
+
+    return RegistryStore(registry_api(options))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -42,4 +54,5 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("file", metavar="FILE", nargs="?", help="the seed, in YAML or JSON")
     top.add_argument("--schema", action="store_true", help="print the JSON Schema of a seed")
+    add_registry_option(top, "the registry that gets the schemas of the seed")
     return top

@@ -306,7 +306,9 @@ def seed_source(options: Options) -> SeedSource | None:
         from barnabas.broker.server.seeding.errors import MISSING_PACKAGES
 
         raise UsageError(f"serve: --seed {MISSING_PACKAGES}") from missing
-    return read_file(options["--seed"][-1])
+    source = read_file(options["--seed"][-1])
+    source.has_registry = "--registry" in options
+    return source
 
 
 def brokers_count(options: Options) -> int:

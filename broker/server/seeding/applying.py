@@ -1,7 +1,7 @@
 """Applying a seed through a client: everything passes the APIs, so every check of a broker holds for it.
 
 Theory of operation: what can be checked is checked, and all records are encoded, before anything is created. Then come
-topics, their records, transactions in their order, committed offsets, users and ACLs.
+schemas, topics, their records, transactions in their order, committed offsets, users and ACLs.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from barnabas.broker.server.seeding.batching import PlacedRecord, prepare
+from barnabas.broker.server.seeding.batching import PlacedRecord, SeedRecords, prepare
 from barnabas.broker.server.seeding.checking import BrokerFacts, bindings, check
 from barnabas.broker.server.seeding.document import GroupOffset, SeedTopic, SeedTransaction
 from barnabas.broker.server.seeding.reading import SeedSource
+from barnabas.broker.server.seeding.schemas import SchemaStore, check_schemas, register_schemas, use_schemas
 from barnabas.client.admin.acls import create_acls
 from barnabas.client.admin.configs import ResourceType, describe_configs
 from barnabas.client.admin.scram import BY_NAME, NewPassword, alter_credentials
@@ -41,13 +42,17 @@ class Applied(NamedTuple):
     groups: int
     users: int
     acls: int
+    schemas: int
 
 
-def apply(client: Client, source: SeedSource) -> Applied:
-    """Apply the seed. Raises SeedError for what is wrong with it, or what the broker refuses."""
+def apply(client: Client, source: SeedSource, store: SchemaStore | None = None) -> Applied:
+    """Apply the seed. Raises SeedError for what is wrong with it, or what the broker refuses.
+
+    store: the registry of the seed's schemas, if there is one.
+    """
     seed, facts = source.seed, _facts(client)
     check(source, facts)
-    prepared = prepare(source, facts, client.clock.now_ms())
+    prepared = _prepared(client, source, facts, store)
     for validate_only in (True, False):
         for index, topic in enumerate(seed.topics):
             with _refusals(source, "topics", index, settings=topic.config):
@@ -75,7 +80,20 @@ def apply(client: Client, source: SeedSource) -> Applied:
         len(seed.groups),
         len(seed.users),
         len(seed.acls),
+        len(seed.schemas),
     )
+
+
+def _prepared(client: Client, source: SeedSource, facts: BrokerFacts, store: SchemaStore | None) -> SeedRecords:
+    """Return all records, once the schemas are registered, whose ids stand in some of them."""
+    now_ms = client.clock.now_ms()
+    check_schemas(source, store)
+    if store is None or not source.seed.schemas:
+        return prepare(source, facts, now_ms)
+    use_schemas(source, [0] * len(source.seed.schemas))
+    prepare(source, facts, now_ms)  # finds what is wrong with a record while nothing is applied yet
+    use_schemas(source, register_schemas(source, store))
+    return prepare(source, facts, now_ms)
 
 
 @contextmanager

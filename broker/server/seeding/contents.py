@@ -19,7 +19,9 @@ from barnabas.broker.server.seeding.document import Header, RecordFile, SeedReco
 from barnabas.broker.server.seeding.errors import SeedError
 from barnabas.broker.server.seeding.positions import Path, path_text
 from barnabas.broker.server.seeding.reading import SeedSource, explained
+from barnabas.client.near_names import did_you_mean
 from barnabas.protocol.records.builder import NewRecord
+from barnabas.registry.encoding.errors import UnencodableValue
 
 _FORMS = ("", "_json", "_base64", "_file")
 _decoder = msgspec.json.Decoder(SeedRecord)
@@ -101,11 +103,29 @@ def _json_record(place: Place, line: bytes) -> SeedRecord:
 def content(place: Place, given: SeedRecord, now_ms: int) -> Content:
     """Return the record as bytes. Raises SeedError."""
     key = _bytes(place, "key", given.key, given.key_json, given.key_base64, given.key_file)
+    if given.key_schema is not UNSET:
+        key = _encoded(place, "key", given.key_schema, given.key_json)
     if given.value is given.value_json is given.value_base64 is given.value_file is UNSET:
         raise place.error("the field value is missing: null is the value of a tombstone")
     value = _bytes(place, "value", given.value, given.value_json, given.value_base64, given.value_file)
+    if given.value_schema is not UNSET:
+        value = _encoded(place, "value", given.value_schema, given.value_json)
     headers = tuple(_headers(place, given.headers)) if given.headers else ()
     return Content(place, NewRecord(key, value, headers, _timestamp_ms(given.timestamp, now_ms)), given.partition)
+
+
+def _encoded(place: Place, field: str, subject: str, value: Any) -> bytes:
+    """Return a value as a message of the seed's last schema of a subject."""
+    if value is UNSET:
+        raise place.error(f"only {field}_json is encoded by a schema", f"{field}_schema")
+    encode = place.source.encoders.get(subject)
+    if encode is None:
+        what = f"the seed has no schema of the subject {subject}{did_you_mean(subject, place.source.encoders)}"
+        raise place.error(what, f"{field}_schema")
+    try:
+        return encode(value)
+    except UnencodableValue as why:
+        raise place.error(str(why), f"{field}_json") from why
 
 
 def _timestamp_ms(given: int | datetime | None, now_ms: int) -> int:

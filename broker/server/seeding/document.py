@@ -1,7 +1,8 @@
-"""The shape of a seed: topics with their records, transactions, committed offsets, users and ACLs.
+"""The shape of a seed: schemas, topics with their records, transactions, committed offsets, users and ACLs.
 
-A value is given in one of four forms, as text, as JSON, as base64 or as the name of a file; the same for a key. A field
-that the seed does not know is an error. `json_schema` returns the same as a JSON Schema.
+A value is given in one of four forms, as text, as JSON, as base64 or as the name of a file; the same for a key. JSON
+may be encoded by one of the schemas. A field that the seed does not know is an error. `json_schema` returns the same as
+a JSON Schema.
 """
 
 from __future__ import annotations
@@ -24,6 +25,36 @@ _Partition = Annotated[
 _Timestamp = Annotated[int, Meta(ge=0)] | Annotated[datetime, Meta(tz=True)]
 
 
+class SeedReference(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """A schema that another one refers to by a name: a version of a subject, by default the latest."""
+
+    name: _Name
+    subject: _Name
+    version: Annotated[int, Meta(ge=-1, le=2**31 - 1)] = -1
+
+
+class SeedSchema(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """A schema, registered as the next version of its subject. It is a text, or the values that its JSON has."""
+
+    subject: _Name
+    type: Literal["AVRO", "JSON", "PROTOBUF"] = "AVRO"
+    schema: str | dict[str, Any] | list[Any] | bool
+    references: list[SeedReference] = []
+    compatibility: (
+        Literal[
+            "NONE",
+            "BACKWARD",
+            "BACKWARD_TRANSITIVE",
+            "FORWARD",
+            "FORWARD_TRANSITIVE",
+            "FULL",
+            "FULL_TRANSITIVE",
+        ]
+        | None
+    ) = None
+    """The level of the subject, from this schema on."""
+
+
 class Header(Struct, forbid_unknown_fields=True, omit_defaults=True):
     """A header of a record: a name, and a value as text, as JSON or as base64; null is no value."""
 
@@ -40,10 +71,13 @@ class SeedRecord(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only
     key_json: Any = UNSET
     key_base64: str | UnsetType = UNSET
     key_file: str | UnsetType = UNSET
+    key_schema: _Name | UnsetType = UNSET
     value: str | UnsetType | None = UNSET
     value_json: Any = UNSET
     value_base64: str | UnsetType = UNSET
     value_file: str | UnsetType = UNSET
+    value_schema: _Name | UnsetType = UNSET
+    """A subject of the seed's schemas: by its last one value_json is encoded, with its id."""
     headers: dict[str, str | None] | list[Header] = {}
     partition: _Partition | None = None
     timestamp: _Timestamp | None = None
@@ -145,6 +179,7 @@ class Seed(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True)
     """The content of a new broker."""
 
     version: Literal[1] = 1
+    schemas: list[SeedSchema] = []
     topics: list[SeedTopic] = []
     transactions: list[SeedTransaction] = []
     groups: list[SeedGroup] = []

@@ -29,6 +29,8 @@ from barnabas.protocol.files.names import SEED_INCOMPLETE
 if TYPE_CHECKING:
     from barnabas.broker.server.nodes.broker_node import BrokerNode
     from barnabas.broker.server.seeding.reading import SeedSource
+    from barnabas.broker.server.seeding.schemas import SchemaStore
+    from barnabas.broker.services import Services
     from barnabas.storage.directories.log_directories import LogDirectories
 
 _LISTENER = "SEED"
@@ -36,22 +38,35 @@ _TIMEOUT_MS = 60_000
 _log = logger("seed")
 
 
-async def seed_new(nodes: Sequence[BrokerNode], directory: LogDirectories, source: SeedSource) -> None:
-    """Apply the seed to a new directory, and do nothing to an old one. Raises SeedError, KafkaError, StorageError."""
+async def seed_new(
+    nodes: Sequence[BrokerNode], directory: LogDirectories, source: SeedSource, services: Services
+) -> None:
+    """Apply the seed to a new directory, and do nothing to an old one. Raises SeedError, KafkaError, StorageError.
+
+    services: those of the whole broker, on which its schema registry stands.
+    """
     if not all(each.is_new for each in directory.every):
         _log.info(line("seed skipped: the data directory is not new", seed=source.name))
         return
     directory.root.write_atomically(SEED_INCOMPLETE, b"")
     directory.root.sync()
-    applied = await asyncio.to_thread(_apply, _PrivateNetwork(nodes, asyncio.get_running_loop()), source)
+    loop = asyncio.get_running_loop()
+    store = _own_registry(services, loop) if source.has_registry and source.seed.schemas else None
+    applied = await asyncio.to_thread(_apply, _PrivateNetwork(nodes, loop), source, store)
     directory.root.remove(SEED_INCOMPLETE)
     directory.root.sync()
     _log.info(line("seed applied", seed=source.name, **applied._asdict()))
 
 
-def _apply(network: _PrivateNetwork, source: SeedSource) -> Applied:
+def _own_registry(services: Services, loop: asyncio.AbstractEventLoop) -> SchemaStore:
+    from barnabas.broker.server.seeding.own_registry import OwnRegistry
+
+    return OwnRegistry(services, loop)
+
+
+def _apply(network: _PrivateNetwork, source: SeedSource, store: SchemaStore | None) -> Applied:
     with Client(network.addresses(), client_id="barnabas-seed", timeout_ms=_TIMEOUT_MS, network=network) as client:
-        return apply(client, source)
+        return apply(client, source, store)
 
 
 class _PrivateNetwork(SystemNetwork):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -44,6 +44,8 @@ _CHOICES = {
     "offset": "a number, earliest or latest",
     "version": "1",
     "cluster": "true",
+    "type": "AVRO, JSON or PROTOBUF",
+    "compatibility": "a compatibility level, such as BACKWARD, FORWARD, FULL or NONE",
 }
 _PATTERNS = {
     "name": "a topic's name has letters, digits, '.', '_' and '-' only",
@@ -59,6 +61,10 @@ class SeedSource:
         self.seed = seed
         self.name = name
         self.folder = folder
+        self.has_registry = False
+        """Whether the broker that it is for will serve a schema registry."""
+        self.encoders: Mapping[str, Callable[[Any], bytes]] = {}
+        """By subject: what makes messages of values, with the id of their schema."""
         self._text = text
 
     def error(self, path: Path, what: str) -> SeedError:

@@ -4,6 +4,7 @@ import json
 from base64 import b64encode
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from urllib.request import Request, urlopen
 
@@ -102,6 +103,37 @@ def test_keys_and_values_are_decoded_by_their_schemas(registry_broker: Broker, c
     assert (first["key"], first["key_schema"], first["value_schema"]) == ("ü", key["id"], order["id"])
     assert (third["value"], third["value_schema"]) == ({"cents": 6}, paid["guid"])
     assert (fourth["value"], "value_schema" in fourth) == ("plain", False)
+
+
+def test_a_seed_brings_its_schemas_to_a_running_registry(
+    registry_broker: Broker, consume: Barnabas, offline: Barnabas, name: str, tmp_path: Path
+) -> None:
+    url, topic = registry_broker.registry_url, f"seeded-{name}"
+    schemas = [
+        {"subject": "an item/1", "schema": LINE.replace("Line", "Item"), "compatibility": "NONE"},
+        {
+            "subject": "basket",
+            "schema": ORDER.replace("Line", "Item"),
+            "references": [{"name": "Item", "subject": "an item/1"}],
+        },
+    ]
+    records = [{"value_schema": "basket", "value_json": {"id": 7, "line": {"sku": "b"}}}]
+    seed = tmp_path / "seed.json"
+    seed.write_text(json.dumps({"schemas": schemas, "topics": [{"name": topic, "records": records}]}))
+    words = ("seed", str(seed), "--bootstrap-server", registry_broker.bootstrap_servers, "--registry")
+    refused = offline(*words, "http://127.0.0.1:1")
+    sentence = "127.0.0.1:1: connection refused (is a broker running with --registry there?)"
+    assert refused == (1, "", f"barnabas: {sentence}\n")
+    assert offline(*words, url) == (0, f"{seed}: applied 1 topic, 1 record, 2 schemas\n", "")
+    printed = offline(
+        "consume", topic, *READ, "--registry", url, "--bootstrap-server", registry_broker.bootstrap_servers
+    )
+    assert printed == (0, 'null|{"id": 7, "line": {"sku": "b"}}\n', "")
+
+    seed.write_text(json.dumps({"schemas": [{"subject": "basket", "schema": "{"}]}))
+    told = offline(*words, url)
+    assert told.status == 1
+    assert f"{seed}, line 1: schemas[0].schema: {url[7:]}: the registry answered 422: " in told.stderr
 
 
 CIRCLE = {"schema": '"A"', "references": [{"name": "A", "subject": "a", "version": 1}]}

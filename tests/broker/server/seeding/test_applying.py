@@ -82,7 +82,7 @@ def test_records_come_from_files_and_so_do_values(broker: Barnabas, client: Clie
     )
     applied = apply(client, read_file(str(seed)))
     assert values_of(broker, "orders") == [b"\x89PNG", b"0", b"1", b"2", b"first", b"", b"third"]
-    assert applied == Applied(topics=1, records=7, transactions=0, groups=0, users=0, acls=0)
+    assert applied == Applied(topics=1, records=7, transactions=0, groups=0, users=0, acls=0, schemas=0)
 
 
 def test_many_records_keep_their_order_over_batches(broker: Barnabas, client: Client) -> None:

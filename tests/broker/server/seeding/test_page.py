@@ -1,12 +1,22 @@
 """docs/seeds.md: its seed gives what the page says."""
 
 import re
+import struct
 import subprocess
 import sys
 from pathlib import Path
 
 from barnabas import Barnabas
-from barnabas.broker.server.seeding.document import Seed, SeedAcl, SeedGroup, SeedTopic, SeedTransaction, SeedUser
+from barnabas.broker.server.seeding.document import (
+    Seed,
+    SeedAcl,
+    SeedGroup,
+    SeedReference,
+    SeedSchema,
+    SeedTopic,
+    SeedTransaction,
+    SeedUser,
+)
 from tests.support.source_tree import ROOT
 from tests.support.waiting import PATIENCE_S
 
@@ -24,6 +34,14 @@ def test_the_seed_of_the_page_is_applied(tmp_path: Path) -> None:
         assert [each.transaction.transactional_id for each in broker.open_transactions()] == ["shop-2"]
 
 
+def test_the_schemas_of_the_page_are_applied(tmp_path: Path) -> None:
+    path = tmp_path / "shop.yaml"
+    path.write_text(re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[1])
+    with Barnabas(seed=path, registry=True) as broker:
+        [record] = broker.records("orders")
+    assert record.value == b"\0\0\0\0\1" + b"\2" + struct.pack("<d", 9.5)
+
+
 def test_the_test_of_the_page_passes(tmp_path: Path) -> None:
     for kind, name in (("yaml", "shop.yaml"), ("python", "test_shop.py")):
         block = re.search(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)
@@ -35,6 +53,6 @@ def test_the_test_of_the_page_passes(tmp_path: Path) -> None:
 
 
 def test_the_page_has_every_field() -> None:
-    structs = (Seed, SeedTopic, SeedTransaction, SeedGroup, SeedUser, SeedAcl)
+    structs = (Seed, SeedTopic, SeedTransaction, SeedGroup, SeedUser, SeedAcl, SeedSchema, SeedReference)
     fields = {name for each in structs for name in each.__struct_fields__} - {"version"}
     assert {name for name in fields if f"`{name}" not in PAGE} == set()
