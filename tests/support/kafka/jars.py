@@ -136,14 +136,14 @@ def other_own_tests_libs() -> Path:
 def spark_connector_libs() -> Path:
     """The four jars that Spark's stock Kafka connector adds to those of pyspark 4.2.0.
 
-    The token provider has no release 4.2.0; 4.0.0 beside the connector 4.2.0 works. Everything else they name as
-    dependencies is among Spark's own jars already, some of it in other versions, so each jar comes alone.
+    Everything else they name as dependencies is among Spark's own jars already, some of it in other versions, so each
+    jar comes alone.
     """
     return _libs(
-        "spark-connector-4.2.0",
+        "stock-connector-4.2.0",
         [
             ("org.apache.spark", "spark-sql-kafka-0-10_2.13", "4.2.0"),
-            ("org.apache.spark", "spark-token-provider-kafka-0-10_2.13", "4.0.0"),
+            ("org.apache.spark", "spark-token-provider-kafka-0-10_2.13", "4.2.0"),
             ("org.apache.kafka", "kafka-clients", "3.9.2"),
             ("org.apache.commons", "commons-pool2", "2.13.1"),
         ],
