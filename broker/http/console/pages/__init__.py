@@ -4,18 +4,16 @@ from barnabas.broker.http.console.pages import (
     broker,
     clock,
     faults,
-    group_changes,
     groups,
     messages,
     newest,
     overview,
     partition,
-    producing,
-    topic_changes,
     topics,
     transactions,
     why,
 )
+from barnabas.broker.http.console.pages.changes import group_changes, producing, topic_changes
 
 PAGES = (
     *overview.PAGES,

@@ -12,7 +12,7 @@ from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import ConsolePage, Facts
 from barnabas.broker.http.console.pages import event_history
 from barnabas.broker.http.console.pages.partition import named
-from barnabas.broker.http.console.pages.producing import TRANSACTIONAL_ID
+from barnabas.broker.http.console.pages.changes.producing import TRANSACTIONAL_ID
 from barnabas.broker.http.console.params import NOT_FOUND, Refused, RequestParams, whole
 from barnabas.broker.http.console.queries import records as looking
 from barnabas.broker.http.console.queries.records import SHOWN_MAX, VALUE_BYTES_MAX, RecordsPage, Seen, offset_at

@@ -10,7 +10,7 @@ from barnabas.broker.coordinator.transaction.decisions.states import Transaction
 from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import Action, ConsolePage, Facts
 from barnabas.broker.http.console.pages import event_history
-from barnabas.broker.http.console.pages.producing import TRANSACTIONAL_ID
+from barnabas.broker.http.console.pages.changes.producing import TRANSACTIONAL_ID
 from barnabas.broker.http.console.params import CONFLICT, NOT_FOUND, Refused, RequestParams
 from barnabas.broker.http.console.queries import transactions as looking
 from barnabas.broker.http.console.rendering import url

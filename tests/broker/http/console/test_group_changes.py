@@ -5,7 +5,7 @@ import pytest
 from barnabas.broker.control.time_control.time_text import moment_text
 from barnabas.broker.coordinator.group.decisions.classic.model import JoinRequest
 from barnabas.broker.coordinator.group.decisions.share.model import ShareHeartbeatRequest
-from barnabas.broker.http.console.pages.group_changes import commit
+from barnabas.broker.http.console.pages.changes.group_changes import commit
 from barnabas.broker.insight.inspection.groups import find_group
 from barnabas.protocol.errors import KafkaError
 from tests.support.console.world import Console

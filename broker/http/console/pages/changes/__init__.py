@@ -1,0 +1,1 @@
+"""Actions of the pages about topics, groups and messages, each behind a form of such a page."""
