@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from barnabas.broker.http.secured import HttpSecurity
     from barnabas.broker.http.served_node import ServedNode
     from barnabas.broker.insight.history.history import History
+    from barnabas.broker.insight.why.why import Why
     from barnabas.broker.network.network import Network
     from barnabas.broker.partitions.recovery_pass import RecoveryPass
     from barnabas.broker.runtime.clock import Clock
@@ -57,6 +58,14 @@ def awaited(broker: BrokerView) -> list[str]:
     return [*broker.services.disk_space.full_reasons, *([] if recovering is None else [str(recovering)])]
 
 
+def _why(broker: BrokerView, history: History) -> Why:
+    from barnabas.broker.insight.why.sources.armed_faults import ArmedFaults
+    from barnabas.broker.insight.why.sources.trace_history import TraceHistory
+    from barnabas.broker.insight.why.why import Why
+
+    return Why(broker.services, TraceHistory(history), ArmedFaults(broker.faults), lambda: broker.registry)
+
+
 def _control(broker: BrokerView, admission: Admission) -> Mounted:
     from barnabas.broker.http.asgi import Mounted
     from barnabas.broker.http.control.application import application
@@ -66,9 +75,6 @@ def _control(broker: BrokerView, admission: Admission) -> Mounted:
     from barnabas.broker.http.control.share_locks_api import share_locks_routes
     from barnabas.broker.http.control.trace_api import trace_routes
     from barnabas.broker.http.control.why_api import why_routes
-    from barnabas.broker.insight.why.sources.armed_faults import ArmedFaults
-    from barnabas.broker.insight.why.sources.trace_history import TraceHistory
-    from barnabas.broker.insight.why.why import Why
 
     history = broker.history.get()  # it stores events from now on
     route_groups = [
@@ -76,7 +82,7 @@ def _control(broker: BrokerView, admission: Admission) -> Mounted:
         faults_routes(broker.faults.get()),
         share_locks_routes(broker.services),
         trace_routes(broker.history.get),
-        why_routes(Why(broker.services, TraceHistory(history), ArmedFaults(broker.faults))),
+        why_routes(_why(broker, history)),
     ]
     return Mounted(b"/control", application(route_groups, admission), BODY_BYTES_MAX)
 
@@ -98,12 +104,8 @@ def _console(broker: BrokerView, meter: Meter, clock: Clock, control: Admission 
             from barnabas.broker.http.console.console_context import ConsoleContext
             from barnabas.broker.http.console.traffic import Traffic
             from barnabas.broker.http.control.admission import Admission
-            from barnabas.broker.insight.why.sources.armed_faults import ArmedFaults
-            from barnabas.broker.insight.why.sources.trace_history import TraceHistory
-            from barnabas.broker.insight.why.why import Why
 
             history = None if control is None else broker.history.get()
-            why = None if history is None else Why(broker.services, TraceHistory(history), ArmedFaults(broker.faults))
             observed = ConsoleContext(
                 services=broker.services,
                 members=broker.members,
@@ -115,7 +117,7 @@ def _console(broker: BrokerView, meter: Meter, clock: Clock, control: Admission 
                 may_change=control is not None,
                 traffic=Traffic(broker.services, meter, clock),
                 history=history,
-                why=why,
+                why=None if history is None else _why(broker, history),
             )
             application = made(observed, Admission(is_guarded=True) if is_guarded else control or Admission())
         await application(scope, receive, send)

@@ -6,6 +6,7 @@ from typing import Any
 from barnabas.broker.insight.why.rules.answer import WhyAnswer
 from barnabas.broker.insight.why.sources.held_requests_source import NOTHING_HELD_UP, HeldUpSource
 from barnabas.broker.insight.why.sources.history_source import NO_RING, Happened, HistorySource
+from barnabas.broker.insight.why.sources.registry_source import RegistrySource, no_registry
 from barnabas.broker.insight.why.why import Why
 from barnabas.broker.runtime.events import EventKind
 from barnabas.broker.services import Services
@@ -17,9 +18,13 @@ class Asked:
     """The questions, answered."""
 
     def __init__(
-        self, services: Services, ring: HistorySource = NO_RING, held_up: HeldUpSource = NOTHING_HELD_UP
+        self,
+        services: Services,
+        ring: HistorySource = NO_RING,
+        held_up: HeldUpSource = NOTHING_HELD_UP,
+        registry: RegistrySource = no_registry,
     ) -> None:
-        self._why = Why(services, ring, held_up)
+        self._why = Why(services, ring, held_up, registry)
 
     async def consumer(self, group: str, topic: str | None = None) -> WhyAnswer:
         return checked(await now(self._why.consumer(group, topic)))

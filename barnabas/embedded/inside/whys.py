@@ -18,7 +18,8 @@ async def _requested(broker: Broker, name: str, *about: Any) -> Any:
     from barnabas.broker.insight.why.sources.trace_history import TraceHistory
     from barnabas.broker.insight.why.why import Why
 
-    found = getattr(Why(broker.services, TraceHistory(broker.history.get()), ArmedFaults(broker.faults)), name)(*about)
+    ring, held_up = TraceHistory(broker.history.get()), ArmedFaults(broker.faults)
+    found = getattr(Why(broker.services, ring, held_up, lambda: broker.registry), name)(*about)
     return await found if isawaitable(found) else found
 
 

@@ -81,6 +81,12 @@ class RegistryListener:
         """The registry, once it is loaded."""
         return None if self._application is None else self._application.registry
 
+    async def current(self) -> SchemaRegistry:
+        """Return the registry, loaded, with all records of its log applied. Raises RegistryError."""
+        registry = (await self._loaded()).registry
+        await registry.current()
+        return registry
+
     def figures(self) -> RegistryFigures | None:
         """Return what metrics tell; None before the registry is loaded."""
         from barnabas.broker.http.metrics.sources import RegistryFigures

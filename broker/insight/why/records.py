@@ -17,6 +17,7 @@ from barnabas.broker.insight.why.positions import BATCHES_MAX, Budget
 from barnabas.broker.insight.why.rules.record import Fate, MarkerFacts, OffsetContent, RecordFacts
 from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.broker.insight.why.transactions import Holders
+from barnabas.broker.runtime.scheduler import Work
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.record import iter_records_with_pauses
 from barnabas.storage.errors import StorageError
@@ -59,6 +60,20 @@ def record_facts(known: WhySources, topic: str, partition: int, offset: int) -> 
     is_loading = begin_loading_share_states(known.services)
     share_groups = yield from share_deliveries(known, topic, partition, offset)
     return facts._replace(share_groups=share_groups, share_states_are_loading=is_loading or None)
+
+
+def facts_with_schemas(known: WhySources, topic: str, partition: int, offset: int) -> Work[RecordFacts]:
+    """Collect the facts for `why record`, with the schemas of key and value if a registry is served."""
+    facts = yield from record_facts(known, topic, partition, offset)
+    served, log = known.registry(), opened(known.services, topic, partition)
+    if served is None or facts.place is not OffsetContent.RECORD or log is None or isinstance(log, str):
+        return facts
+    from barnabas.broker.insight.why.sources.record_schemas import record_schemas  # only where there is a registry
+
+    try:
+        return facts._replace(schemas=(yield from record_schemas(served, log, offset)))
+    except (StorageError, DecodeError) as failure:
+        return facts._replace(trouble=str(failure))
 
 
 def _found(log: PartitionLog, facts: RecordFacts) -> Steps[tuple[RecordFacts, LogBatch | None]]:

@@ -14,11 +14,12 @@ from barnabas.broker.insight.why.consumers import consumer_facts
 from barnabas.broker.insight.why.groups import waiting_facts
 from barnabas.broker.insight.why.hanging import LONGER_THAN_MS, hanging
 from barnabas.broker.insight.why.producers import producer_facts
-from barnabas.broker.insight.why.records import record_facts
+from barnabas.broker.insight.why.records import facts_with_schemas
 from barnabas.broker.insight.why.rules import consumer, group, producer, record
 from barnabas.broker.insight.why.rules.answer import STANDS, WhyAnswer
 from barnabas.broker.insight.why.sources.held_requests_source import NOTHING_HELD_UP, HeldUpSource
 from barnabas.broker.insight.why.sources.history_source import NO_RING, HistorySource
+from barnabas.broker.insight.why.sources.registry_source import RegistrySource, no_registry
 from barnabas.broker.insight.why.sources.why_sources import WhySources
 from barnabas.broker.runtime.scheduler import Work, WorkClass
 
@@ -32,10 +33,17 @@ class Why:
     """The queries of one broker. An answer is returned at once, or as a future."""
 
     def __init__(
-        self, services: Services, ring: HistorySource = NO_RING, held_up: HeldUpSource = NOTHING_HELD_UP
+        self,
+        services: Services,
+        ring: HistorySource = NO_RING,
+        held_up: HeldUpSource = NOTHING_HELD_UP,
+        registry: RegistrySource = no_registry,
     ) -> None:
-        """Create it. services: of all nodes. ring: the history, if stored. held_up: requests stopped by faults."""
-        self._known = WhySources(services, ring, held_up)
+        """Create it. services: of all nodes. ring: the history, if stored. held_up: requests stopped by faults.
+
+        registry: returns the schema registry, if it is served.
+        """
+        self._known = WhySources(services, ring, held_up, registry)
 
     def consumer(self, group_id: str, topic: str | None = None) -> WhyAnswer | Future[WhyAnswer]:
         """Explain why a group's consumers receive nothing, or stop: for one topic, or for all that they read."""
@@ -54,7 +62,7 @@ class Why:
 
     def record(self, topic: str, partition: int, offset: int) -> WhyAnswer | Future[WhyAnswer]:
         """Explain the outcome of a record, and who can see it."""
-        collect = record_facts
+        collect = facts_with_schemas
         return self._answer(lambda: collect(self._known, topic, partition, offset), record.explain)
 
     def group(self, group_id: str) -> WhyAnswer | Future[WhyAnswer]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from barnabas.broker.insight.why.rules.answer import WhyAnswer, evidence
 from barnabas.broker.insight.why.rules.deliveries import GroupDelivery, delivery_sentences
 from barnabas.broker.insight.why.rules.formatting import moment, named
+from barnabas.broker.insight.why.rules.record_schemas import SchemaFacts, schema_sentences
 from barnabas.broker.insight.why.rules.transaction import TransactionFacts, waits_for, whose
 
 
@@ -73,6 +74,8 @@ class RecordFacts(NamedTuple):
     transaction: TransactionFacts | None = None
     """The transaction that holds the last stable offset back, if that is at or below this offset."""
 
+    schemas: tuple[SchemaFacts, ...] = ()
+    """The schemas of its key and value, if a registry is served and they are in its clients' format."""
     share_groups: tuple[GroupDelivery, ...] = ()
     """What became of it in the share groups that read the partition."""
     share_states_are_loading: bool | None = None
@@ -110,7 +113,7 @@ def _sentences(facts: RecordFacts) -> list[str]:
     first = _record(what, facts)
     loading = ["Stored states of share groups are being loaded: ask again for groups that are missing here."]
     in_share_groups = [*delivery_sentences(facts.share_groups), *(loading if facts.share_states_are_loading else ())]
-    return [first, *_writer(facts), *_seen_by(facts), *in_share_groups]
+    return [first, *_writer(facts), *_seen_by(facts), *schema_sentences(facts.schemas), *in_share_groups]
 
 
 def _gone(what: str, facts: RecordFacts) -> list[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.insight.why.sources.held_requests_source import NOTHING_HELD_UP, HeldUpSource
 from barnabas.broker.insight.why.sources.history_source import NO_RING, HistorySource
+from barnabas.broker.insight.why.sources.registry_source import RegistrySource, no_registry
 
 if TYPE_CHECKING:
     from barnabas.broker.services import Services
@@ -19,3 +20,5 @@ class WhySources(NamedTuple):
     """The history, if it is stored."""
     held_up: HeldUpSource = NOTHING_HELD_UP
     """The requests and steps held up by faults, if there are faults."""
+    registry: RegistrySource = no_registry
+    """Returns the schema registry, if it is served."""

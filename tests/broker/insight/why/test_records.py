@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from barnabas.broker.http.registry.listener import RegistryListener
 from barnabas.broker.insight.why import records as records_of_why
 from barnabas.protocol.records.builder import build_batch
+from barnabas.registry.decisions.parsing import SchemaWish
 from tests.broker.partitions.test_cleaning import append as append_keyed
 from tests.broker.partitions.test_cleaning import cleaned, world_of
 from tests.support.files.log_directories import flush
@@ -166,3 +168,22 @@ async def test_a_log_that_cannot_be_read(world: Inspected, asked: Asked) -> None
     answer = str(await asked.record("t", 0, 0))
     assert answer.startswith("t-0 cannot be read: ")
     world.files.heal()
+
+
+async def test_a_record_with_a_schema(world: Inspected) -> None:
+    listener = RegistryListener(world.services, world.machine_clock)
+    asked = Asked(world.services, registry=lambda: listener)
+    registry = await listener.current()
+    await registry.register("t-value", SchemaWish("AVRO", '"string"'))
+    await registry.register("t-value", SchemaWish("AVRO", '["null", "string"]'))
+    for value in (b"\0\0\0\0\2\0", b"\0\0\0\0\7", b"text"):
+        world.append("t", value)
+    found = [list((await asked.record("t", 0, offset)).sentences[2:]) for offset in range(3)]
+    assert found == [
+        ["The schema of its value is version 2 of subject t-value (id 2, AVRO)."],
+        ["Its value begins like one with schema id 7, which is not in the registry."],
+        [],
+    ]
+    evidence: Any = (await asked.record("t", 0, 0)).evidence
+    assert evidence["schemas"][0]["subject"] == "t-value"
+    assert "schemas" not in (await Asked(world.services).record("t", 0, 0)).evidence
