@@ -41,7 +41,7 @@ from barnabas.registry.decisions.registering import (
     next_version,
 )
 from barnabas.registry.registry_log import SchemasLog, SchemasLogFailure
-from barnabas.registry.schemas.parsed_schema import ParsedSchema
+from barnabas.registry.schemas.parsed_schema import Incompatibility, ParsedSchema
 from barnabas.registry.state.qualified_subject import DEFAULT_CONTEXT, QualifiedSubject, qualified
 from barnabas.registry.state.records import (
     InvalidRegistryRecord,
@@ -285,6 +285,20 @@ class SchemaRegistry:
             self._size(candidate, versions_to_check(config, candidate, versions), sources),
             lambda: incompatibility_messages(config, candidate, versions, self._parsed_among(sources)),
         )
+
+    async def why_not_readable(self, reader: StoredSchema, writer: StoredSchema) -> Sequence[Incompatibility]:
+        """Return why one version cannot read data of another one of its type, whatever the level; empty if it can.
+
+        Raises RegistryError.
+        """
+        is_lenient = self.state.config_in_scope(reader.subject).get("compatibilityPolicy") == "LENIENT"
+        sources = [source_of_stored(self.state, each) for each in (reader, writer)]
+
+        def compare() -> Sequence[Incompatibility]:
+            own, other = (self._schemas.parsed(source) for source in sources)
+            return own.incompatibilities(other, lenient=is_lenient)
+
+        return await self._beside(sum(source.characters for source in sources), compare)
 
     async def formatted(self, schema: StoredSchema, format_name: str) -> str:
         """Return the text of a version in a format of the API. Raises RegistryError."""

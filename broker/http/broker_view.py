@@ -118,6 +118,7 @@ def _console(broker: BrokerView, meter: Meter, clock: Clock, control: Admission 
                 traffic=Traffic(broker.services, meter, clock),
                 history=history,
                 why=None if history is None else _why(broker, history),
+                registry=lambda: broker.registry,
             )
             application = made(observed, Admission(is_guarded=True) if is_guarded else control or Admission())
         await application(scope, receive, send)

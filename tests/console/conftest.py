@@ -12,7 +12,7 @@ from tests.support.console.served import Served
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with Served(tmp_path_factory.mktemp("console") / "data") as it:
+    with Served(tmp_path_factory.mktemp("console") / "data", "--registry=127.0.0.1:0") as it:
         yield it
 
 

@@ -15,6 +15,7 @@ PATHS = (
     "/topics/orders",
     "/topics/orders/messages",
     "/groups",
+    "/subjects",
     "/why",
     "/clients",
     "/health",

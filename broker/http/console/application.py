@@ -120,6 +120,7 @@ class _Console:
         clock = self._observed.time_control.built
         is_moved = clock is not None and (clock.state.state != "running" or clock.state.ahead_ms > 0)
         return {
+            "navigation": rendering.navigation(has_registry=self._observed.registry() is not None),
             "here": path.removeprefix(FRONT).removeprefix("/").partition("/")[0],
             "may_change": self._observed.may_change,
             "cluster_id": node.cluster_id,

@@ -6,6 +6,7 @@ from asyncio import Future
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from barnabas.broker.insight.why.sources.registry_source import no_registry
 from barnabas.broker.runtime.scheduler import Work, WorkClass
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from barnabas.broker.http.console.traffic import Traffic
     from barnabas.broker.http.served_node import ServedNode
     from barnabas.broker.insight.history.history import History
+    from barnabas.broker.insight.why.sources.registry_source import RegistrySource
     from barnabas.broker.insight.why.why import Why
     from barnabas.broker.runtime.clock import Clock
     from barnabas.broker.services import Deferred, Services
@@ -45,6 +47,8 @@ class ConsoleContext(NamedTuple):
     """The recent events, if they are stored: with --control."""
     why: Why | None = None
     """The queries about waits, with --control."""
+    registry: RegistrySource = no_registry
+    """Returns the schema registry, if it is served."""
 
     @property
     def now_ms(self) -> int:

@@ -24,6 +24,7 @@ NAVIGATION = (
     ("transactions", "Transactions"),
     ("topics", "Topics"),
     ("groups", "Groups"),
+    ("subjects", "Schemas"),
     ("why", "Why"),
     ("clients", "Clients"),
     ("security", "Security"),
@@ -32,6 +33,7 @@ NAVIGATION = (
     ("faults", "Faults"),
     ("clock", "Clock"),
 )
+_WITH_REGISTRY = ("subjects",)
 LIVE = "live"
 """The block of a page that is refreshed when it has changed."""
 
@@ -42,7 +44,7 @@ def _environment() -> Environment:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.globals |= {"navigation": NAVIGATION, "static_url": _static_url, "url": url}
+    environment.globals |= {"static_url": _static_url, "url": url}
     environment.filters |= {name: getattr(formatting, name) for name in _FILTERS}
     environment.globals |= vars(environment.get_template("macros.html").module)
     return environment
@@ -52,6 +54,11 @@ def load(template: str) -> None:
     """Read and compile a template and its layout, which takes some hundredths of a second. Called in a thread."""
     for name in ("layout.html", template):
         _environment().get_template(name)
+
+
+def navigation(*, has_registry: bool) -> list[tuple[str, str]]:
+    """Return the pages in the head of every page: path and name."""
+    return [each for each in NAVIGATION if has_registry or each[0] not in _WITH_REGISTRY]
 
 
 def page(template: str, facts: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.traffic import Traffic
 from barnabas.broker.http.control.admission import Admission
 from barnabas.broker.insight.why.sources.armed_faults import ArmedFaults
+from barnabas.broker.insight.why.sources.registry_source import RegistrySource, no_registry
 from barnabas.broker.insight.why.sources.trace_history import TraceHistory
 from barnabas.broker.insight.why.why import Why
 from tests.support.inspected_broker import Inspected
@@ -22,17 +23,26 @@ class Console:
     """Pages as text, and actions on them."""
 
     def __init__(
-        self, world: BrokerWorld, admission: Admission | None = None, *, may_change: bool = True, is_local: bool = True
+        self,
+        world: BrokerWorld,
+        admission: Admission | None = None,
+        *,
+        may_change: bool = True,
+        is_local: bool = True,
+        registry: RegistrySource = no_registry,
     ) -> None:
         self.world = world
         broker = world.broker
         asked = world.services, broker.members, broker.time_control, broker.faults
         told = broker.unready_reason, lambda: ["something"]
         history = broker.history.get() if may_change else None
-        why = None if history is None else Why(world.services, TraceHistory(history), ArmedFaults(broker.faults))
+        known = None if history is None else (TraceHistory(history), ArmedFaults(broker.faults), registry)
+        why = None if known is None else Why(world.services, *known)
         self.meter = Meter(lambda: 0)
         traffic = Traffic(world.services, self.meter, world.machine_clock)
-        observed = ConsoleContext(*asked, *told, world.machine_clock, may_change, traffic, history=history, why=why)
+        observed = ConsoleContext(
+            *asked, *told, world.machine_clock, may_change, traffic, history=history, why=why, registry=registry
+        )
         self.app: Any = application(observed, admission or Admission())
 
         async def mounted(scope: Any, receive: Any, send: Any) -> None:
