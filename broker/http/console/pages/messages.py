@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.broker.control.time_control.movable_clock import ClockRefused
@@ -11,10 +12,11 @@ from barnabas.broker.http.console import formatting
 from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import ConsolePage, Facts
 from barnabas.broker.http.console.pages import event_history
-from barnabas.broker.http.console.pages.partition import named
 from barnabas.broker.http.console.pages.changes.producing import TRANSACTIONAL_ID
+from barnabas.broker.http.console.pages.partition import named
 from barnabas.broker.http.console.params import NOT_FOUND, Refused, RequestParams, whole
 from barnabas.broker.http.console.queries import records as looking
+from barnabas.broker.http.console.queries.message_schemas import KEY, VALUE, MessageSchema, schemas_of
 from barnabas.broker.http.console.queries.records import SHOWN_MAX, VALUE_BYTES_MAX, RecordsPage, Seen, offset_at
 from barnabas.broker.http.console.rendering import url
 from barnabas.broker.http.console.svg.strip_view import style_of
@@ -27,6 +29,8 @@ _EARLIEST, _END = "earliest", "end"
 ISOLATIONS = ("read_uncommitted", "read_committed")
 FORMATS = ("auto", "text", "json", "hex")
 _PREVIEW_BYTES = 4_000
+_DECODED_BYTES_MAX = 4_000
+"""Of a key or value in a table. Its own page decodes more."""
 HEADERS_MAX = 100
 _HEADER_BYTES_MAX = 4_000
 
@@ -58,10 +62,11 @@ async def _list(observed: ConsoleContext, params: RequestParams) -> Facts:
     first = await observed.in_turns(lambda: _first(log, where, committed))
     found: RecordsPage = await observed.in_turns(lambda: looking.search(log, first, needle, committed=committed))
     query = {"isolation": isolation, "as": form, "q": needle}
+    rows = await rows_of(observed, topic, found.records, form)
     return facts | {
         "first": first,
         "found": found,
-        "rows": [row_of(seen, form) for seen in found.records],
+        "rows": rows,
         "later": found.next_offset is not None and url(f"{path}/messages", from_=found.next_offset, **query),
         "earlier": first > log.log_start_offset
         and url(f"{path}/messages", from_=max(log.log_start_offset, first - SHOWN_MAX), **query),
@@ -84,19 +89,35 @@ def _first(log: PartitionLog, where: str, committed: bool) -> Work[int]:
     return (yield from offset_at(log, max(0, wanted_ms), committed=committed))
 
 
-def row_of(seen: Seen, form: str) -> Facts:
-    """Return a record as a row of a table of messages."""
+async def rows_of(observed: ConsoleContext, topic: str, records: Sequence[Seen], form: str) -> list[Facts]:
+    """Return records as rows of a table of messages."""
+    schemas = await schemas_of(observed, topic, records, bytes_max=_DECODED_BYTES_MAX)
+    return [
+        _row(seen, form, schemas.get((index, KEY)), schemas.get((index, VALUE))) for index, seen in enumerate(records)
+    ]
+
+
+def _row(seen: Seen, form: str, key_schema: MessageSchema | None, value_schema: MessageSchema | None) -> Facts:
     record = seen.record
+    value = seen.decoded if seen.decoded is not None and form == "auto" else _shown(record.value, form, value_schema)
     return {
         "offset": record.offset,
         "timestamp": record.timestamp,
         "kind": seen.kind,
         "style": style_of(seen.kind),
-        "key": _short(record.key, form),
-        "value": seen.decoded if seen.decoded is not None and form == "auto" else _short(record.value, form),
+        "key": _shown(record.key, form, key_schema),
+        "key_schema": key_schema,
+        "value": value,
+        "value_schema": value_schema,
         "headers": len(record.headers),
         "value_size": seen.value_size,
     }
+
+
+def _shown(data: bytes | None, form: str, schema: MessageSchema | None) -> str:
+    if schema is not None and schema.text is not None and form in ("auto", "json"):
+        return formatting.preview(schema.text[:_PREVIEW_BYTES].encode("utf-8", "replace"), 160)
+    return _short(data, form)
 
 
 def _short(data: bytes | None, form: str) -> str:
@@ -119,6 +140,7 @@ async def _one(observed: ConsoleContext, params: RequestParams) -> Facts:
     if found is None or not found.records or found.records[0].record.offset != offset:
         raise Refused(f"there is no record at offset {offset} of {topic}-{number}", NOT_FOUND)
     (seen,) = found.records
+    schemas = await schemas_of(observed, topic, found.records, bytes_max=VALUE_BYTES_MAX, indent=2)
     decoded = None if seen.decoded is None else json.dumps(json.loads(seen.decoded), indent=2, ensure_ascii=False)
     return {
         "topic": topic,
@@ -128,8 +150,8 @@ async def _one(observed: ConsoleContext, params: RequestParams) -> Facts:
         "style": style_of(seen.kind),
         "decoded": decoded,
         "parts": [
-            _part("Key", seen.record.key, seen.key_size),
-            _part("Value", seen.record.value, seen.value_size),
+            _part("Key", seen.record.key, seen.key_size) | {"schema": schemas.get((0, KEY))},
+            _part("Value", seen.record.value, seen.value_size) | {"schema": schemas.get((0, VALUE))},
         ],
         "headers": [_header(name, value) for name, value in seen.record.headers[:HEADERS_MAX]],
         "headers_left_out": max(0, len(seen.record.headers) - HEADERS_MAX),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.http.console.console_context import ConsoleContext
 from barnabas.broker.http.console.page import ConsolePage, Facts
-from barnabas.broker.http.console.pages.messages import FORMATS, ISOLATIONS, row_of
+from barnabas.broker.http.console.pages.messages import FORMATS, ISOLATIONS, rows_of
 from barnabas.broker.http.console.pages.topics import named_topic
 from barnabas.broker.http.console.params import RequestParams
 from barnabas.broker.http.console.queries.records import MARKER, SHOWN_MAX, Seen, search
@@ -37,6 +37,7 @@ async def _newest(observed: ConsoleContext, params: RequestParams) -> Facts:
     found = await observed.in_turns(
         lambda: _read(filter(None, logs), needle, committed=isolation == "read_committed", markers=markers == "shown")
     )
+    rows = await rows_of(observed, topic.name, [seen for _, seen in found.records], form)
     return {
         "topic": topic.name,
         "is_internal": topic.is_internal,
@@ -49,9 +50,8 @@ async def _newest(observed: ConsoleContext, params: RequestParams) -> Facts:
         "damaged": found.damaged,
         "shown_max": SHOWN_MAX,
         "rows": [
-            row_of(seen, form)
-            | {"partition": number, "address": url(f"/topics/{topic.name}/{number}/records/{seen.record.offset}")}
-            for number, seen in found.records
+            row | {"partition": number, "address": url(f"/topics/{topic.name}/{number}/records/{row['offset']}")}
+            for row, (number, _) in zip(rows, found.records, strict=True)
         ],
     }
 

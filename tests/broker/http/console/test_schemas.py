@@ -1,4 +1,4 @@
-"""The pages of the schema registry over a whole broker in memory."""
+"""The pages of the schema registry, and the schemas of messages, over a whole broker in memory."""
 
 import json
 from typing import Any
@@ -7,6 +7,7 @@ import pytest
 
 from barnabas.broker.http.console.pages.schemas import SUBJECTS_MAX
 from barnabas.broker.http.registry.listener import RegistryListener
+from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.registry.decisions.configuring import update_config
 from barnabas.registry.decisions.deleting import delete_subject
 from barnabas.registry.decisions.parsing import SchemaWish
@@ -123,3 +124,26 @@ async def test_a_schema_is_found_by_its_id_with_its_subjects_and_references(cons
     assert "It is referred to by orders-value version 1 other-value version 1" in await console.text("/schema", id=1)
     assert "there is no schema with the id 99" in await console.text("/schema", 404, id=99)
     assert "in the context .other" in await console.text("/schema", 404, id=1, context=".other")
+
+
+async def test_messages_are_decoded_by_their_schema_id(console: WithRegistry) -> None:
+    schema_id = await console.register("orders-value", record("id"))
+    framed = b"\0" + schema_id.to_bytes(4)
+    text = b'<b>"x"</b>'
+    value = framed + bytes([2 * len(text)]) + text
+    values = [value, framed + b"\x20cut", b"\0\0\0\0\x63none", b"\0\0"]
+    batch = build_batch([NewRecord(b"k", each, (), 1_000) for each in values])
+    console.world.services.partitions.append("orders", 0, batch)
+    decoded = "{&#34;id&#34;: &#34;&lt;b&gt;\\&#34;x\\&#34;&lt;/b&gt;&#34;}"
+    for path in ("/topics/orders/0/messages", "/topics/orders/messages"):
+        html = await console.get(path)
+        assert (
+            f'{decoded} <a class="badge" href="/console/schema?id=1&amp;context=.">orders-value version 1</a>' in html
+        )
+        assert html.count('class="badge" href="/console/schema') == 2
+    assert decoded not in await console.get("/topics/orders/0/messages", **{"as": "text"})
+    pages = [seen(await console.get(f"/topics/orders/0/records/{offset}")) for offset in range(4)]
+    assert "Schema id 1: orders-value version 1 Decoded { &#34;id&#34;: " in pages[0]
+    assert "It is not decoded: " in pages[1]
+    assert "whose schema has id 99, which the registry does not have" in pages[2]
+    assert "chema" not in pages[3].replace("Schemas", "")
