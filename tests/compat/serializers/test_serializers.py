@@ -17,11 +17,13 @@ import pytest
 
 from tests.compat.serializers.schemas import ORDERS, SCHEMAS
 from tests.support.clients.go import go_serializers
+from tests.support.clients.java import program_command
 from tests.support.clients.npm import JS, node_of
+from tests.support.kafka.jars import flink_serializers_libs
 from tests.support.registry.servers import RegistryBroker
 from tests.support.waiting import PATIENCE_S
 
-_PYTHON = Path(__file__).resolve().parents[1] / "programs"
+_COMPAT = Path(__file__).resolve().parents[1]
 _CONFLICT = "409"
 
 
@@ -35,7 +37,7 @@ class Serializer:
 
 
 def _python(program: str) -> Callable[[], Sequence[str]]:
-    return lambda: [sys.executable, str(_PYTHON / f"{program}.py")]
+    return lambda: [sys.executable, str(_COMPAT / "programs" / f"{program}.py")]
 
 
 def _go(client: str) -> Callable[[], Sequence[str]]:
@@ -45,6 +47,10 @@ def _go(client: str) -> Callable[[], Sequence[str]]:
 def _javascript(client: str) -> Callable[[], Sequence[str]]:
     home = JS / "serializers"
     return lambda: [node_of(home), str(home / "serializers.mjs"), client]
+
+
+def _flink() -> list[str]:
+    return program_command(_COMPAT / "java" / "FlinkSerializers.java", libs=flink_serializers_libs())
 
 
 CLIENTS = (
@@ -58,6 +64,7 @@ CLIENTS = (
     Serializer("hamba/avro", "AVRO", _go("hamba")),
     Serializer("@confluentinc/schemaregistry", "AVRO", _javascript("confluent")),
     Serializer("@kafkajs/confluent-schema-registry", "AVRO", _javascript("kafkajs")),
+    Serializer("flink-sql-avro-confluent-registry", "AVRO", _flink),
 )
 
 

@@ -22,6 +22,7 @@ CONNECT_VERSION = OWN_TESTS_VERSION = "4.3.1"
 OLDER_VERSIONS = ("3.9.2", "4.0.0", "4.2.0", "4.3.1")  # what our client and sink are tried against in long runs
 REGISTRY_VERSION, REGISTRY_SERDES_VERSION = "3.3.3", "3.1.7"  # of Apicurio Registry: each the newest that is published
 SPRING_VERSION = "4.1.2"
+FLINK_VERSION = "2.2.0"
 CLIENT_VERSIONS = (KAFKA_VERSION, "3.9.1", "2.8.2")
 CACHE = Path(__file__).resolve().parents[3] / ".cache" / "kafka"
 
@@ -82,6 +83,15 @@ def registry_serdes_libs() -> Path:
     serdes = ("io.apicurio", "apicurio-registry-avro-serde-kafka", REGISTRY_SERDES_VERSION)
     parts = [serdes, (_KAFKA, "kafka-clients", KAFKA_VERSION), *_LOGGER]
     return _libs(f"registry-serdes-{REGISTRY_SERDES_VERSION}", parts)
+
+
+def flink_serializers_libs() -> Path:
+    """The directory of jars of Flink's Avro format, which has Confluent's registry client in it, and the Java client.
+
+    Confluent's own serializers are not on Maven Central.
+    """
+    parts = [("org.apache.flink", name, FLINK_VERSION) for name in ("flink-sql-avro-confluent-registry", "flink-core")]
+    return _libs(f"flink-serializers-{FLINK_VERSION}", [*parts, (_KAFKA, "kafka-clients", KAFKA_VERSION), *_LOGGER])
 
 
 def schema_libs() -> Path:
@@ -176,6 +186,7 @@ def fetch_all() -> None:
     own_tests_libs()
     other_own_tests_libs()
     spark_connector_libs()
+    flink_serializers_libs()
     for version in CLIENT_VERSIONS:
         client_libs(version)
 
