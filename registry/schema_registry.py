@@ -3,10 +3,11 @@
 Knows neither HTTP nor a broker. Theory of operation: an operation that changes something waits for its turn, applies
 what others have appended to the log, decides, appends and applies its records in one step of the event loop, and
 returns once they are on disk, if syncs are configured. Long schemas are parsed and compared in a thread; if the state
-has changed meanwhile, the decision is made again.
+has changed meanwhile, the decision is made again. A decision with very many records is written in several steps: others
+see a part of it meanwhile, as they do with Confluent's registry, and a crash leaves a part that can be deleted again.
 
-Invariants: records are appended by one operation at a time; only applied records change the state; no operation
-returns what is not durable yet.
+Invariants: records are appended by one operation at a time, and only once all others are applied; only applied records
+change the state; no operation returns what is not durable yet.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from barnabas.registry.decisions.registering import (
     known_version,
     next_version,
 )
-from barnabas.registry.registry_log import SchemasLog, SchemasLogFailure
+from barnabas.registry.registry_log import SchemasLog, SchemasLogFailure, SchemasRecord
 from barnabas.registry.schemas.parsed_schema import Incompatibility, ParsedSchema
 from barnabas.registry.state.qualified_subject import DEFAULT_CONTEXT, QualifiedSubject, qualified
 from barnabas.registry.state.records import (
@@ -55,8 +56,10 @@ from barnabas.registry.state.settings import has_defaults_or_overrides
 from barnabas.registry.state.stored_schema import StoredSchema
 
 T = TypeVar("T")
-AT_ONCE_CHARACTERS_MAX = 10_000
-"""Texts up to this length together are parsed and compared at once, in some milliseconds."""
+AT_ONCE_CHARACTERS_MAX = 4_000
+"""Texts up to this length together are parsed and compared at once, in a few milliseconds."""
+RECORDS_A_STEP = 100
+"""How many records are encoded, or appended and applied, in one step: only deletions for good have more."""
 
 
 class RegistryHost(Protocol):
@@ -138,19 +141,35 @@ class SchemaRegistry:
         return answer
 
     async def _write(self, records: Sequence[RegistryRecord]) -> None:
-        """Write the records and apply them, in this step of the event loop; return once they are durable."""
+        """Write the records and apply them, in this step of the event loop if they are few; return once durable."""
         if not records:
             return
+        parts = [records[begin : begin + RECORDS_A_STEP] for begin in range(0, len(records), RECORDS_A_STEP)]
+        encoded = []
+        for number, part in enumerate(parts):
+            if number:
+                await self.pause()
+            encoded.append(self._encoded(part))
+        for number, part in enumerate(parts):
+            if len(parts) > 1:
+                await self.pause()
+                await self._applied()
+            self._append(part, encoded[number])
+        await self._durable()
+
+    def _encoded(self, records: Sequence[RegistryRecord]) -> list[SchemasRecord]:
         encoded = [encode(record) for record in records]
         if any(len(key) + len(value or b"") > self._log.record_bytes_max for key, value in encoded):
             raise schema_too_large()
+        return encoded
+
+    def _append(self, records: Sequence[RegistryRecord], encoded: Sequence[SchemasRecord]) -> None:
         try:
             timestamp_ms = self._log.append(encoded)
         except SchemasLogFailure as why:
             raise store_failed(f"Error while writing to the Kafka store: {why}") from why
         for record in records:
             self._apply(_with_timestamp(record, timestamp_ms))
-        await self._durable()
 
     async def _durable(self) -> None:
         try:
