@@ -6,6 +6,8 @@
 | BACKWARD, BACKWARD_TRANSITIVE | yes | | of the transitive one |
 | FORWARD, FORWARD_TRANSITIVE | | yes | of the transitive one |
 | FULL, FULL_TRANSITIVE | yes | yes | of the transitive one |
+
+The compatibility policy LENIENT, of JSON Schema, counts in both directions.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Any, NamedTuple
 from barnabas.registry.decisions.parsing import SchemaCandidate
 from barnabas.registry.schemas.parsed_schema import ParsedSchema
 from barnabas.registry.state.metadata import property_of
-from barnabas.registry.state.settings import LEVEL, SubjectConfig
+from barnabas.registry.state.settings import LENIENT, LEVEL, POLICY, SubjectConfig
 from barnabas.registry.state.stored_schema import StoredSchema
 
 DIFFERENT_TYPE = "Incompatible because of different schema type"
@@ -61,23 +63,25 @@ def incompatibility_messages(
     config: SubjectConfig, candidate: SchemaCandidate, versions: Sequence[StoredSchema], parsed_of: ParsedOf
 ) -> list[str]:
     """Return why the schema is not compatible with the versions, given in their order; empty if it is."""
-    check = _CHECKS[config[LEVEL]]
+    check, is_lenient = _CHECKS[config[LEVEL]], config.get(POLICY) == LENIENT
     for version in versions_to_check(config, candidate, versions):
-        messages = _messages(check, candidate, version, parsed_of)
+        messages = _messages(check, candidate, version, parsed_of, lenient=is_lenient)
         if messages:
             validates = str(config.get("validateFields", False)).lower()
             return [*messages, f"{{validateFields: '{validates}', compatibility: '{config[LEVEL]}'}}"]
     return []
 
 
-def _messages(check: _Check, candidate: SchemaCandidate, version: StoredSchema, parsed_of: ParsedOf) -> list[str]:
+def _messages(
+    check: _Check, candidate: SchemaCandidate, version: StoredSchema, parsed_of: ParsedOf, *, lenient: bool
+) -> list[str]:
     if version.content.schema_type != candidate.content.schema_type:
         return [DIFFERENT_TYPE]
     old, found = parsed_of(version), list[str]()
     if check.old_reads_new:
-        found += [each.line("old", "new") for each in old.incompatibilities(candidate.parsed)]
+        found += [each.line("old", "new") for each in old.incompatibilities(candidate.parsed, lenient=lenient)]
     if check.new_reads_old:
-        found += [each.line("new", "old") for each in candidate.parsed.incompatibilities(old)]
+        found += [each.line("new", "old") for each in candidate.parsed.incompatibilities(old, lenient=lenient)]
     return [*found, f"{{oldSchemaVersion: {version.version}}}", _old_schema(version)] if found else []
 
 

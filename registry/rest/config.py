@@ -23,6 +23,7 @@ from barnabas.registry.state.settings import (
     COMPATIBILITY_POLICIES,
     CONFIG_FIELDS,
     LEVEL,
+    POLICY,
     read_config_field,
 )
 
@@ -78,9 +79,9 @@ def _changes(fields: Mapping[str, Any]) -> dict[str, Any]:
         changes[LEVEL] = changes[LEVEL].upper()
         if changes[LEVEL] not in COMPATIBILITY_LEVELS:
             raise invalid_compatibility_level()
-    policy = (changes.get("compatibilityPolicy") or "").upper()
-    if "compatibilityPolicy" in changes:
-        changes["compatibilityPolicy"] = policy if policy in COMPATIBILITY_POLICIES else None
+    policy = (changes.get(POLICY) or "").upper()
+    if POLICY in changes:
+        changes[POLICY] = policy if policy in COMPATIBILITY_POLICIES else None
     for name in ("defaultRuleSet", "overrideRuleSet"):
         mistake = rule_set_mistake(changes.get(name))
         if mistake is not None:

@@ -20,8 +20,9 @@ COMPATIBILITY_LEVELS = (
     "FULL",
     "FULL_TRANSITIVE",
 )
-COMPATIBILITY_POLICIES = ("LOGICAL", "STRICT", "LENIENT")
-LEVEL = "compatibilityLevel"
+LEVEL, POLICY = "compatibilityLevel", "compatibilityPolicy"
+LENIENT = "LENIENT"
+COMPATIBILITY_POLICIES = ("LOGICAL", "STRICT", LENIENT)
 DEFAULT_CONFIG: SubjectConfig = {LEVEL: "BACKWARD"}
 
 READWRITE, READONLY, READONLY_OVERRIDE, IMPORT, FORWARD = (
@@ -43,7 +44,7 @@ CONFIG_FIELDS = {
     "validateNewSchemas": _FLAG,
     "validateRules": _FLAG,
     LEVEL: _TEXT,
-    "compatibilityPolicy": _TEXT,
+    POLICY: _TEXT,
     "compatibilityGroup": _TEXT,
     "defaultMetadata": _METADATA,
     "overrideMetadata": _METADATA,
@@ -52,7 +53,7 @@ CONFIG_FIELDS = {
 }
 """The fields in their order in `_schemas`, with their kind."""
 _DEFAULTS_AND_OVERRIDES = ("defaultMetadata", "overrideMetadata", "defaultRuleSet", "overrideRuleSet")
-_INHERITED = ("normalize", "validateFields", "validateNewSchemas", "validateRules", "compatibilityPolicy")
+_INHERITED = ("normalize", "validateFields", "validateNewSchemas", "validateRules", POLICY)
 
 
 def read_config(value: Mapping[str, Any]) -> SubjectConfig:

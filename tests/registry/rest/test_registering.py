@@ -77,6 +77,20 @@ async def test_a_level_decides_with_which_versions_a_schema_is_compared(
     assert found == is_compatible
 
 
+async def test_the_policy_lenient_lets_an_open_json_schema_get_a_property(api: RegistryApi) -> None:
+    def body(*names: str) -> dict[str, str]:
+        properties = {name: {"type": "string"} for name in names}
+        return {"schemaType": "JSON", "schema": json.dumps({"type": "object", "properties": properties})}
+
+    await api.done("POST", "/subjects/s/versions", body("a"))
+    _, message = await api.refusal("POST", "/subjects/s/versions", body("a", "b"))
+    assert "PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL" in message
+    await api.done("PUT", "/config", {"compatibility": "FULL", "compatibilityPolicy": "lenient"})
+    assert (await api.done("POST", "/subjects/s/versions", body("a", "b")))["version"] == 2
+    changed = {"schemaType": "JSON", "schema": '{"type":"string"}'}
+    assert "TYPE_CHANGED" in (await api.refusal("POST", "/subjects/s/versions", changed))[1]
+
+
 async def test_only_versions_of_the_same_group_are_compared(api: RegistryApi) -> None:
     await api.done("PUT", "/config/s", {"compatibilityGroup": "major"})
     await api.register("s", V1, metadata={"properties": {"major": "1"}})
