@@ -27,6 +27,8 @@ _log = logger("registry")
 TOPIC = "_schemas"
 SLICE_BYTES = 64 << 10
 RECORDS_A_TURN = 100
+REPLICAS_MAX = 3
+"""As `kafkastore.topic.replication.factor` has it by default."""
 _OVERHEAD_BYTES = 128
 """Of a batch with one record, and more than that."""
 
@@ -131,7 +133,8 @@ class SchemasTopic:
         now_ms = self._services.clock.now_ms()
         try:
             if self._topic.partition_count() is None:
-                self._services.catalogue.create_topic(TOPIC, 1, {"cleanup.policy": "compact"})
+                replicas = min(len(self._services.cluster.brokers), REPLICAS_MAX)
+                self._services.catalogue.create_topic(TOPIC, 1, {"cleanup.policy": "compact"}, replicas)
             self._check()
             end = self._position
             for batch in _batches(records, self.record_bytes_max):

@@ -63,6 +63,26 @@ def test_an_address_may_be_a_port_alone(given: str, address: tuple[str, int]) ->
     assert registry_address(parse([given])) == address
 
 
+def test_the_registry_of_several_nodes_goes_on_when_the_leader_of_its_topic_moves_or_stops() -> None:
+    with Barnabas(brokers=3, registry=True) as broker:
+        address = urlsplit(broker.registry_url).netloc
+
+        def registers(subject: str) -> bool:
+            return ask(address, "POST", f"/subjects/{subject}/versions", STRING)[0] == 200
+
+        assert registers("a")
+        broker.stop_node(broker.leader("_schemas"))
+        assert registers("b")
+        broker.stop_node(broker.leader("_schemas"))
+        assert registers("c")
+        for node in {1, 2, 3} - {broker.leader("_schemas")}:
+            broker.start_node(node)
+        for node in (1, 2, 3):
+            broker.move_leader("_schemas", 0, node)
+            assert registers(f"d{node}")
+        assert ask(address, "GET", "/subjects") == (200, ["a", "b", "c", "d1", "d2", "d3"])
+
+
 def test_a_broker_for_tests_has_a_registry_if_it_is_asked_for() -> None:
     with Barnabas(registry=True) as broker:
         address = urlsplit(broker.registry_url).netloc
