@@ -36,7 +36,9 @@ async def test_a_deletion_of_many_versions_for_good_is_written_in_steps() -> Non
     assert len(await api.done("DELETE", "/subjects/s?permanent=true")) == VERSIONS
     assert log.steps == [RECORDS_A_STEP] * 3
     assert await api.done("GET", "/subjects?deleted=true") == []
-    assert [await api.done("GET", f"/config/other-{step}") for step in (1, 2, 3)] == [{"compatibilityLevel": "FULL"}] * 3
+    assert [await api.done("GET", f"/config/other-{step}") for step in (1, 2, 3)] == [
+        {"compatibilityLevel": "FULL"}
+    ] * 3
 
 
 async def test_an_import_that_clears_many_subjects_is_written_in_steps() -> None:
