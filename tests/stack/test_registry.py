@@ -35,7 +35,7 @@ class _Expected:
     """What must be there: schemas by the id that they were first given, subjects, and the last order of each key."""
 
     def __init__(self, server: Server, registry: Registry) -> None:
-        self._server, self._registry = server, registry
+        self._address, self._url = server.address, registry.confluent_url
         self._ids: dict[int, str] = {}
         self._orders: dict[str, dict[str, object]] = {}
 
@@ -43,9 +43,9 @@ class _Expected:
         """Write orders of a version and tombstones, from Python; note the id that the version has."""
         orders = _orders(version, numbers)
         tombstones = dict.fromkeys(f"order-{number}" for number in deleted)
-        write_avro(self._server.address, self._registry, _ORDERS, _schema(version), {**orders, **tombstones})
+        write_avro(self._address, self._url, _ORDERS, _schema(version), {**orders, **tombstones})
         self.add(orders, set(tombstones))
-        with registry_client(self._registry) as client:
+        with registry_client(self._url) as client:
             told = client.lookup_schema(f"{_ORDERS}-value", Schema(_schema(version), "AVRO"))
         assert told.schema_id is not None
         assert self._ids.setdefault(told.schema_id, _schema(version)) == _schema(version)
@@ -60,13 +60,13 @@ class _Expected:
         not have read all of it then: the broker is recovering the partition still.
         """
         versions = list(range(1, len(self._ids) + 1))
-        with registry_client(self._registry) as client:
+        with registry_client(self._url) as client:
             until(lambda: client.get_subjects() and client.get_versions(f"{_ORDERS}-value") == versions, PATIENCE_S)
             assert client.get_subjects() == [f"{_ORDERS}-value"]
             for schema_id, schema in self._ids.items():
                 assert json.loads(client.get_schema(schema_id).schema_str or "") == json.loads(schema)
                 assert client.register_schema(f"{_ORDERS}-value", Schema(schema, "AVRO")) == schema_id
-        assert read_avro(self._server.address, self._registry, _ORDERS) == self._orders
+        assert read_avro(self._address, self._url, _ORDERS) == self._orders
 
     def check_java(self, program: Program) -> None:
         program.tell("read")
@@ -82,7 +82,7 @@ def registry(server: Server, tmp_path: Path) -> Iterator[Registry]:
 
 
 def _delete_a_subject(registry: Registry) -> None:
-    with registry_client(registry) as client:
+    with registry_client(registry.confluent_url) as client:
         client.register_schema("given-up-value", Schema('"string"', "AVRO"))
         client.delete_subject("given-up-value")
         client.delete_subject("given-up-value", permanent=True)

@@ -1,4 +1,4 @@
-"""Avro records through a registry's Confluent-compatible API, with librdkafka's producer and consumer."""
+"""Avro records through the registry at a Confluent-compatible `url`, with librdkafka's producer and consumer."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,18 +10,17 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerialize
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from tests.support.stack.compacted import last_values
-from tests.support.stack.registry import Registry
 
 
 @contextmanager
-def registry_client(registry: Registry) -> Iterator[SchemaRegistryClient]:
+def registry_client(url: str) -> Iterator[SchemaRegistryClient]:
     """A client that knows nothing yet, and asks again when it gets no answer: by itself it waits for ever."""
-    with SchemaRegistryClient({"url": registry.confluent_url, "timeout": 30}) as client:
+    with SchemaRegistryClient({"url": url, "timeout": 30}) as client:
         yield client
 
 
 def write_avro(
-    address: str, registry: Registry, topic: str, schema: str, records: Mapping[str, Mapping[str, object] | None]
+    address: str, url: str, topic: str, schema: str, records: Mapping[str, Mapping[str, object] | None]
 ) -> None:
     """Write records by key, None for a tombstone, the schema registered first if it has to be."""
     producer = Producer({"bootstrap.servers": address, "enable.idempotence": True})
@@ -31,7 +30,7 @@ def write_avro(
         if error is not None:
             failures.append(error)
 
-    with registry_client(registry) as client:
+    with registry_client(url) as client:
         serialize: Any = AvroSerializer(client, schema)
         context = SerializationContext(topic, MessageField.VALUE)
         for key, record in records.items():
@@ -41,9 +40,9 @@ def write_avro(
     assert not failures
 
 
-def read_avro(address: str, registry: Registry, topic: str) -> dict[str, dict[str, object]]:
+def read_avro(address: str, url: str, topic: str) -> dict[str, dict[str, object]]:
     """By key, the last record, with whatever schema it was written."""
-    with registry_client(registry) as client:
+    with registry_client(url) as client:
         deserialize: Any = AvroDeserializer(client)
         context = SerializationContext(topic, MessageField.VALUE)
         return {key: deserialize(value, context) for key, value in last_values(address, topic).items()}
