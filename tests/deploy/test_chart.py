@@ -47,6 +47,7 @@ KINDS: dict[str, Object] = {
     "no metrics": {"metrics": {"enabled": False}},
     "scraped": {"metrics": {"serviceMonitor": {"enabled": True, "interval": "15s", "labels": {"release": "p"}}}},
     "scraped with a login": {**SECURED, "metrics": {"serviceMonitor": {"enabled": True, "basicAuth": LOGIN}}},
+    "registry": {"registry": {"enabled": True}},
     "no volume": {"persistence": {"enabled": False}},
     "a volume that exists": {"persistence": {"existingClaim": "old"}},
     "all places": {
@@ -142,6 +143,20 @@ def test_without_metrics_the_http_port_stays_inside_the_pod() -> None:
     check = {"command": ["/etc/kafka/docker/healthcheck"]}
     assert probe_kinds(values) == {"startupProbe": check, "readinessProbe": check, "livenessProbe": {"port": "client"}}
     assert container(rendered(values))["env"] == [{"name": "BARNABAS_HTTP", "value": "127.0.0.1:9404"}]
+
+
+def test_the_registry_has_a_port_of_the_service_and_asks_for_a_login_where_clients_log_in() -> None:
+    values = {"registry": {"enabled": True, "containerPort": 8085}, "service": {"ports": {"registry": 80}}}
+    objects = rendered(values)
+    assert {"name": "BARNABAS_REGISTRY", "value": "0.0.0.0:8085"} in container(objects)["env"]
+    assert {"name": "registry", "containerPort": 8085} in container(objects)["ports"]
+    ports = [port for each in objects if each["kind"] == "Service" for port in each["spec"]["ports"]]
+    assert [port for port in ports if port["name"] == "registry"] == [
+        {"name": "registry", "port": 80, "targetPort": "registry"}
+    ]
+    assert "--http-secure" not in container(objects)["args"]
+    alone = rendered({**SECURED, "registry": {"enabled": True}, "metrics": {"enabled": False}})
+    assert "--http-secure" in container(alone)["args"]
 
 
 def test_a_probe_can_be_left_out() -> None:

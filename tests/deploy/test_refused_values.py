@@ -22,6 +22,26 @@ def outside(**service: Any) -> dict[str, Any]:
 CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
     ({"replicaCount": 3}, "replicaCount is 3, but Barnabas is one node and does not replicate: set it to 1."),
     (
+        {
+            "registry": {"enabled": True},
+            "metrics": {"enabled": False},
+            "listeners": client("SASL_PLAINTEXT"),
+            "sasl": SASL,
+        },
+        "Clients have to log in, but without a TLS listener the schema registry is open: set registry.enabled to "
+        "false, or use SASL_SSL.",
+    ),
+    (
+        {
+            "registry": {"enabled": True},
+            "metrics": {"enabled": False},
+            "listeners": client("SSL", "required"),
+            "tls": TLS,
+        },
+        "Clients need a certificate, but without users the schema registry is open: set registry.enabled to false, "
+        "or use SASL_SSL.",
+    ),
+    (
         {"persistence": {"enabled": False, "size": "1Gi"}},
         "persistence.enabled is false, but persistence.size describes a volume: remove one of them.",
     ),
@@ -117,7 +137,7 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"listeners": {"local": {"containerPort": 9092}}},
-        "Two of the container ports of listeners and metrics are the same: change one of them.",
+        "Two of the container ports of listeners, metrics and registry are the same: change one of them.",
     ),
     (
         {"listeners": client("SASL_PLAINTEXT"), "sasl": SASL},

@@ -1,7 +1,7 @@
 {{/* Values that contradict each other: one sentence, and nothing is installed. */}}
 
 {{- define "barnabas.check" -}}
-{{- range $check := list "node" "ports" "persistence" "protocols" "secure" "external" "metrics" "topics" "configuration" -}}
+{{- range $check := list "node" "ports" "persistence" "protocols" "secure" "external" "metrics" "registry" "topics" "configuration" -}}
 {{- with include (printf "barnabas.check.%s" $check) $ | trim -}}{{- fail . -}}{{- end -}}
 {{- end -}}
 {{- end -}}
@@ -14,9 +14,10 @@ replicaCount is {{ .Values.replicaCount }}, but Barnabas is one node and does no
 
 {{- define "barnabas.check.ports" -}}
 {{- $ports := list .Values.metrics.containerPort -}}
+{{- if .Values.registry.enabled -}}{{- $ports = append $ports .Values.registry.containerPort -}}{{- end -}}
 {{- range .Values.listeners -}}{{- $ports = append $ports .containerPort -}}{{- end -}}
 {{- if ne (len $ports) (len (uniq $ports)) -}}
-Two of the container ports of listeners and metrics are the same: change one of them.
+Two of the container ports of listeners, metrics and registry are the same: change one of them.
 {{- end -}}
 {{- end -}}
 
@@ -100,6 +101,14 @@ listeners.client.sslClientAuth is required, but the kubelet's probes of the HTTP
 metrics.serviceMonitor.enabled is true, but metrics.enabled is false, so that nothing can be scraped.
 {{- else if and .Values.metrics.serviceMonitor.enabled (include "barnabas.hasHttps" .) (not .Values.metrics.serviceMonitor.basicAuth) -}}
 The HTTP port requires a login, but metrics.serviceMonitor.basicAuth names no secret with a user and a password.
+{{- end -}}
+{{- end -}}
+
+{{- define "barnabas.check.registry" -}}
+{{- if and .Values.registry.enabled (include "barnabas.hasSasl" .) (not (include "barnabas.hasTls" .)) -}}
+Clients have to log in, but without a TLS listener the schema registry is open: set registry.enabled to false, or use SASL_SSL.
+{{- else if and .Values.registry.enabled (eq .Values.listeners.client.sslClientAuth "required") (not (include "barnabas.hasSasl" .)) -}}
+Clients need a certificate, but without users the schema registry is open: set registry.enabled to false, or use SASL_SSL.
 {{- end -}}
 {{- end -}}
 

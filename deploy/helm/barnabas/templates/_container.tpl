@@ -11,6 +11,10 @@ args:
 env:
   - name: BARNABAS_HTTP
     value: {{ printf "%s:%v" (ternary "0.0.0.0" "127.0.0.1" .Values.metrics.enabled) .Values.metrics.containerPort }}
+  {{- if .Values.registry.enabled }}
+  - name: BARNABAS_REGISTRY
+    value: {{ printf "0.0.0.0:%v" .Values.registry.containerPort }}
+  {{- end }}
   {{- with .Values.clusterId }}
   - name: CLUSTER_ID
     value: {{ . | quote }}
@@ -26,6 +30,9 @@ ports:
 {{- end }}
 {{- if .Values.metrics.enabled }}
   - {name: http, containerPort: {{ .Values.metrics.containerPort }}}
+{{- end }}
+{{- if .Values.registry.enabled }}
+  - {name: registry, containerPort: {{ .Values.registry.containerPort }}}
 {{- end }}
 {{- range $probe := list "startupProbe" "readinessProbe" "livenessProbe" }}
 {{- $value := index $.Values $probe }}

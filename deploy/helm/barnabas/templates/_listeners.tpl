@@ -43,9 +43,10 @@ EXTERNAL:
 {{- if contains "SASL" (include "barnabas.protocols" .) }}true{{ end -}}
 {{- end -}}
 
-{{/* Whether the HTTP port uses HTTPS and requires a login. Inside the pod alone it does so only with `secure`. */}}
+{{/* Whether the ports of HTTP and of the registry use HTTPS and require a login. An HTTP port that is alone and inside the
+pod does so only with `secure`. */}}
 {{- define "barnabas.hasHttps" -}}
-{{- $hasLogin := and (include "barnabas.hasTls" .) (include "barnabas.hasSasl" .) .Values.metrics.enabled -}}
+{{- $hasLogin := and (include "barnabas.hasTls" .) (include "barnabas.hasSasl" .) (or .Values.metrics.enabled .Values.registry.enabled) -}}
 {{- if or .Values.secure $hasLogin }}true{{ end -}}
 {{- end -}}
 
