@@ -22,6 +22,7 @@ from barnabas.broker.cli.serving.serve_options import (
     load,
     owns_listener,
     parse,
+    registry_address,
     table_text,
     wishes,
 )
@@ -97,12 +98,13 @@ def _examine_start(options: Options) -> list[CheckResult]:
         return [problem("configuration", f"{error.filename} cannot be read: {error.strerror}"), *findings]
     config = loaded.config
     clock = SystemClientClock()
-    http = http_addresses(options)[-1:]
+    http, registry = http_addresses(options)[-1:], registry_address(options)
     newest_s = None if "--ephemeral" in options else directory.newest_change_s(config.metadata_dir)
     return [
         *configuration.examine(loaded, read_environment(os.environ)),
         *ports.examine(config, clock, _timeout_ms(options)),
         *(ports.examine_http(*address) for address in http),
+        *([] if registry is None else [ports.examine_http(*registry, check="registry")]),
         *([] if "--ephemeral" in options else directory.examine(config)),
         machine.examine_clock(clock.now_ms() / 1000, newest_s),
         *_examine_security(options, config, clock.now_ms(), content),

@@ -57,14 +57,14 @@ def examine(config: BrokerConfig, clock: ClientClock, timeout_ms: int) -> list[C
     return findings
 
 
-def examine_http(host: str, port: int) -> CheckResult:
-    """Check the address for HTTP."""
+def examine_http(host: str, port: int, check: str = "http") -> CheckResult:
+    """Check an address for HTTP. check: its name, "http" or "registry"."""
     try:
         for each in bind(host, port):
             each.close()
     except OSError as error:
-        return _cannot_bind("http", host, port, error)
-    return ok("http", f"{Address(host, port)} is free")
+        return _cannot_bind(check, host, port, error)
+    return ok(check, f"{Address(host, port)} is free")
 
 
 def _cannot_bind(check: str, host: str, port: int, error: OSError) -> CheckResult:

@@ -83,6 +83,7 @@ def test_a_plan_of_faults_that_can_be_armed_is_a_note(offline: Barnabas, healthy
     assert missing.status == 1
     assert f"{tmp_path / 'none'} cannot be read: No such file" in missing.stdout
     assert offline("doctor", *healthy, "--control").status == 2
+    assert offline("doctor", *healthy, "--registry=nonsense").status == 2
 
 
 def test_an_unknown_key_is_a_warning_with_the_key_that_may_be_meant(

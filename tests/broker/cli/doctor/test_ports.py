@@ -123,7 +123,8 @@ def test_another_program_on_the_loopback_of_ipv6_is_reported(free: int) -> None:
     assert f"[::1]:{free} is in use by process {os.getpid()}" in found[1].text
 
 
-def test_the_address_for_http_is_looked_at_too(free: int, taken: int) -> None:
-    assert ports.examine_http("127.0.0.1", free).level == "ok"
-    found = ports.examine_http("127.0.0.1", taken)
+@pytest.mark.parametrize("check", ["http", "registry"])
+def test_an_address_for_http_is_looked_at_too(check: str, free: int, taken: int) -> None:
+    assert ports.examine_http("127.0.0.1", free, check)[:2] == (check, "ok")
+    found = ports.examine_http("127.0.0.1", taken, check)
     assert (found.level, f"127.0.0.1:{taken} is in use by process {os.getpid()}" in found.text) == ("problem", True)
