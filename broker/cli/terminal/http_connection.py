@@ -44,19 +44,26 @@ def answered(
     except ConnectionRefusedError:
         raise OSError(f"{address}: connection refused (is a broker running with {served_with} there?)") from None
     except RemoteDisconnected:  # before the first byte of an answer: perhaps this is a Kafka listener
-        advice = "check that this is the address of the broker's --http."
-        if settings is None:
-            add = "add --command-config data.security/admin.properties"
-            advice += f" If the broker runs with --secure or --http-secure, {add}"
-        elif settings.security.tls is None:
-            advice += f" A secured broker uses TLS, but {settings.path} does not set TLS"
-        raise OSError(f"{address}: no response: {advice}") from None
+        raise OSError(f"{address}: no response: {_advice(address, settings, served_with)}") from None
     except gaierror as unknown:
         raise OSError(f"{address}: {str(unknown.strerror).lower()}") from None
     except HTTPException as broken:
         raise OSError(f"{address}: the response ended early: {broken!r}") from broken
     finally:
         connection.close()
+
+
+def _advice(address: str, settings: ClientSettings | None, served_with: str) -> str:
+    """Return what a user may check whose request got no answer."""
+    advice = f"check that this is the address of the broker's {served_with}."
+    if served_with == "--registry" and (settings is None or settings.security.tls is None):
+        return f"{advice} If it uses HTTPS, give --registry https://{address}"
+    if settings is None:
+        add = "add --command-config data.security/admin.properties"
+        return f"{advice} If the broker runs with --secure or --http-secure, {add}"
+    if settings.security.tls is None:
+        return f"{advice} A secured broker uses TLS, but {settings.path} does not set TLS"
+    return advice
 
 
 def _open(

@@ -16,7 +16,7 @@ from barnabas.client.near_names import did_you_mean
 from barnabas.protocol.errors import EncodeError, KafkaError
 
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
-DEFAULT_REGISTRY = "http://127.0.0.1:8081"
+DEFAULT_REGISTRY = "127.0.0.1:8081"
 REQUEST_TIMEOUT_MS = 10_000
 INT16_MAX, INT32_MAX, INT64_MAX = (1 << 15) - 1, (1 << 31) - 1, (1 << 63) - 1
 """The limits of the fields of requests."""

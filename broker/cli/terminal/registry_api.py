@@ -43,7 +43,7 @@ class RegistryApi:
         try:
             port = parts.port or _PORTS[parts.scheme]
         except (KeyError, ValueError):
-            raise UsageError(f"--registry: give the URL of a registry, such as {DEFAULT_REGISTRY}") from None
+            raise UsageError(f"--registry: give the URL of a registry, such as http://{DEFAULT_REGISTRY}") from None
         host = parts.hostname or ""
         self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._path = parts.path.rstrip("/")
@@ -75,8 +75,15 @@ class RegistryApi:
 
 
 def registry_api(options: argparse.Namespace) -> RegistryApi:
-    """Return the registry that --registry names, or the one on this machine. UsageError."""
-    return RegistryApi(options.registry or DEFAULT_REGISTRY, settings_of(options), options.request_timeout_ms)
+    """Return the registry that --registry names, or the one on this machine. UsageError.
+
+    Without a scheme it is asked over HTTPS if the broker is connected to over TLS.
+    """
+    settings = settings_of(options)
+    url = options.registry or DEFAULT_REGISTRY
+    if ":" in url and "://" not in url:
+        url = f"{'http' if settings is None or settings.security.tls is None else 'https'}://{url}"
+    return RegistryApi(url, settings, options.request_timeout_ms)
 
 
 def _secured(settings: ClientSettings | None, *, has_user: bool) -> ClientSettings:

@@ -183,3 +183,9 @@ def test_what_another_registry_may_answer(
 def test_what_is_no_url_is_refused(offline: Barnabas, url: str) -> None:
     sentence = "barnabas: --registry: give the URL of a registry, such as http://127.0.0.1:8081\n"
     assert offline("consume", "orders", "--registry", url) == (2, "", sentence)
+
+
+def test_an_address_stands_for_its_url(registry_broker: Broker, consume: Barnabas, name: str) -> None:
+    url = registry_broker.registry_url
+    produce(registry_broker, name, (None, with_id(registered(url, "line", schema=LINE), b"\x02a"), ()))
+    assert consume("--registry", url.removeprefix("http://")).stdout == 'null|{"sku": "a"}\n'
