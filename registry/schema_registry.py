@@ -45,6 +45,7 @@ from barnabas.registry.registry_log import SchemasLog, SchemasLogFailure, Schema
 from barnabas.registry.schemas.parsed_schema import Incompatibility, ParsedSchema
 from barnabas.registry.state.qualified_subject import DEFAULT_CONTEXT, QualifiedSubject, qualified
 from barnabas.registry.state.records import (
+    DeleteSubjectRecord,
     InvalidRegistryRecord,
     RegistryRecord,
     SchemaRecord,
@@ -108,6 +109,9 @@ class SchemaRegistry:
         self.state.revision, self.state.removals = revision + 1, removals + 1
 
     def _apply(self, record: RegistryRecord) -> None:
+        if isinstance(record, DeleteSubjectRecord):
+            marked = [each for each in self.state.versions(record.subject) if each.version <= record.version]
+            self.deleted.update(each.content.schema_type for each in marked if not each.is_deleted)
         if not self.state.apply(record):
             self._host.record_refused("a schema has the id of another one")
         elif isinstance(record, SchemaRecord) and record.schema is not None:

@@ -1,5 +1,6 @@
 """The registry over its log: what takes many records is written in steps, and each has seen what others wrote."""
 
+import json
 from collections.abc import Sequence
 
 from barnabas.registry.registry_log import SchemasRecord
@@ -47,3 +48,14 @@ async def test_an_import_that_clears_many_subjects_is_written_in_steps() -> None
     assert await api.done("PUT", "/mode", {"mode": "IMPORT"}) == {"mode": "IMPORT"}
     assert log.steps == [RECORDS_A_STEP] * 3 + [2]
     assert await api.done("GET", "/subjects?deleted=true") == []
+
+
+async def test_versions_are_counted_as_deleted_one_by_one_and_with_their_subject() -> None:
+    api = RegistryApi(MemoryLog())
+    for default in (1, 2, 3):
+        fields = [{"name": "f", "type": "int", "default": default}]
+        schema = json.dumps({"type": "record", "name": "R", "fields": fields})
+        await api.done("POST", "/subjects/s/versions", {"schema": schema})
+    await api.done("DELETE", "/subjects/s/versions/1")
+    await api.done("DELETE", "/subjects/s")
+    assert api.registry.deleted == {AVRO: 3}
