@@ -10,6 +10,8 @@ _S, _MIN, _H, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
 _HEX_ROW = 16
 _MOMENT_MS_MAX = 253_402_300_799_999  # the end of the year 9999
 CUT = "…"
+_DOTS = {each: "·" for each in (*range(32), 127) if chr(each) not in "\t\n\r"}
+"""Of characters that HTML may not have."""
 
 
 def number(value: int) -> str:
@@ -76,8 +78,9 @@ def preview(data: bytes | None, characters_max: int = 120) -> str:
 
 
 def as_text(data: bytes, bytes_max: int) -> str:
-    """Decode as UTF-8, with replacement characters for invalid bytes."""
-    return data[:bytes_max].decode("utf-8", "replace") + (CUT if len(data) > bytes_max else "")
+    """Decode as UTF-8, with replacement characters for invalid bytes and dots for control characters."""
+    text = data[:bytes_max].decode("utf-8", "replace").translate(_DOTS)
+    return text + (CUT if len(data) > bytes_max else "")
 
 
 def as_json(data: bytes, bytes_max: int) -> str | None:

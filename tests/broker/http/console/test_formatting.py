@@ -42,6 +42,7 @@ def test_bytes_are_text_where_they_are_text() -> None:
     assert formatting.as_hex(b"Kafka\x00", 100) == f"00000000  {'4b 61 66 6b 61 00':<47}  Kafka·"
     assert formatting.as_hex(b"ab", 1).endswith("a\n…")
     assert formatting.as_text(b"\xffabc", 2) == "\ufffda…"
+    assert formatting.as_text(b"\0a\tb\x7f", 9) == "·a\tb·"
 
 
 def test_sizes_and_counts_have_their_units() -> None:
