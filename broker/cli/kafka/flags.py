@@ -135,6 +135,13 @@ def need(options: Options, *flags: str) -> None:
             raise CommandRefused(f'Missing required argument "[{flag}]"')
 
 
+def check_only_with(options: Options, only_with: Mapping[str, Iterable[str]]) -> None:
+    """Raise CommandRefused if a flag was given without one of those that it needs."""
+    for flag, needed in only_with.items():
+        if options.has(flag) and not any(map(options.has, needed)):
+            raise CommandRefused(f"Option(s) [{flag}] are unavailable given other options on the command line")
+
+
 def check_together(options: Options, used: str, others: Iterable[str]) -> None:
     """Raise CommandRefused if one of the others was given, too."""
     for other in others if options.has(used) else ():

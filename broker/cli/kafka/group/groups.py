@@ -12,6 +12,7 @@ from barnabas.broker.cli.kafka.flags import (
     VALUE,
     CommandRefused,
     Options,
+    check_only_with,
     check_together,
     cluster,
     error_text,
@@ -82,9 +83,7 @@ def executed(kind: str, action: Callable[[Client, Options], int | None], options
 def _checked(options: Options) -> str:
     """Return the action. CommandRefused if there is none, or flags do not go together."""
     need(options, "bootstrap-server")
-    for flag in ("members", "verbose", "offsets"):
-        if options.has(flag) and not options.has("describe"):
-            raise CommandRefused(f"Option(s) [{flag}] are unavailable given other options on the command line")
+    check_only_with(options, dict.fromkeys(["members", "verbose", "offsets"], ("describe",)))
     if options.has("describe"):
         check_describe(options)
     which = [options.has("group"), options.has("all-groups")]

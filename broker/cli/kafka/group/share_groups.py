@@ -11,6 +11,7 @@ from barnabas.broker.cli.kafka.flags import (
     VALUE,
     CommandRefused,
     Options,
+    check_only_with,
     check_together,
     error_text,
     need,
@@ -87,9 +88,7 @@ def kafka_share_groups(arguments: Sequence[str]) -> int:
 
 def _checked(options: Options) -> str:
     """Return the action. CommandRefused if there is none, or flags do not go together."""
-    for flag, together in _ONLY_WITH.items():
-        if options.has(flag) and not any(map(options.has, together)):
-            raise CommandRefused(f"Option(s) [{flag}] are unavailable given other options on the command line")
+    check_only_with(options, _ONLY_WITH)
     need(options, "bootstrap-server")
     for action, check in _CHECKS.items():
         if options.has(action):
