@@ -43,7 +43,6 @@ from barnabas.registry.decisions.registering import (
 )
 from barnabas.registry.registry_log import SchemasLog, SchemasLogFailure, SchemasRecord
 from barnabas.registry.schemas.parsed_schema import Incompatibility, ParsedSchema
-from barnabas.registry.state.qualified_subject import DEFAULT_CONTEXT, QualifiedSubject, qualified
 from barnabas.registry.state.records import (
     DeleteSubjectRecord,
     InvalidRegistryRecord,
@@ -247,13 +246,8 @@ class SchemaRegistry:
         """Return the version of the subject that has this schema; for a name without a context, of any context."""
         state = await self.current()
         normalizes = normalizes or state.config_in_scope(subject).get("normalize") is True
-        found = await self._look_up_in(subject, wish, normalizes=normalizes, deleted=deleted)
-        context, name = qualified(subject)
-        if found is not None or context != DEFAULT_CONTEXT:
-            return found
-        for other in state.named_contexts():
-            there = QualifiedSubject(other, name).name
-            if self.state.has_subjects(there, deleted=True):
+        for there in state.same_named(subject):
+            if there == subject or self.state.has_subjects(there, deleted=True):
                 found = await self._look_up_in(there, wish, normalizes=normalizes, deleted=deleted)
                 if found is not None:
                     return found

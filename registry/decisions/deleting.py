@@ -15,7 +15,6 @@ from barnabas.registry.decisions.errors import (
     version_not_soft_deleted,
     version_soft_deleted,
 )
-from barnabas.registry.decisions.references import LATEST
 from barnabas.registry.decisions.registering import check_writable
 from barnabas.registry.state.context_index import ContextId
 from barnabas.registry.state.qualified_subject import QualifiedSubject, qualified
@@ -39,7 +38,7 @@ class Deleted(NamedTuple):
 
 def delete_version(state: RegistryState, subject: str, version: int, *, permanent: bool) -> Deleted:
     """Mark a version as deleted, or delete a marked one for good. Raises RegistryError."""
-    found = state.latest(subject) if version == LATEST else state.version(subject, version)
+    found = state.version_or_latest(subject, version)
     if found is None:
         has_versions = state.has_subjects(subject, deleted=True)
         raise version_not_found(version) if has_versions else subject_not_found(subject)

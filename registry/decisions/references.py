@@ -12,12 +12,11 @@ from barnabas.registry.decisions.errors import invalid_schema
 from barnabas.registry.schemas.parsed_schema import ReferencedSchema
 from barnabas.registry.state.context_index import VersionKey
 from barnabas.registry.state.qualified_subject import qualified_within
-from barnabas.registry.state.registry_state import RegistryState
+from barnabas.registry.state.registry_state import LATEST, RegistryState
 from barnabas.registry.state.stored_schema import SchemaReference, StoredSchema
 
 REFERENCED_MAX = 1_000
 DEPTH_MAX = 64
-LATEST = -1
 
 
 def with_versions(
@@ -66,8 +65,7 @@ class _Search:
 
 def _target(state: RegistryState, subject: str, reference: SchemaReference, *, deleted: bool) -> StoredSchema:
     name = qualified_within(subject, reference.subject).name
-    is_latest = reference.version == LATEST
-    found = state.latest(name) if is_latest else state.version(name, reference.version)
+    found = state.version_or_latest(name, reference.version)
     if found is None or (found.is_deleted and not deleted):
         why = f'No schema reference found for subject "{name}" and version {reference.version}'
         raise invalid_schema(why)

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from barnabas.registry.decisions.errors import RegistryError, http_error, invalid_schema, invalid_version
 from barnabas.registry.decisions.parsing import SchemaWish
-from barnabas.registry.decisions.references import LATEST
 from barnabas.registry.rest.paths import Query
 from barnabas.registry.state.metadata import read_metadata
 from barnabas.registry.state.plain_json import InvalidJson, json_value
 from barnabas.registry.state.qualified_subject import normalized
+from barnabas.registry.state.registry_state import LATEST
 from barnabas.registry.state.rule_sets import read_rule_set
 from barnabas.registry.state.stored_schema import AVRO, SchemaReference
 

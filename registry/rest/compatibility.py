@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.registry.decisions.errors import RegistryError, version_not_found
-from barnabas.registry.decisions.references import LATEST
 from barnabas.registry.rest.api_request import ApiRequest
 from barnabas.registry.rest.resource import ApiRoute
 from barnabas.registry.schema_registry import SchemaRegistry
+from barnabas.registry.state.registry_state import LATEST
 from barnabas.registry.state.stored_schema import StoredSchema
 
 _INVALID_SCHEMA = 42201
@@ -31,7 +31,7 @@ class Compatibility:
 
     async def _with_one(self, request: ApiRequest) -> Any:
         state, version = await self._registry.current(), request.version
-        found = state.latest(request.subject) if version == LATEST else state.version(request.subject, version)
+        found = state.version_or_latest(request.subject, version)
         if version != LATEST and (found is None or found.is_deleted):
             raise version_not_found(version)
         return await self._checked(request, [] if found is None else [found])

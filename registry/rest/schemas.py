@@ -118,15 +118,14 @@ class Schemas:
 
 def _schema_of_id(state: RegistryState, schema_id: int, subject: str) -> StoredSchema | None:
     """Return the schema with the id: of the subject, of that name in another context, or at least of its context."""
-    found = state.schema_of_id(schema_id, subject or None)
     context, name = qualified(subject)
-    if found is not None or not name or context != DEFAULT_CONTEXT:
-        return found
-    for other in state.named_contexts():
-        found = state.schema_of_id(schema_id, QualifiedSubject(other, name).name)
+    if not name or context != DEFAULT_CONTEXT:
+        return state.schema_of_id(schema_id, subject or None)
+    for each in (*state.same_named(subject), None):
+        found = state.schema_of_id(schema_id, each)
         if found is not None:
             return found
-    return state.schema_of_id(schema_id, None)
+    return None
 
 
 def _ids_of_guid(state: RegistryState, guid: str) -> list[tuple[str, int]]:

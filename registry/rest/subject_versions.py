@@ -11,13 +11,12 @@ from barnabas.registry.decisions.errors import (
     subject_not_found,
     version_not_found,
 )
-from barnabas.registry.decisions.references import LATEST
 from barnabas.registry.rest.api_request import ApiRequest
 from barnabas.registry.rest.filters import is_shown
 from barnabas.registry.rest.resource import ApiRoute
 from barnabas.registry.rest.schema_json import registered_json, version_json
 from barnabas.registry.schema_registry import SchemaRegistry
-from barnabas.registry.state.qualified_subject import DEFAULT_CONTEXT, QualifiedSubject, is_valid_subject, qualified
+from barnabas.registry.state.qualified_subject import is_valid_subject
 from barnabas.registry.state.registry_state import RegistryState
 from barnabas.registry.state.rule_sets import rule_set_mistake
 from barnabas.registry.state.stored_schema import StoredSchema
@@ -87,9 +86,7 @@ class SubjectVersions:
     async def _found(self, request: ApiRequest, *, deleted: bool) -> StoredSchema:
         subject, version = request.subject, request.version
         state = await self._registry.current()
-        context, name = qualified(subject)
-        others = state.named_contexts() if context == DEFAULT_CONTEXT else ()
-        for each in (subject, *(QualifiedSubject(other, name).name for other in others)):
+        for each in state.same_named(subject):
             schema = _version(state, each, version, deleted=deleted)
             if schema is not None:
                 return schema
@@ -98,5 +95,5 @@ class SubjectVersions:
 
 
 def _version(state: RegistryState, subject: str, version: int, *, deleted: bool) -> StoredSchema | None:
-    schema = state.latest(subject) if version == LATEST else state.version(subject, version)
+    schema = state.version_or_latest(subject, version)
     return schema if schema is not None and (deleted or not schema.is_deleted) else None

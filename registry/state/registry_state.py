@@ -33,6 +33,8 @@ from barnabas.registry.state.settings import DEFAULT_CONFIG, DEFAULT_MODE, LEVEL
 from barnabas.registry.state.stored_schema import StoredSchema
 
 V = TypeVar("V")
+LATEST = -1
+"""Stands for the number of the latest version."""
 
 
 class RegistryState:
@@ -131,6 +133,10 @@ class RegistryState:
         """Return a version of a subject, also one that is marked as deleted."""
         return self._subjects.get(subject, {}).get(version)
 
+    def version_or_latest(self, subject: str, version: int) -> StoredSchema | None:
+        """Return a version as requests name it: LATEST is the last one that is not marked as deleted."""
+        return self.latest(subject) if version == LATEST else self.version(subject, version)
+
     def versions(self, subject: str) -> list[StoredSchema]:
         """Return all versions of a subject in their order, also those that are marked as deleted."""
         return [schema for _, schema in sorted(self._subjects.get(subject, {}).items())]
@@ -180,6 +186,13 @@ class RegistryState:
     def named_contexts(self) -> list[str]:
         """Return the contexts with a name, sorted."""
         return sorted(self._contexts)
+
+    def same_named(self, subject: str) -> Iterator[str]:
+        """Yield the subject and, if its context is the default one, those of its name in the other contexts."""
+        yield subject
+        context, name = qualified(subject)
+        if context == DEFAULT_CONTEXT:
+            yield from (QualifiedSubject(other, name).name for other in self.named_contexts())
 
     def has_context(self, context: str) -> bool:
         """Return whether the context with this name exists."""
