@@ -28,22 +28,22 @@ ParsedOf = Callable[[StoredSchema], ParsedSchema]
 """Returns the parsed form of a stored version. Raises RegistryError."""
 
 
-class _Check(NamedTuple):
-    """The checks of a level."""
+class LevelChecks(NamedTuple):
+    """What a compatibility level asks for."""
 
     new_reads_old: bool
     old_reads_new: bool
     is_transitive: bool
 
 
-_CHECKS = {
-    "NONE": _Check(False, False, False),
-    "BACKWARD": _Check(True, False, False),
-    "BACKWARD_TRANSITIVE": _Check(True, False, True),
-    "FORWARD": _Check(False, True, False),
-    "FORWARD_TRANSITIVE": _Check(False, True, True),
-    "FULL": _Check(True, True, False),
-    "FULL_TRANSITIVE": _Check(True, True, True),
+CHECKS_OF_LEVEL = {
+    "NONE": LevelChecks(False, False, False),
+    "BACKWARD": LevelChecks(True, False, False),
+    "BACKWARD_TRANSITIVE": LevelChecks(True, False, True),
+    "FORWARD": LevelChecks(False, True, False),
+    "FORWARD_TRANSITIVE": LevelChecks(False, True, True),
+    "FULL": LevelChecks(True, True, False),
+    "FULL_TRANSITIVE": LevelChecks(True, True, True),
 }
 
 
@@ -51,7 +51,7 @@ def versions_to_check(
     config: SubjectConfig, candidate: SchemaCandidate, versions: Sequence[StoredSchema]
 ) -> list[StoredSchema]:
     """Return the versions that the new schema is compared with, the last one first."""
-    check = _CHECKS[config[LEVEL]]
+    check = CHECKS_OF_LEVEL[config[LEVEL]]
     if not (check.new_reads_old or check.old_reads_new):
         return []
     group = config.get("compatibilityGroup")
@@ -63,7 +63,7 @@ def incompatibility_messages(
     config: SubjectConfig, candidate: SchemaCandidate, versions: Sequence[StoredSchema], parsed_of: ParsedOf
 ) -> list[str]:
     """Return why the schema is not compatible with the versions, given in their order; empty if it is."""
-    check, is_lenient = _CHECKS[config[LEVEL]], config.get(POLICY) == LENIENT
+    check, is_lenient = CHECKS_OF_LEVEL[config[LEVEL]], config.get(POLICY) == LENIENT
     for version in versions_to_check(config, candidate, versions):
         messages = _messages(check, candidate, version, parsed_of, lenient=is_lenient)
         if messages:
@@ -73,7 +73,7 @@ def incompatibility_messages(
 
 
 def _messages(
-    check: _Check, candidate: SchemaCandidate, version: StoredSchema, parsed_of: ParsedOf, *, lenient: bool
+    check: LevelChecks, candidate: SchemaCandidate, version: StoredSchema, parsed_of: ParsedOf, *, lenient: bool
 ) -> list[str]:
     if version.content.schema_type != candidate.content.schema_type:
         return [DIFFERENT_TYPE]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from barnabas.broker.http.console.formatting import CUT
 from barnabas.broker.http.console.queries.schema_diff import TEXT_CHARACTERS_MAX, SchemaDiff, readable, side_by_side
 from barnabas.broker.runtime.scheduler import Work
-from barnabas.registry.decisions.compatibility import DIFFERENT_TYPE
+from barnabas.registry.decisions.compatibility import CHECKS_OF_LEVEL, DIFFERENT_TYPE
 from barnabas.registry.decisions.errors import RegistryError
 from barnabas.registry.schema_registry import SchemaRegistry
 from barnabas.registry.schemas.parsed_schema import Incompatibility
@@ -25,7 +25,6 @@ USERS_MAX = 100
 """How many versions that have an id, or that refer to a version, are listed; and how many references."""
 _SETTING_CHARACTERS_MAX = 500
 _IN_A_STEP = 100
-_NEW_READS_OLD, _OLD_READS_NEW = ("BACKWARD", "FULL"), ("FORWARD", "FULL")
 
 
 class SubjectRow(NamedTuple):
@@ -170,9 +169,10 @@ async def comparison_of(
         forward = await registry.why_not_readable(older, newer)
     except RegistryError as why:
         return Comparison(level, (), why.message, diff)
+    checks = CHECKS_OF_LEVEL[level]
     directions = (
-        _direction(newer, older, backward, is_needed=level.startswith(_NEW_READS_OLD)),
-        _direction(older, newer, forward, is_needed=level.startswith(_OLD_READS_NEW)),
+        _direction(newer, older, backward, is_needed=checks.new_reads_old),
+        _direction(older, newer, forward, is_needed=checks.old_reads_new),
     )
     return Comparison(level, directions, None, diff)
 
