@@ -6,6 +6,7 @@ there or, as newer serializers can do, in a header of the record. In Protobuf th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -32,6 +33,15 @@ class Framed(NamedTuple):
     def schema_name(self) -> str:
         """The schema, as a sentence names it."""
         return f"id {self.schema_id}" if self.guid is None else f"guid {self.guid}"
+
+
+def framed_part(data: bytes | None, headers: Sequence[tuple[str, bytes | None]], name: str) -> Framed | None:
+    """Return the parts of a record's key or value; None if it is not in the format.
+
+    name: KEY_HEADER or VALUE_HEADER. Of several headers with it the last one counts.
+    """
+    header = next((value for each, value in reversed(headers) if each == name), None)
+    return None if data is None else framed(bytes(data), header)
 
 
 def framed(data: bytes, header: bytes | None = None) -> Framed | None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from barnabas.broker.cli.records.registry_schemas import NoSchema, RegistrySchemas
 from barnabas.registry.decoding.errors import UndecodableValue
-from barnabas.registry.decoding.framing import KEY_HEADER, VALUE_HEADER, framed
+from barnabas.registry.decoding.framing import KEY_HEADER, VALUE_HEADER, framed_part
 
 
 class DecodedPart(NamedTuple):
@@ -50,9 +50,7 @@ class RecordDecoder:
         return self._decoded("value", record.value, VALUE_HEADER, record)
 
     def _decoded(self, part: str, data: bytes | None, header: str, record: HasHeaders) -> DecodedPart | None:
-        if data is None:
-            return None
-        message = framed(data, next((value for name, value in record.headers if name == header), None))
+        message = framed_part(data, record.headers, header)
         if message is None:
             return None
         try:

@@ -8,7 +8,7 @@ import pytest
 
 from barnabas.registry.decoding.decoders import decoder_for
 from barnabas.registry.decoding.errors import UndecodableValue
-from barnabas.registry.decoding.framing import framed
+from barnabas.registry.decoding.framing import KEY_HEADER, VALUE_HEADER, framed, framed_part
 from barnabas.registry.schemas.parsed_schema import InvalidSchema, ReferencedSchema
 
 ORDER = json.dumps(
@@ -227,3 +227,9 @@ def test_the_schema_of_a_message_stands_before_it_or_in_a_header(
 ) -> None:
     found = framed(data, header)
     assert found == expected
+
+
+def test_of_several_headers_the_last_one_names_the_schema() -> None:
+    headers = [(VALUE_HEADER, b"\0\0\0\0\7"), (VALUE_HEADER, IN_A_HEADER), (KEY_HEADER, b"\0\0\0\0\7")]
+    assert framed_part(b"\5", headers, VALUE_HEADER) == (None, GUID, b"\5")
+    assert framed_part(None, headers, VALUE_HEADER) is None

@@ -20,7 +20,7 @@ from barnabas.registry.decisions.message_versions import version_of_message
 from barnabas.registry.decisions.parsing import SchemaSource, SourceKey, source_of_stored
 from barnabas.registry.decoding.decoders import Decoder, decoder_for
 from barnabas.registry.decoding.errors import UndecodableValue
-from barnabas.registry.decoding.framing import KEY_HEADER, VALUE_HEADER, Framed, framed
+from barnabas.registry.decoding.framing import KEY_HEADER, VALUE_HEADER, Framed, framed_part
 from barnabas.registry.schemas.parsed_schema import InvalidSchema
 from barnabas.registry.state.registry_state import RegistryState
 from barnabas.registry.state.stored_schema import StoredSchema
@@ -100,8 +100,7 @@ def _framed_parts(records: Sequence[Seen]) -> dict[Place, Framed]:
         if seen.decoded is not None:
             continue  # of the broker itself
         for part, data, name in ((KEY, seen.record.key, KEY_HEADER), (VALUE, seen.record.value, VALUE_HEADER)):
-            header = next((value for each, value in reversed(seen.record.headers) if each == name), None)
-            found = None if data is None else framed(data, header)
+            found = framed_part(data, seen.record.headers, name)
             if found is not None:
                 parts[index, part] = found
     return parts

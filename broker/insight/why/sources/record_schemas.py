@@ -13,7 +13,7 @@ from barnabas.broker.runtime.scheduler import Work
 from barnabas.protocol.records.record import BatchRecord, iter_records_with_pauses
 from barnabas.registry.decisions.errors import RegistryError
 from barnabas.registry.decisions.message_versions import version_of_message
-from barnabas.registry.decoding.framing import KEY_HEADER, VALUE_HEADER, framed
+from barnabas.registry.decoding.framing import KEY_HEADER, VALUE_HEADER, framed_part
 from barnabas.storage.steps import Steps
 
 if TYPE_CHECKING:
@@ -53,8 +53,7 @@ def _framed_parts(record: BatchRecord) -> list[tuple[str, int | None, str | None
     """Return key and value, as far as they are in the format: which, its id or guid, and how a sentence names it."""
     found = []
     for part, data, name in (("key", record.key, KEY_HEADER), ("value", record.value, VALUE_HEADER)):
-        header = next((value for each, value in reversed(record.headers) if each == name), None)
-        message = None if data is None else framed(bytes(data), header)
+        message = framed_part(data, record.headers, name)
         if message is not None:
             found.append((part, message.schema_id, message.guid, message.schema_name))
     return found
