@@ -5,7 +5,7 @@ Editions are refused, as there. Messages are nested, and options within options,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from barnabas.registry.schemas.parsed_schema import InvalidSchema
@@ -110,9 +110,7 @@ class _ProtoParser:
             "extend": lambda: message.extends.append(self._extend()),
             "oneof": lambda: message.oneofs.append(self._oneof()),
         }
-        while not reader.takes("}"):
-            if reader.takes(";"):
-                continue
+        for _ in self._statements():
             word = reader.word()
             if word in declarations:
                 declarations[word]()
@@ -125,12 +123,16 @@ class _ProtoParser:
         self._depth -= 1
         return message
 
+    def _statements(self) -> Iterator[None]:
+        """Stand before each statement up to the closing brace, but for empty ones."""
+        while not self._reader.takes("}"):
+            if not self._reader.takes(";"):
+                yield
+
     def _extend(self) -> ProtoExtend:
         extend = ProtoExtend(self._reader.word())
         self._reader.require("{")
-        while not self._reader.takes("}"):
-            if self._reader.takes(";"):
-                continue
+        for _ in self._statements():
             field = self._field(self._reader.word())
             if isinstance(field, ProtoField):
                 extend.fields.append(field)
@@ -181,9 +183,7 @@ class _ProtoParser:
         reader = self._reader
         oneof = ProtoOneOf(reader.word())
         reader.require("{")
-        while not reader.takes("}"):
-            if reader.takes(";"):
-                continue
+        for _ in self._statements():
             word = reader.data_type()
             if word == "option":
                 oneof.options.append(self._option_declaration())
@@ -197,9 +197,7 @@ class _ProtoParser:
         reader = self._reader
         enum = ProtoEnum(reader.word())
         reader.require("{")
-        while not reader.takes("}"):
-            if reader.takes(";"):
-                continue
+        for _ in self._statements():
             word = reader.word()
             if word == "option":
                 enum.options.append(self._option_declaration())
@@ -243,9 +241,7 @@ class _ProtoParser:
         reader = self._reader
         service = ProtoService(reader.word())
         reader.require("{")
-        while not reader.takes("}"):
-            if reader.takes(";"):
-                continue
+        for _ in self._statements():
             word = reader.word()
             if word == "option":
                 service.options.append(self._option_declaration())
@@ -266,9 +262,7 @@ class _ProtoParser:
         if not reader.takes("{"):
             reader.require(";")
             return rpc
-        while not reader.takes("}"):
-            if reader.takes(";"):
-                continue
+        for _ in self._statements():
             word = reader.word()
             if word != "option":
                 raise self._unexpected(word)
