@@ -39,6 +39,18 @@ def consumer_groups(client: Client, states: Iterable[str] = (), types: Iterable[
     return [each for each in found if each.protocol_type in _CONSUMERS and each.type.lower() in ("", *wanted)]
 
 
+def named_groups(client: Client, options: Options, kind: str) -> list[str]:
+    """Return the groups that --group or --all-groups selects. kind: of --all-groups, SHARE or STREAMS."""
+    if options.has("all-groups"):
+        return [each.group_id for each in groups.list_groups(client, (), [kind])]
+    return list(dict.fromkeys(options.values("group")))
+
+
+def print_error(what: str) -> None:
+    """Print an error that does not end the command."""
+    print(f"\nError: {what}")
+
+
 # --- resetting ---
 
 
@@ -48,17 +60,24 @@ def reset_offsets(client: Client, options: Options) -> None:
     names = [each.group_id for each in consumer_groups(client)] if is_for_all else options.values("group")
     plan = read_plan(options) if options.has("from-file") else None
     moved = {name: _reset(client, options, name, plan) for name in dict.fromkeys(names)}
+    print_reset(options, moved, with_group=len(options.values("group")) != 1)
+
+
+def print_reset(options: Options, moved: Mapping[str, Goals], *, with_group: bool, width: int | None = None) -> None:
+    """Print the new offsets by group: as a table, or with --export as lines for --from-file.
+
+    with_group: whether a line names the group. width: of the table's columns with names; None for the longest name's.
+    """
     if options.has("export"):
-        print_exported(moved, with_group=len(options.values("group")) != 1)
+        _print_exported(moved, with_group=with_group)
     else:
-        print_moved(moved)
+        _print_moved(moved, width)
 
 
-def print_moved(moved: Mapping[str, Goals]) -> None:
-    """Print the new offsets by group."""
+def _print_moved(moved: Mapping[str, Goals], width: int | None) -> None:
     rows = [(name, *place, offset) for name, goals in moved.items() for place, offset in sorted(goals.items())]
-    groups_width = max([15, *(len(group) for group, *_ in rows)])
-    topics_width = max([15, *(len(topic) for _, topic, *_ in rows)])
+    groups_width = width or max([15, *(len(group) for group, *_ in rows)])
+    topics_width = width or max([15, *(len(topic) for _, topic, *_ in rows)])
     print()
     if moved:
         for row in [("GROUP", "TOPIC", "PARTITION", "NEW-OFFSET"), *rows]:
@@ -67,9 +86,7 @@ def print_moved(moved: Mapping[str, Goals]) -> None:
 
 def _reset(client: Client, options: Options, group: str, plan: Mapping[str, Goals] | None) -> Goals:
     state = _state(client, group)
-    if state not in (groups.EMPTY, groups.DEAD):
-        what = f"Assignments can only be reset if the group '{group}' is inactive, but the current state is {state}."
-        print(f"\nError: {what}")
+    if not is_inactive(group, state):
         return {}
     if plan is not None and group not in plan:
         print_unplanned(group)
@@ -81,9 +98,18 @@ def _reset(client: Client, options: Options, group: str, plan: Mapping[str, Goal
     return goals
 
 
+def is_inactive(group: str, state: str) -> bool:
+    """Return whether a group's offsets may be reset; print it if not."""
+    if state in (groups.EMPTY, groups.DEAD):
+        return True
+    what = f"Assignments can only be reset if the group '{group}' is inactive, but the current state is {state}."
+    print_error(what)
+    return False
+
+
 def print_unplanned(group: str) -> None:
     """Print that the file of --from-file has no line for a group."""
-    print(f"\nError: No reset plan for group {group} found.")
+    print_error(f"No reset plan for group {group} found.")
 
 
 def _state(client: Client, group: str) -> str:
@@ -227,8 +253,7 @@ def read_plan(options: Options) -> dict[str, Goals]:
     return plan
 
 
-def print_exported(moved: Mapping[str, Goals], *, with_group: bool) -> None:
-    """Print the new offsets as lines for --from-file."""
+def _print_exported(moved: Mapping[str, Goals], *, with_group: bool) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     for group, goals in moved.items():
@@ -261,7 +286,7 @@ def delete_groups(client: Client, options: Options) -> None:
 
 def print_undeleted(kind: str, names: Iterable[str], failed: Mapping[str, str]) -> None:
     """Print which groups of a kind could not be deleted and why, and the names of the others."""
-    print(f"\nError: Deletion of some {kind} groups failed:")
+    print_error(f"Deletion of some {kind} groups failed:")
     for name, why in failed.items():
         print(f"* Group '{name}' could not be deleted due to: {why}")
     deleted = ", ".join(f"'{name}'" for name in names if name not in failed)
@@ -288,13 +313,13 @@ def delete_offsets(client: Client, options: Options) -> None:
         except ConnectionFailed:
             raise
         except KafkaError as error:
-            if error.code in _OF_THE_GROUP:
-                print(f"\nError: {_OF_THE_GROUP[error.code].format(group)}")
+            if error.code in OF_THE_GROUP:
+                print_error(OF_THE_GROUP[error.code].format(group))
                 return
             outcome[place] = f"Error: {error_text(error)}"
     failures = any(what != "Successful" for place, what in outcome.items() if place[1] >= 0)
     if failures:
-        print("\nError: Encountered some partition-level error, see the follow-up details.")
+        print_error(SOME_PARTITIONS)
     else:
         print(f"Request succeeded for deleting offsets from group {group}.")
     width = max([15, *(len(topic) for topic, _ in outcome)])
@@ -303,9 +328,11 @@ def delete_offsets(client: Client, options: Options) -> None:
         print(f"{topic:{width}} {'-' if number < 0 else number!s:10} {what:15}")
 
 
-_OF_THE_GROUP = {
+OF_THE_GROUP = {
     ErrorCode.INVALID_GROUP_ID: "'{}' is not valid.",
     ErrorCode.GROUP_ID_NOT_FOUND: "'{}' does not exist.",
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "Access to '{}' is not authorized.",
     ErrorCode.NON_EMPTY_GROUP: ("Deleting offsets of a consumer group '{}' is forbidden if the group is not empty."),
 }
+"""What is printed for errors that concern a whole group, in place of its partitions."""
+SOME_PARTITIONS = "Encountered some partition-level error, see the follow-up details."

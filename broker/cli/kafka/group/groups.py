@@ -117,9 +117,20 @@ def check_describe(options: Options, views: Sequence[str] = ("members", "offsets
         raise CommandRefused("Option [describe] does not take a value for [state]")
 
 
-def _check_reset(options: Options, has_group: bool) -> None:
+def check_execution(options: Options) -> None:
+    """Raise CommandRefused if --reset-offsets has not one of --execute and --dry-run."""
+    _check_one_of_both(options)
+    if not (options.has("dry-run") or options.has("execute")):
+        raise CommandRefused("Option [reset-offsets] takes the option: [execute] or [dry-run]")
+
+
+def _check_one_of_both(options: Options) -> None:
     if options.has("dry-run") and options.has("execute"):
         raise CommandRefused("Option [reset-offsets] only accepts one of [execute] and [dry-run]")
+
+
+def _check_reset(options: Options, has_group: bool) -> None:
+    _check_one_of_both(options)
     if not (options.has("dry-run") or options.has("execute")):
         print(_NO_EXECUTE, file=sys.stderr)
     if not has_group:

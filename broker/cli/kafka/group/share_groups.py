@@ -19,12 +19,14 @@ from barnabas.broker.cli.kafka.flags import (
     says_version,
 )
 from barnabas.broker.cli.kafka.group.group_changes import (
+    OF_THE_GROUP,
     Goals,
     check_exist,
+    named_groups,
     new_offsets,
     partitions_of,
-    print_exported,
-    print_moved,
+    print_error,
+    print_reset,
     print_undeleted,
     print_unplanned,
     read_plan,
@@ -33,6 +35,7 @@ from barnabas.broker.cli.kafka.group.group_changes import (
 from barnabas.broker.cli.kafka.group.groups import (
     assigned,
     check_describe,
+    check_execution,
     coordinator_text,
     executed,
     list_in_states,
@@ -67,12 +70,6 @@ _PURPOSE = "This tool helps to list, describe, delete and manage the offsets of 
 _STATES = ("Stable", "Dead", "Empty")
 _COLUMN = 15
 _NOTHING = "-"
-_OF_THE_GROUP = (
-    ErrorCode.INVALID_GROUP_ID,
-    ErrorCode.GROUP_ID_NOT_FOUND,
-    ErrorCode.GROUP_AUTHORIZATION_FAILED,
-    ErrorCode.NON_EMPTY_GROUP,
-)
 
 
 def kafka_share_groups(arguments: Sequence[str]) -> int:
@@ -118,10 +115,7 @@ def _check_delete_offsets(options: Options) -> None:
 
 
 def _check_reset(options: Options) -> None:
-    if options.has("dry-run") and options.has("execute"):
-        raise CommandRefused("Option [reset-offsets] only accepts one of [execute] and [dry-run]")
-    if not (options.has("dry-run") or options.has("execute")):
-        raise CommandRefused("Option [reset-offsets] takes the option: [execute] or [dry-run]")
+    check_execution(options)
     if not options.has("group"):
         raise CommandRefused("Option [reset-offsets] takes the option: [group]")
     for choices in (_SCOPES, _GOALS):
@@ -147,14 +141,8 @@ def _list(client: Client, options: Options) -> None:
     list_in_states(client, options, SHARE, _STATES)
 
 
-def _names(client: Client, options: Options) -> list[str]:
-    if options.has("all-groups"):
-        return [each.group_id for each in groups.list_groups(client, (), [SHARE])]
-    return list(dict.fromkeys(options.values("group")))
-
-
 def _describe(client: Client, options: Options) -> None:
-    infos = [describe_share_group(client, name) for name in sorted(_names(client, options))]
+    infos = [describe_share_group(client, name) for name in sorted(named_groups(client, options, SHARE))]
     is_verbose = options.has("verbose")
     for info in infos:
         if options.has("members"):
@@ -248,9 +236,9 @@ def _delete_offsets(client: Client, options: Options) -> None:
             raise
         except KafkaError as error:
             outcome[topic] = f"Error: {error_text(error)}"
-            of_the_group = error_text(error) if error.code in _OF_THE_GROUP else of_the_group
+            of_the_group = error_text(error) if error.code in OF_THE_GROUP else of_the_group
     if of_the_group is not None:
-        print(f"\nError: {of_the_group}")
+        print_error(of_the_group)
     width = max([_COLUMN, *map(len, outcome)])
     print()
     for topic, status in [("TOPIC", "STATUS"), *outcome.items()]:
@@ -270,8 +258,7 @@ def _reset_offsets(client: Client, options: Options) -> None:
     goals = _goals(client, options, group)
     if options.has("execute") and goals:
         alter_share_offsets(client, group, goals)
-    moved = {group: goals} if goals else {}
-    print_exported(moved, with_group=False) if options.has("export") else print_moved(moved)
+    print_reset(options, {group: goals} if goals else {}, with_group=False)
 
 
 def _goals(client: Client, options: Options, group: str) -> Goals:

@@ -10,11 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from barnabas.broker.cli.kafka.flags import CommandRefused, Options, error_text
 from barnabas.broker.cli.kafka.group.group_changes import (
+    OF_THE_GROUP,
+    SOME_PARTITIONS,
     Goals,
     check_exist,
+    is_inactive,
+    named_groups,
     new_offsets,
     partitions_of,
-    print_exported,
+    print_error,
+    print_reset,
     print_unplanned,
     read_plan,
     within,
@@ -35,29 +40,12 @@ _INTERNAL = re.compile(
     r"|-KTABLE-FK-JOIN-SUBSCRIPTION-(REGISTRATION|RESPONSE)-\d+-topic)",
     re.ASCII,
 )
-_OF_THE_GROUP = (
-    ErrorCode.INVALID_GROUP_ID,
-    ErrorCode.GROUP_ID_NOT_FOUND,
-    ErrorCode.GROUP_AUTHORIZATION_FAILED,
-    ErrorCode.NON_EMPTY_GROUP,
-)
+_COLUMN = 30  # of names in the table of new offsets, also of longer ones
 _OF_PARTITIONS = (
     ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC,
     ErrorCode.TOPIC_AUTHORIZATION_FAILED,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
 )
-
-
-def streams_groups(client: Client, options: Options) -> list[str]:
-    """Return the groups that --group or --all-groups selects."""
-    if options.has("all-groups"):
-        return [each.group_id for each in groups.list_groups(client, (), [STREAMS])]
-    return list(dict.fromkeys(options.values("group")))
-
-
-def print_error(what: str) -> None:
-    """Print an error that does not end the command."""
-    print(f"\nError: {what}")
 
 
 def subtopologies(group: DescribedGroup) -> Sequence[Subtopology]:
@@ -79,18 +67,8 @@ def _input_offsets(client: Client, group: str) -> Goals:
 def reset_offsets(client: Client, options: Options) -> None:
     """Reset the offsets of groups without members (--reset-offsets). Only prints them without --execute."""
     plan = read_plan(options) if options.has("from-file") else None
-    moved = {name: _reset(client, options, name, plan) for name in streams_groups(client, options)}
-    if options.has("export"):
-        print_exported(moved, with_group=len(options.values("group")) != 1)
-    else:
-        _print_moved(moved)
-
-
-def _print_moved(moved: Mapping[str, Goals]) -> None:
-    rows = [(name, *place, offset) for name, goals in moved.items() for place, offset in sorted(goals.items())]
-    print()
-    for row in [("GROUP", "TOPIC", "PARTITION", "NEW-OFFSET"), *rows] if moved else ():
-        print(f"{row[0]:30} {row[1]:30} {row[2]!s:10} {row[3]!s:15}")
+    moved = {name: _reset(client, options, name, plan) for name in named_groups(client, options, STREAMS)}
+    print_reset(options, moved, with_group=len(options.values("group")) != 1, width=_COLUMN)
 
 
 def _reset(client: Client, options: Options, group: str, plan: Mapping[str, Goals] | None) -> Goals:
@@ -101,9 +79,7 @@ def _reset(client: Client, options: Options, group: str, plan: Mapping[str, Goal
             raise
         description = None
     state = groups.DEAD if description is None else description.group_state
-    if state not in (groups.EMPTY, groups.DEAD):
-        what = f"Assignments can only be reset if the group '{group}' is inactive, but the current state is {state}."
-        print_error(what)
+    if not is_inactive(group, state):
         return {}
     goals = _goals(client, options, group, plan)
     if options.has("execute"):
@@ -195,7 +171,7 @@ def _delete_topics(client: Client, names: Iterable[str]) -> dict[str, KafkaError
 
 def delete_groups(client: Client, options: Options) -> None:
     """Delete groups without members (--delete), with --delete-all-internal-topics their internal topics, too."""
-    names = streams_groups(client, options)
+    names = named_groups(client, options, STREAMS)
     states = {each.group_id: each.state for each in groups.list_groups(client, (), [STREAMS])}
     failed = {name: why for name in names if (why := _why_not_deleted(name, states.get(name))) is not None}
     topics: dict[str, list[str]] = {}
@@ -290,9 +266,9 @@ def _refusal(client: Client, group: str, places: Sequence[TopicPartition]) -> Ka
 def _print_of_all(group: str, error: KafkaError | None) -> None:
     if error is None:
         print(f"Request succeeded for deleting offsets from group {group}.")
-    elif error.code in _OF_THE_GROUP:
+    elif error.code in OF_THE_GROUP:
         print_error(error_text(error))
     elif error.code in _OF_PARTITIONS:
-        print_error("Encountered some partition-level error, see the follow-up details.")
+        print_error(SOME_PARTITIONS)
     else:
         print_error(f"Encountered some unknown error: {error.code.name}")

@@ -16,8 +16,10 @@ from barnabas.broker.cli.kafka.flags import (
     read,
     says_version,
 )
+from barnabas.broker.cli.kafka.group.group_changes import named_groups, print_error
 from barnabas.broker.cli.kafka.group.groups import (
     check_describe,
+    check_execution,
     coordinator_text,
     executed,
     list_in_states,
@@ -26,9 +28,7 @@ from barnabas.broker.cli.kafka.group.groups import (
 from barnabas.broker.cli.kafka.group.streams_group_changes import (
     delete_groups,
     delete_offsets,
-    print_error,
     reset_offsets,
-    streams_groups,
     subtopologies,
 )
 from barnabas.client.addresses import Address
@@ -113,10 +113,7 @@ def _check_delete_offsets(options: Options) -> None:
 
 
 def _check_reset(options: Options) -> None:
-    if options.has("dry-run") and options.has("execute"):
-        raise CommandRefused("Option [reset-offsets] only accepts one of [execute] and [dry-run]")
-    if not (options.has("dry-run") or options.has("execute")):
-        raise CommandRefused("Option [reset-offsets] takes the option: [execute] or [dry-run]")
+    check_execution(options)
     _check_has_group(options, "reset-offsets")
     for goal in ("to-offset", "shift-by"):
         options.number(goal)
@@ -159,9 +156,9 @@ def _list(client: Client, options: Options) -> None:
 
 def _describe(client: Client, options: Options) -> int:
     if options.has("topology"):
-        return max((_print_topology(client, name) for name in streams_groups(client, options)), default=0)
+        return max((_print_topology(client, name) for name in named_groups(client, options, STREAMS)), default=0)
     is_verbose = options.has("verbose")
-    for name in streams_groups(client, options):
+    for name in named_groups(client, options, STREAMS):
         group, coordinator = describe_streams_group(client, name)
         if options.has("state"):
             _print_if_inactive(group)
