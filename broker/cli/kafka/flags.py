@@ -7,7 +7,7 @@ flags are ignored. Where Kafka prints the table of all its flags after a refusal
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from barnabas.broker.cli.terminal.client_settings import settings_in
@@ -147,6 +147,17 @@ def check_together(options: Options, used: str, others: Iterable[str]) -> None:
     for other in others if options.has(used) else ():
         if options.has(other):
             raise CommandRefused(f'Option "[{used}]" can\'t be used with option "[{other}]"')
+
+
+def refusal(action: Callable[[], object]) -> KafkaError | None:
+    """Do something, and return the error with which the broker refused it; None if it is done. ConnectionFailed."""
+    try:
+        action()
+    except ConnectionFailed:
+        raise
+    except KafkaError as error:
+        return error
+    return None
 
 
 def error_text(error: Exception) -> str:

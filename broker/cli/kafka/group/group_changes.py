@@ -9,9 +9,10 @@ import sys
 from argparse import ArgumentTypeError
 from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
+from functools import partial
 
 from barnabas.broker.cli.group.group_offsets import time_ms
-from barnabas.broker.cli.kafka.flags import CommandRefused, Options, error_text, whole_number
+from barnabas.broker.cli.kafka.flags import CommandRefused, Options, error_text, refusal, whole_number
 from barnabas.client.admin import groups
 from barnabas.client.admin.offset_resets import nearest_offset
 from barnabas.client.admin.topics import describe_topics
@@ -270,18 +271,17 @@ def delete_groups(client: Client, options: Options) -> None:
     is_for_all = options.has("all-groups")
     named = [each.group_id for each in consumer_groups(client)] if is_for_all else options.values("group")
     names = list(dict.fromkeys(named))
-    failed: dict[str, str] = {}
-    for name in names:
-        try:
-            groups.delete_group(client, name)
-        except ConnectionFailed:
-            raise
-        except KafkaError as error:
-            failed[name] = error_text(error)
+    failed = delete_each(client, names)
     if failed:
         print_undeleted("consumer", names, failed)
     else:
         print(f"Deletion of requested consumer groups ('{', '.join(names)}') was successful.")
+
+
+def delete_each(client: Client, names: Iterable[str]) -> dict[str, str]:
+    """Delete groups, and return for each that could not be deleted why."""
+    refusals = {name: refusal(partial(groups.delete_group, client, name)) for name in names}
+    return {name: error_text(error) for name, error in refusals.items() if error is not None}
 
 
 def print_undeleted(kind: str, names: Iterable[str], failed: Mapping[str, str]) -> None:
@@ -297,34 +297,45 @@ def print_undeleted(kind: str, names: Iterable[str], failed: Mapping[str, str]) 
 def delete_offsets(client: Client, options: Options) -> None:
     """Delete a group's committed offsets of topics (--delete-offsets)."""
     group = options.value("group") or ""
-    outcome: dict[tuple[str, int], str] = {}
-    places: list[TopicPartition] = []
-    for word in options.values("topic"):
-        try:
-            places += partitions_of(client, [word])
-        except ConnectionFailed:
-            raise
-        except KafkaError as error:
-            outcome[word, -1] = f"Error: {error_text(error)}"
+    places, outcome = found_places(client, options.values("topic"))
     for place in places:
-        try:
-            groups.delete_offsets(client, group, [place])
-            outcome[place] = "Successful"
-        except ConnectionFailed:
-            raise
-        except KafkaError as error:
-            if error.code in OF_THE_GROUP:
-                print_error(OF_THE_GROUP[error.code].format(group))
-                return
-            outcome[place] = f"Error: {error_text(error)}"
+        error = refusal(partial(groups.delete_offsets, client, group, [place]))
+        if error is not None and error.code in OF_THE_GROUP:
+            print_error(OF_THE_GROUP[error.code].format(group))
+            return
+        outcome[place] = outcome_text(error)
     failures = any(what != "Successful" for place, what in outcome.items() if place[1] >= 0)
     if failures:
         print_error(SOME_PARTITIONS)
     else:
         print(f"Request succeeded for deleting offsets from group {group}.")
-    width = max([15, *(len(topic) for topic, _ in outcome)])
+    print_outcome(sorted(outcome.items()))
+
+
+def found_places(client: Client, words: Iterable[str]) -> tuple[list[TopicPartition], dict[TopicPartition, str]]:
+    """Return the partitions that words name, and the outcome of each topic that cannot be found, as partition -1."""
+    places: list[TopicPartition] = []
+    outcome: dict[TopicPartition, str] = {}
+    for word in words:
+        try:
+            places += partitions_of(client, [word])
+        except ConnectionFailed:
+            raise
+        except KafkaError as error:
+            outcome[word, -1] = outcome_text(error)
+    return places, outcome
+
+
+def outcome_text(error: KafkaError | None) -> str:
+    """Return the status of a partition whose offset was to be deleted."""
+    return "Successful" if error is None else f"Error: {error_text(error)}"
+
+
+def print_outcome(outcome: Collection[tuple[TopicPartition, str]]) -> None:
+    """Print the status of each partition."""
+    width = max([15, *(len(topic) for (topic, _), _ in outcome)])
     print(f"\n{'TOPIC':{width}} {'PARTITION':10} {'STATUS':15}")
-    for (topic, number), what in sorted(outcome.items()):
+    for (topic, number), what in outcome:
         print(f"{topic:{width}} {'-' if number < 0 else number!s:10} {what:15}")
 
 

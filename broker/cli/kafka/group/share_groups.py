@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from barnabas.broker.cli.kafka.flags import (
     ALONE,
@@ -16,14 +17,17 @@ from barnabas.broker.cli.kafka.flags import (
     error_text,
     need,
     read,
+    refusal,
     says_version,
 )
 from barnabas.broker.cli.kafka.group.group_changes import (
     OF_THE_GROUP,
     Goals,
     check_exist,
+    delete_each,
     named_groups,
     new_offsets,
+    outcome_text,
     partitions_of,
     print_error,
     print_reset,
@@ -211,12 +215,7 @@ def _delete(client: Client, options: Options) -> None:
         elif states[name] != groups.EMPTY:
             failed[name] = f"Share group '{name}' is not EMPTY."
         else:
-            try:
-                groups.delete_group(client, name)
-            except ConnectionFailed:
-                raise
-            except KafkaError as error:
-                failed[name] = error_text(error)
+            failed |= delete_each(client, [name])
     if failed:
         print_undeleted("share", names, failed)
     else:
@@ -229,14 +228,10 @@ def _delete_offsets(client: Client, options: Options) -> None:
     outcome: dict[str, str] = {}
     of_the_group: str | None = None
     for topic in sorted(set(options.values("topic"))):
-        try:
-            delete_share_offsets(client, group, [topic])
-            outcome[topic] = "Successful"
-        except ConnectionFailed:
-            raise
-        except KafkaError as error:
-            outcome[topic] = f"Error: {error_text(error)}"
-            of_the_group = error_text(error) if error.code in OF_THE_GROUP else of_the_group
+        error = refusal(partial(delete_share_offsets, client, group, [topic]))
+        outcome[topic] = outcome_text(error)
+        if error is not None and error.code in OF_THE_GROUP:
+            of_the_group = error_text(error)
     if of_the_group is not None:
         print_error(of_the_group)
     width = max([_COLUMN, *map(len, outcome)])

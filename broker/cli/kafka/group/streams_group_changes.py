@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
-from barnabas.broker.cli.kafka.flags import CommandRefused, Options, error_text
+from barnabas.broker.cli.kafka.flags import CommandRefused, Options, error_text, refusal
 from barnabas.broker.cli.kafka.group.group_changes import (
     OF_THE_GROUP,
     SOME_PARTITIONS,
     Goals,
     check_exist,
+    delete_each,
+    found_places,
     is_inactive,
     named_groups,
     new_offsets,
+    outcome_text,
     partitions_of,
     print_error,
+    print_outcome,
     print_reset,
     print_unplanned,
     read_plan,
@@ -29,7 +34,6 @@ from barnabas.client.admin.group_descriptions import STREAMS
 from barnabas.client.admin.newer_groups import describe_streams_group
 from barnabas.client.admin.topics import delete_topic
 from barnabas.client.client import Client
-from barnabas.client.errors import ConnectionFailed
 from barnabas.client.metadata import TopicPartition
 from barnabas.client.offsets import commit_offsets, committed_offsets
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -155,15 +159,8 @@ def _internal_topics(group: DescribedGroup) -> list[str]:
 
 def _delete_topics(client: Client, names: Iterable[str]) -> dict[str, KafkaError]:
     """Delete topics, and return the errors of those that could not be deleted."""
-    failures = {}
-    for name in names:
-        try:
-            delete_topic(client, name)
-        except ConnectionFailed:
-            raise
-        except KafkaError as error:
-            failures[name] = error
-    return failures
+    refusals = {name: refusal(partial(delete_topic, client, name)) for name in names}
+    return {name: error for name, error in refusals.items() if error is not None}
 
 
 # --- deleting ---
@@ -180,14 +177,7 @@ def delete_groups(client: Client, options: Options) -> None:
             name: _internal_topics(describe_streams_group(client, name)[0]) for name in names if name not in failed
         }
         topics = {name: internal for name, internal in found.items() if internal}
-    for name in names:
-        try:
-            if name not in failed:
-                groups.delete_group(client, name)
-        except ConnectionFailed:
-            raise
-        except KafkaError as error:
-            failed[name] = error_text(error)
+    failed |= delete_each(client, [name for name in names if name not in failed])
     deleted = [name for name in names if name not in failed]
     failures = {name: failure for name in deleted if (failure := _delete_topics(client, topics.get(name, ())))}
     for each in failures.values():
@@ -232,35 +222,15 @@ def _print_internal(deleted: Sequence[str], failures: Mapping[str, Mapping[str, 
 def delete_offsets(client: Client, options: Options) -> None:
     """Delete a group's committed offsets of its input topics (--delete-offsets)."""
     group = options.value("group") or ""
-    outcome: dict[TopicPartition, str] = {}
-    places: list[TopicPartition] = sorted(_input_offsets(client, group)) if options.has("all-input-topics") else []
-    for word in () if options.has("all-input-topics") else options.values("input-topic"):
-        try:
-            places += partitions_of(client, [word])
-        except ConnectionFailed:
-            raise
-        except KafkaError as error:
-            outcome[word, -1] = f"Error: {error_text(error)}"
-    refusals = {place: _refusal(client, group, [place]) for place in places} or {("", -1): _refusal(client, group, [])}
-    for place in places:
-        refusal = refusals[place]
-        outcome[place] = "Successful" if refusal is None else f"Error: {error_text(refusal)}"
-    _print_of_all(group, next(filter(None, refusals.values()), None))
-    width = max([15, *(len(topic) for topic, _ in outcome)])
-    print(f"\n{'TOPIC':{width}} {'PARTITION':10} {'STATUS':15}")
-    for (topic, number), what in sorted(outcome.items(), key=lambda it: f"{it[0][0]}{it[0][1]}"):
-        print(f"{topic:{width}} {'-' if number < 0 else number!s:10} {what:15}")
-
-
-def _refusal(client: Client, group: str, places: Sequence[TopicPartition]) -> KafkaError | None:
-    """Delete offsets of a group; return the error, if any. Without places this asks whether there is such a group."""
-    try:
-        groups.delete_offsets(client, group, places)
-    except ConnectionFailed:
-        raise
-    except KafkaError as error:
-        return error
-    return None
+    if options.has("all-input-topics"):
+        places, outcome = sorted(_input_offsets(client, group)), dict[TopicPartition, str]()
+    else:
+        places, outcome = found_places(client, options.values("input-topic"))
+    asked = [[place] for place in places] or [[]]  # without a partition whether there is such a group
+    refusals = [refusal(partial(groups.delete_offsets, client, group, each)) for each in asked]
+    outcome |= {place: outcome_text(error) for place, error in zip(places, refusals, strict=False)}
+    _print_of_all(group, next(filter(None, refusals), None))
+    print_outcome(sorted(outcome.items(), key=lambda it: f"{it[0][0]}{it[0][1]}"))
 
 
 def _print_of_all(group: str, error: KafkaError | None) -> None:
