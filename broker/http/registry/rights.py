@@ -38,6 +38,17 @@ def registry_security(
     return http_security(services, endpoints, sasl_listeners, clock, None, random_bytes, RegistryGuard)
 
 
+def _asks(path: str) -> bool:
+    """Return whether a POST changes nothing: the look-up of a schema, or a check. The path is read as it is routed."""
+    from barnabas.registry.rest.paths import below_context, segments_of
+
+    try:
+        segments, _ = below_context(segments_of(path.encode("latin-1", "replace")), [])
+    except ValueError:
+        return False
+    return segments[0] == "compatibility" or (segments[0] == "subjects" and len(segments) == 2)
+
+
 class RegistryGuard(Guard):
     """The guard of the registry's port."""
 
@@ -45,8 +56,7 @@ class RegistryGuard(Guard):
 
     def needed(self, method: str, path: str) -> RequiredRight:
         """Return the right that a request needs."""
-        is_check = (method == "POST" and not path.rstrip("/").endswith("/versions")) or "/compatibility/" in path
-        reads = method in ("GET", "HEAD") or is_check
+        reads = method in ("GET", "HEAD") or (method == "POST" and _asks(path))
         return RequiredRight(Operation.READ if reads else Operation.WRITE, Resource.TOPIC, TOPIC)
 
     def page(self, status: int, path: str, why: str) -> Page:
