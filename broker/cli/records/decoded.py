@@ -35,11 +35,11 @@ class HasHeaders(Protocol):
 
 
 class RecordDecoder:
-    """Decodes what is in Confluent's wire format; says once of each schema why it cannot."""
+    """Decodes what is in Confluent's wire format; warns once for each schema that it cannot use."""
 
     def __init__(self, schemas: RegistrySchemas) -> None:
         self._schemas = schemas
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
 
     def key(self, record: HasHeaders) -> DecodedPart | None:
         """Return the decoded key; None if it is to be printed as it is. OSError if the registry does not answer."""
@@ -56,14 +56,14 @@ class RecordDecoder:
         try:
             value = self._schemas.decoder(message)(message.payload)
         except NoSchema as why:
-            self._tell(f"a {part} is printed as it is: {why}")
+            self._warn(f"a {part} is printed as it is: {why}")
         except UndecodableValue as why:
-            self._tell(f"a {part} with the schema {message.schema_name} is printed as it is: {why}")
+            self._warn(f"a {part} with the schema {message.schema_name} is printed as it is: {why}")
         else:
             return DecodedPart(value, message.schema)
         return None
 
-    def _tell(self, sentence: str) -> None:
-        if sentence not in self._told:
-            self._told.add(sentence)
+    def _warn(self, sentence: str) -> None:
+        if sentence not in self._warned:
+            self._warned.add(sentence)
             print(f"barnabas: {sentence}", file=sys.stderr)

@@ -107,7 +107,7 @@ class RegistryListener:
         try:
             await (await self._loaded()).registry.current()
         except Exception as error:
-            _log.warning(line("schemas not loaded yet", error=repr(error)))  # a request tries again, and tells
+            _log.warning(line("schemas not loaded yet", error=repr(error)))  # the next request tries again
 
     async def _serve(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         application = self._application or await self._loaded()
