@@ -29,7 +29,7 @@ ParsedOf = Callable[[StoredSchema], ParsedSchema]
 
 
 class LevelChecks(NamedTuple):
-    """What a compatibility level asks for."""
+    """The checks that a compatibility level asks for."""
 
     new_reads_old: bool
     old_reads_new: bool

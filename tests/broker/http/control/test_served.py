@@ -218,9 +218,9 @@ def test_an_address_where_kafka_clients_connect_is_not_that_of_http(running: Run
     status, _, err = offline("clock", "show", "--http", running.address)
     assert (status, err) == (
         1,
-        f"barnabas: {running.address}: no response: check that this is the address of the broker's --http. If the "
-        "broker runs with "
-        "--secure or --http-secure, add --command-config data.security/admin.properties\n",
+        f"barnabas: {running.address}: no response: check that this is the address of the broker's --http "
+        "--control. If the broker runs with --secure or --http-secure, add --command-config "
+        "data.security/admin.properties\n",
     )
 
 
