@@ -3,10 +3,11 @@
 The memory that a peer can use is limited: a request's head of 16 KiB at most, a body only if an application takes it,
 and each request has to be complete within some seconds of its first byte; nothing is received while an answer is made
 or waits for the peer to take it, and a peer that takes nothing is cut off. While an answer is streamed, received data
-is discarded: only the end of the connection matters. HEAD is GET without the body. POST is for /clean, whose answer is
-streamed; it is refused if it comes from a page in a browser. Other methods are refused. A path below that of an
-application (asgi.py) belongs to the application, for every method. Its answer may be streamed, too. If there is a
-guard, a peer without credentials gets no further than a request's head.
+is discarded: only the end of the connection matters. A peer that waits for "100 Continue" before it sends a body gets
+it, unless the body is refused; the rest of a refused body is discarded, so that the peer reads why. HEAD is GET without
+the body. POST is for /clean, whose answer is streamed; it is refused if it comes from a page in a browser. Other
+methods are refused. A path below that of an application (asgi.py) belongs to the application, for every method. Its
+answer may be streamed, too. If there is a guard, a peer without credentials gets no further than a request's head.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class HttpConnection(asyncio.Protocol):
         self._timer: Timer | None = None
         self._answering: asyncio.Task[None] | None = None
         self._target, self._method = b"", "GET"
-        self._is_head = self._is_post = self._is_streaming = False
+        self._is_head = self._is_post = self._discards = False
         self._request: h11.Request | None = None
         self._mounted: Mounted | None = None  # the application of the request, if any
         self._body = bytearray()
@@ -105,14 +106,14 @@ class HttpConnection(asyncio.Protocol):
         self._server.connection_closed(self)
 
     def data_received(self, data: bytes) -> None:
-        if self._is_streaming:
+        if self._discards:
             return  # the connection ends with that answer: no request can follow
         self._http.receive_data(data)
         self._may_answer_at_once = True
         self._go_on()
 
     def eof_received(self) -> bool:
-        if self._is_streaming:
+        if self._discards:
             return False  # the peer is gone
         self._http.receive_data(b"")
         self._go_on()
@@ -127,7 +128,7 @@ class HttpConnection(asyncio.Protocol):
             self._stop_waiting()
             if self._waits_to_write is not None and not self._waits_to_write.done():
                 self._waits_to_write.set_result(None)
-        elif not self._is_closing:
+        elif not self._is_closing and self._http.our_state is not h11.SEND_RESPONSE:  # it was an answer, not a "100"
             self._answered()
 
     # --- requests --------------------------------------------------------------------------------------------------
@@ -135,9 +136,10 @@ class HttpConnection(asyncio.Protocol):
     def _go_on(self) -> None:
         """Read until a request is complete, or more data is needed, or the data is not HTTP."""
         try:
-            while self._answering is None and not self._is_closing:
+            while self._answering is None and not self._is_closing and not self._discards:
                 event = self._http.next_event()
                 if event is h11.NEED_DATA or event is h11.PAUSED:
+                    self._continue_if_awaited()
                     return
                 if isinstance(event, h11.Request):
                     self._refuse_or_note(event)
@@ -152,6 +154,12 @@ class HttpConnection(asyncio.Protocol):
                 self._send(Page(error.error_status_hint, f"{error}\n".encode()), is_last=True)
             self.close()
 
+    def _continue_if_awaited(self) -> None:
+        """Tell a peer that waits with the body that it may send it."""
+        if self._http.they_are_waiting_for_100_continue:
+            response = h11.InformationalResponse(status_code=100, headers=[], reason=b"Continue")
+            self._transport.write(self._http.send(response) or b"")
+
     def _refuse_or_note(self, request: h11.Request) -> None:
         self._target, self._method = request.target, request.method.decode("ascii", "replace")
         self._is_head = self._method == "HEAD"
@@ -165,21 +173,41 @@ class HttpConnection(asyncio.Protocol):
         self._mounted = next((each for each in self._server.mounted if each.has(request.target)), None)
         if self._mounted is not None:
             self._request = request
+            self._refuse_announced(self._mounted.body_bytes_max)
             return
         self._is_post = request.method == b"POST"
         if request.method not in _METHODS or (self._is_post and self._target.partition(b"?")[0] != b"/clean"):
             self._send(Page(METHOD_NOT_ALLOWED, b"only GET and HEAD are supported here\n"), is_last=True)
         elif self._is_post and any(name == b"origin" for name, _ in request.headers):
             self._send(Page(FORBIDDEN, b"not from a browser\n"), is_last=True)
+        else:
+            self._refuse_announced(0)
+
+    def _refuse_announced(self, bytes_max: int) -> None:
+        """Refuse a body that is too large by its Content-Length, before it is sent."""
+        announced = next((int(value) for name, value in self._headers if name == b"content-length"), 0)
+        if announced > bytes_max:
+            self._refuse_body()
 
     def _take(self, data: bytes) -> None:
-        mounted = self._mounted
-        if mounted is None:
-            self._send(Page(_CONTENT_TOO_LARGE, b"a request has no body here\n"), is_last=True)
-        elif len(self._body) + len(data) > mounted.body_bytes_max:
-            self._send(Page(_CONTENT_TOO_LARGE, mounted.too_large % mounted.body_bytes_max, JSON), is_last=True)
+        if len(self._body) + len(data) > (0 if self._mounted is None else self._mounted.body_bytes_max):
+            self._refuse_body()
         else:
             self._body += data
+
+    def _refuse_body(self) -> None:
+        """Refuse a body, and discard what still comes of it until the peer, which may be sending, has read the answer.
+
+        Closing at once would reset the connection, and the answer might be lost.
+        """
+        mounted = self._mounted
+        if mounted is None:
+            page = Page(_CONTENT_TOO_LARGE, b"a request has no body here\n")
+        else:
+            page = Page(_CONTENT_TOO_LARGE, mounted.too_large % mounted.body_bytes_max, JSON)
+        self._write(page, is_last=True)
+        self._discards = True
+        self._expect("the client did not close the connection in time")
 
     def _answer(self) -> None:
         self._stop_waiting()
@@ -266,7 +294,7 @@ class HttpConnection(asyncio.Protocol):
 
         The connection ends with it: a peer that receives no end of the stream knows that it was cut off.
         """
-        self._is_streaming = True
+        self._discards = True
         self.gives_way = self._mounted is not None and self._mounted.gives_way
         self._transport.resume_reading()  # otherwise the loss of the peer is noticed only at the next write
         headers = [("content-type", stream.content_type), *stream.headers, ("connection", "close")]
@@ -309,6 +337,11 @@ class HttpConnection(asyncio.Protocol):
         self._timer = self._server.clock.call_later(self._server.idle_timeout_ms, self._end_waiting)
 
     def _send(self, page: Page, *, is_last: bool) -> None:
+        self._write(page, is_last=is_last)
+        if is_last:
+            self.close()
+
+    def _write(self, page: Page, *, is_last: bool) -> None:
         headers = [("content-type", page.content_type), ("content-length", str(len(page.body)))]
         headers += [("allow", "GET, HEAD")] if page.status == METHOD_NOT_ALLOWED and not page.headers else []
         headers += page.headers
@@ -318,8 +351,6 @@ class HttpConnection(asyncio.Protocol):
         body = [] if self._is_head else [h11.Data(data=page.body)]
         parts = (response, *body, h11.EndOfMessage())
         self._transport.write(b"".join(self._http.send(part) or b"" for part in parts))
-        if is_last:
-            self.close()
 
     # --- the end ---------------------------------------------------------------------------------------------------
 

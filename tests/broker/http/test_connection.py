@@ -107,7 +107,6 @@ async def test_head_is_get_without_the_body() -> None:
     ("request_bytes", "status"),
     [
         (b"POST /ready HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", b"405 Method Not Allowed"),
-        (b"GET /ready HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", b"413 "),
         (b"GET /ready HTTP/1.1\r\n\r\n", b"400 Bad Request"),
         (b"\x00\x00\x00\x17\x00\x12\x00\x03\x00\x00\x00\x01\r\n\r\n", b"400 Bad Request"),
         (b"GET " + b"/" * HEAD_BYTES_MAX + b" HTTP/1.1\r\nHost: x", b"431 Request Header Fields Too Large"),
@@ -119,6 +118,91 @@ async def test_an_invalid_http_request_is_refused_and_its_connection_closed(
     peer = await Site().sent(request_bytes)
     assert peer.read().partition(b"\r\n")[0].startswith(b"HTTP/1.1 " + status)
     assert peer.is_lost
+
+
+PUT = b"PUT /app HTTP/1.1\r\nHost: x\r\n"
+EXPECT = b"Expect: 100-continue\r\n"
+
+
+class Echo:
+    """A site with an application that answers with the body it got, of at most ten bytes."""
+
+    def __init__(self) -> None:
+        self.site = Site()
+        self.site.server.mounted = [Mounted(b"/app", self._answer, 10, too_large=b"at most %d bytes")]
+
+    async def _answer(self, scope: object, receive: Receive, send: Send) -> None:
+        body = (await receive())["body"]
+        await send({"type": "http.response.start", "status": OK, "headers": []})
+        await send({"type": "http.response.body", "body": body})
+
+
+@pytest.mark.parametrize("framing", [b"Content-Length: 3\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n3\r\n"])
+async def test_a_peer_that_waits_with_its_body_is_told_to_send_it(framing: bytes) -> None:
+    peer = await Echo().site.sent(PUT + EXPECT + framing)
+    assert peer.read() == b"HTTP/1.1 100 Continue\r\n\r\n"
+    peer.send(b"abc" + (b"\r\n0\r\n\r\n" if b"chunked" in framing else b""))
+    await settle()
+    answer = peer.read()
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert answer.endswith(b"abc")
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        PUT + EXPECT + b"Content-Length: 3\r\n\r\nabc",
+        PUT.replace(b"1.1", b"1.0") + EXPECT + b"Content-Length: 3\r\n\r\n",
+    ],
+)
+async def test_nobody_is_told_to_send_what_has_come_or_to_a_version_that_does_not_know_it(request_bytes: bytes) -> None:
+    peer = await Echo().site.sent(request_bytes)
+    assert b" 100 " not in peer.read()
+
+
+async def test_a_peer_that_takes_the_go_ahead_late_stays_connected() -> None:
+    peer = await Echo().site.sent(PUT + EXPECT + b"Content-Length: 3\r\n\r\n", kernel_bytes=5)
+    received = peer.read()
+    while more := peer.read():
+        received += more
+    assert received == b"HTTP/1.1 100 Continue\r\n\r\n"
+    peer.send(b"abc")
+    await settle()
+    assert not peer.is_lost
+
+
+REFUSED = [
+    (PUT + EXPECT + b"Content-Length: 11\r\n\r\n", b"at most 10 bytes"),
+    (PUT + b"Content-Length: 11\r\n\r\n", b"at most 10 bytes"),
+    (PUT + b"Transfer-Encoding: chunked\r\n\r\nb\r\n01234567890\r\n", b"at most 10 bytes"),
+    (READY[:-2] + b"Content-Length: 3\r\n\r\nabc", b"a request has no body here\n"),
+    (READY[:-2] + EXPECT + b"Content-Length: 3\r\n\r\n", b"a request has no body here\n"),
+]
+
+
+@pytest.mark.parametrize(("request_bytes", "why"), REFUSED)
+async def test_a_body_too_large_is_refused_at_once_and_the_peer_may_finish_sending(
+    request_bytes: bytes, why: bytes
+) -> None:
+    peer = await Echo().site.sent(request_bytes)
+    answer = peer.read()
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"connection: close" in answer
+    assert answer.endswith(why)
+    peer.send(b"x" * 100_000)
+    peer.send(READY)
+    await settle()
+    assert (peer.read(), peer.is_lost, len(peer.in_flight)) == (b"", False, 0)
+    peer.hang_up()
+    assert peer.is_lost
+
+
+async def test_a_peer_that_never_ends_a_refused_body_is_cut_off() -> None:
+    site = Site()
+    peer = await site.sent(READY[:-2] + b"Content-Length: 300\r\n\r\n")
+    site.clock.advance(REQUEST_TIMEOUT_MS)
+    assert peer.is_lost
+    assert site.clock.pending_timers() == 0
 
 
 async def test_an_unauthenticated_request_is_refused_after_its_head() -> None:
