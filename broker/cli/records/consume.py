@@ -22,6 +22,7 @@ from barnabas.broker.cli.terminal.options import (
     connected,
     positive,
     shared_options,
+    take_word_of_registry,
     whole,
 )
 from barnabas.broker.cli.terminal.output import ProgressCounter, counted
@@ -61,6 +62,7 @@ class RecordSource(Protocol):
 def run(arguments: Sequence[str]) -> int:
     """Run the command and return its exit status."""
     options = parser().parse_args(arguments)
+    take_word_of_registry(options, "topic")
     _check(options)
     decoder = _decoder(options)
     with ExitStack() as stack:
@@ -77,7 +79,7 @@ def parser() -> argparse.ArgumentParser:
         description="Print the records of a topic, one to a line, until interrupted, or until an option ends it.",
         parents=shared_options(),
     )
-    top.add_argument("topic", metavar="TOPIC")
+    top.add_argument("topic", metavar="TOPIC", nargs="?")  # because it may stand behind --registry
     where = top.add_argument_group("where to start")
     where.add_argument("--partition", type=whole, metavar="N", help="only this partition")
     where.add_argument("--group", metavar="GROUP", help="as a member of a group; its offsets are committed")
@@ -113,6 +115,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _check(options: argparse.Namespace) -> None:
+    if options.topic is None:
+        raise UsageError("consume: name the topic")
     check_share(options)
     if options.group is not None and (options.partition is not None or options.offset is not None):
         raise UsageError("consume: a group assigns partitions and offsets: omit --partition and --offset")

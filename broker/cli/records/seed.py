@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.broker.cli.terminal.failures import UsageError
-from barnabas.broker.cli.terminal.options import Parser, add_registry_option, connected, shared_options
+from barnabas.broker.cli.terminal.options import (
+    Parser,
+    add_registry_option,
+    connected,
+    shared_options,
+    take_word_of_registry,
+)
 from barnabas.broker.cli.terminal.output import counted, print_json, report
 from barnabas.broker.server.seeding.errors import MISSING_PACKAGES
 
@@ -18,6 +24,7 @@ if TYPE_CHECKING:
 def run(arguments: Sequence[str]) -> int:
     """Run the command and return its exit status."""
     options = parser().parse_args(arguments)
+    take_word_of_registry(options, "file")
     if options.schema == (options.file is not None):
         raise UsageError("seed: name the file of a seed, or --schema")
     try:

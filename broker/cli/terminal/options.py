@@ -116,6 +116,14 @@ def add_registry_option(parser: argparse._ActionsContainer, what: str) -> None:
     )
 
 
+def take_word_of_registry(options: argparse.Namespace, positional: str) -> None:
+    """Take a word behind --registry that is no address for the positional argument, if that one is missing."""
+    word = options.registry
+    if getattr(options, positional) is None and word is not None and ":" not in word:
+        setattr(options, positional, word)
+        options.registry = DEFAULT_REGISTRY
+
+
 @contextmanager
 def connected(options: argparse.Namespace) -> Iterator[Client]:
     """Hold a client that has reached a broker; ConnectionFailed at once if there is none, UsageError for no address.

@@ -43,7 +43,7 @@ class RegistryApi:
         try:
             port = parts.port or _PORTS[parts.scheme]
         except (KeyError, ValueError):
-            raise UsageError(f"--registry: give the URL of a registry, such as http://{DEFAULT_REGISTRY}") from None
+            raise UsageError(f"--registry: give HOST:PORT or a URL, such as http://{DEFAULT_REGISTRY}") from None
         host = parts.hostname or ""
         self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._path = parts.path.rstrip("/")
@@ -81,7 +81,9 @@ def registry_api(options: argparse.Namespace) -> RegistryApi:
     """
     settings = settings_of(options)
     url = options.registry or DEFAULT_REGISTRY
-    if ":" in url and "://" not in url:
+    if ":" not in url:
+        raise UsageError(f"--registry {url}: give HOST:PORT or a URL, such as http://{DEFAULT_REGISTRY}")
+    if "://" not in url:
         url = f"{'http' if settings is None or settings.security.tls is None else 'https'}://{url}"
     return RegistryApi(url, settings, options.request_timeout_ms)
 

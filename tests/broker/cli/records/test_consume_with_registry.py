@@ -11,6 +11,9 @@ from urllib.request import Request, urlopen
 import pytest
 
 from barnabas import Barnabas as Broker
+from barnabas.broker.cli.records.consume import parser as consume_parser
+from barnabas.broker.cli.records.seed import parser as seed_parser
+from barnabas.broker.cli.terminal.options import DEFAULT_REGISTRY, take_word_of_registry
 from barnabas.client.client import Client
 from barnabas.client.produce.producer import Producer
 from tests.support.command_line import Barnabas
@@ -179,10 +182,27 @@ def test_what_another_registry_may_answer(
     assert len(outcome.stderr.splitlines()) == bool(expected[2])
 
 
-@pytest.mark.parametrize("url", ["orders", "ftp://host", "http://host:port"])
-def test_what_is_no_url_is_refused(offline: Barnabas, url: str) -> None:
-    sentence = "barnabas: --registry: give the URL of a registry, such as http://127.0.0.1:8081\n"
+@pytest.mark.parametrize(
+    ("url", "named"),
+    [("orders", " orders"), ("ftp://host", ""), ("http://host:port", ""), ("http://me:secret@host:x", "")],
+)
+def test_what_is_no_address_is_refused(offline: Barnabas, url: str, named: str) -> None:
+    sentence = f"barnabas: --registry{named}: give HOST:PORT or a URL, such as http://127.0.0.1:8081\n"
     assert offline("consume", "orders", "--registry", url) == (2, "", sentence)
+
+
+def test_a_topic_or_a_file_may_stand_behind_the_registry_without_an_address() -> None:
+    consumes = consume_parser().parse_args(["--from-beginning", "--registry", "orders", "--json"])
+    take_word_of_registry(consumes, "topic")
+    assert (consumes.topic, consumes.registry) == ("orders", DEFAULT_REGISTRY)
+    seeds = seed_parser().parse_args(["--registry", "shop.yaml"])
+    take_word_of_registry(seeds, "file")
+    assert (seeds.file, seeds.registry) == ("shop.yaml", DEFAULT_REGISTRY)
+
+
+@pytest.mark.parametrize("words", [[], ["--registry"], ["--registry", "127.0.0.1:8081"]])
+def test_a_topic_must_be_named(offline: Barnabas, words: list[str]) -> None:
+    assert offline("consume", *words) == (2, "", "barnabas: consume: name the topic\n")
 
 
 def test_an_address_stands_for_its_url(registry_broker: Broker, consume: Barnabas, name: str) -> None:
