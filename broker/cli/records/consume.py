@@ -245,8 +245,8 @@ def _line_writer(options: argparse.Namespace, decoder: RecordDecoder | None) -> 
         if options.print_headers:
             parts.append(b",".join(_raw_header(name, value) for name, value in record.headers))
         if options.print_key:
-            parts.append(_shown(record.key, None if decoder is None else decoder.key(record)))
-        return separator.join([*parts, _shown(record.value, None if decoder is None else decoder.value(record))])
+            parts.append(_shown(record.key, None if decoder is None else decoder.key(consumed)))
+        return separator.join([*parts, _shown(record.value, None if decoder is None else decoder.value(consumed))])
 
     return line
 
@@ -276,8 +276,8 @@ def _json_line(decoder: RecordDecoder | None, consumed: PrintedRecord) -> bytes:
         "partition": consumed.partition,
         "offset": record.offset,
         "timestamp": record.timestamp,
-        **_json_part("key", record.key, None if decoder is None else decoder.key(record)),
-        **_json_part("value", record.value, None if decoder is None else decoder.value(record)),
+        **_json_part("key", record.key, None if decoder is None else decoder.key(consumed)),
+        **_json_part("value", record.value, None if decoder is None else decoder.value(consumed)),
         "headers": [{"key": name, **_json_bytes("value", value)} for name, value in record.headers],
     }
     if isinstance(consumed, AcquiredRecord):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from barnabas.broker.cli.records.registry_schemas import NoSchema, RegistrySchemas
 from barnabas.registry.decoding.errors import UndecodableValue
 from barnabas.registry.decoding.framing import KEY_HEADER, VALUE_HEADER, framed_part
+
+if TYPE_CHECKING:
+    from barnabas.protocol.records.record import BatchRecord
 
 
 class DecodedPart(NamedTuple):
@@ -18,52 +20,53 @@ class DecodedPart(NamedTuple):
     schema: int | str
 
 
-class HasHeaders(Protocol):
-    """A record, as far as decoding needs it."""
+class PlacedRecord(Protocol):
+    """A record with its topic and partition."""
 
     @property
-    def key(self) -> bytes | None:
-        """The bytes of the key."""
+    def topic(self) -> str:
+        """The topic."""
 
     @property
-    def value(self) -> bytes | None:
-        """The bytes of the value."""
+    def partition(self) -> int:
+        """The partition."""
 
     @property
-    def headers(self) -> Sequence[tuple[str, bytes | None]]:
-        """Names and values."""
+    def record(self) -> BatchRecord:
+        """The record."""
 
 
 class RecordDecoder:
-    """Decodes what is in Confluent's wire format; warns once for each schema that it cannot use."""
+    """Decodes what is in Confluent's wire format; each warning is given once, for the first record that it is about."""
 
     def __init__(self, schemas: RegistrySchemas) -> None:
         self._schemas = schemas
         self._warned: set[str] = set()
 
-    def key(self, record: HasHeaders) -> DecodedPart | None:
+    def key(self, consumed: PlacedRecord) -> DecodedPart | None:
         """Return the decoded key; None if it is to be printed as it is. OSError if the registry does not answer."""
-        return self._decoded("key", record.key, KEY_HEADER, record)
+        return self._decoded("key", consumed.record.key, KEY_HEADER, consumed)
 
-    def value(self, record: HasHeaders) -> DecodedPart | None:
+    def value(self, consumed: PlacedRecord) -> DecodedPart | None:
         """Return the decoded value, likewise."""
-        return self._decoded("value", record.value, VALUE_HEADER, record)
+        return self._decoded("value", consumed.record.value, VALUE_HEADER, consumed)
 
-    def _decoded(self, part: str, data: bytes | None, header: str, record: HasHeaders) -> DecodedPart | None:
-        message = framed_part(data, record.headers, header)
+    def _decoded(self, part: str, data: bytes | None, header: str, consumed: PlacedRecord) -> DecodedPart | None:
+        message = framed_part(data, consumed.record.headers, header)
         if message is None:
             return None
         try:
             value = self._schemas.decoder(message)(message.payload)
         except NoSchema as why:
-            self._warn(f"a {part} is printed as it is: {why}")
+            self._warn(consumed, f"the {part} is printed as it is: {why}")
         except UndecodableValue as why:
-            self._warn(f"a {part} with the schema {message.schema_name} is printed as it is: {why}")
+            self._warn(consumed, f"the {part}, with the schema {message.schema_name}, is printed as it is: {why}")
         else:
             return DecodedPart(value, message.schema)
         return None
 
-    def _warn(self, sentence: str) -> None:
+    def _warn(self, consumed: PlacedRecord, sentence: str) -> None:
         if sentence not in self._warned:
             self._warned.add(sentence)
-            print(f"barnabas: {sentence}", file=sys.stderr)
+            where = f"{consumed.topic}-{consumed.partition} at offset {consumed.record.offset}"
+            print(f"barnabas: {where}: {sentence}", file=sys.stderr)

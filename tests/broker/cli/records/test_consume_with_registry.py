@@ -97,8 +97,9 @@ def test_keys_and_values_are_decoded_by_their_schemas(registry_broker: Broker, c
         f"null|{with_id(order, b'T').decode()}",
     ]
     told = (
-        "barnabas: a value is printed as it is: the registry has no schema with the id 9999\n"
-        f"barnabas: a value with the schema id {order['id']} is printed as it is: the message ends early\n"
+        f"barnabas: {name}-0 at offset 4: the value is printed as it is: the registry has no schema with the id 9999\n"
+        f"barnabas: {name}-0 at offset 6: the value, with the schema id {order['id']}, is printed as it is: "
+        "the message ends early\n"
     )
     assert consume("--registry", url) == (0, "".join(f"{line}\n" for line in lines), told)
 
