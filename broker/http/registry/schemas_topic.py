@@ -1,18 +1,19 @@
 """`_schemas`, the log of the registry: one compacted partition, created when the first record is written.
 
 Records of other producers, such as another registry, are applied in their order, before the registry decides about
-anything. Invariant: `_position` is the offset up to which the records are applied; own records count as applied when
-they are appended, since their decision has seen all before them.
+anything. A topic that would lose or disorder records is refused before its first record is read, and for as long as it
+is so: Confluent's registry does not start with one. Invariant: `_position` is the offset up to which the records are
+applied; own records count as applied when they are appended, since their decision has seen all before them.
 """
 
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.config.resources.log_configs import log_config
-from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic, TopicDeletions
+from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic
 from barnabas.broker.partitions.opening.recoveries import StillRecovering
 from barnabas.broker.runtime.log_lines import line, logger
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
@@ -21,6 +22,7 @@ from barnabas.protocol.records.record import iter_records
 from barnabas.registry.registry_log import SchemasLogFailure, SchemasReader, SchemasRecord
 
 if TYPE_CHECKING:
+    from barnabas.broker.metadata.catalogue import TopicImage
     from barnabas.broker.services import Services
 
 _log = logger("registry")
@@ -42,11 +44,16 @@ class SchemasTopic:
         self._position = 0
         self._steps: Iterator[None] | None = None
         self._was_deleted = False
-        services.catalogue.subscribe(TopicDeletions(self._deleted))
+        self._is_sound: bool | None = None  # None until it is checked
+        services.catalogue.subscribe(_TopicChanges(self._deleted, self._changed))
 
     def _deleted(self, topic: str) -> None:
+        self._changed()
         if topic == TOPIC:
             self._position, self._steps, self._was_deleted = 0, None, True
+
+    def _changed(self) -> None:
+        self._is_sound = None
 
     @property
     def record_bytes_max(self) -> int:
@@ -62,6 +69,10 @@ class SchemasTopic:
             return False
         if self._topic.partition_count() is None:
             return True
+        if self._is_sound is None:
+            self._find_out()
+        if not self._is_sound:
+            return False
         try:
             return self._topic.extent(0)[1] == self._position
         except KafkaError:
@@ -116,6 +127,16 @@ class SchemasTopic:
         if count:
             _log.debug(line("schemas applied", records=count, offset=self._position))
 
+    def _find_out(self) -> None:
+        """Check the topic once after each change of it, and report a wrong one."""
+        try:
+            self._check()
+        except KafkaError as why:
+            _log.error(line("topic cannot be used", topic=TOPIC, why=why))
+            self._is_sound = False
+        else:
+            self._is_sound = True
+
     def _check(self) -> None:
         """Raise KafkaError for a topic that would lose or disorder the records of a registry."""
         count = self._topic.partition_count() or 0
@@ -158,6 +179,30 @@ class SchemasTopic:
             await synced
         except KafkaError as why:
             raise SchemasLogFailure(f"{TOPIC} cannot be written: {why}") from why
+
+
+class _TopicChanges:
+    """A catalogue listener that tells of deleted topics, and that a topic may have changed otherwise."""
+
+    def __init__(self, deleted: Callable[[str], None], changed: Callable[[], None]) -> None:
+        self._deleted = deleted
+        self._changed = changed
+
+    def on_topic_deleted(self, topic: TopicImage) -> None:
+        """Tell of the deletion."""
+        self._deleted(topic.name)
+
+    def on_topic_created(self, topic: TopicImage) -> None:
+        """Tell of a change."""
+        self._changed()
+
+    def on_partitions_added(self, topic: TopicImage, first_new: int) -> None:
+        """Tell of a change."""
+        self._changed()
+
+    def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
+        """Tell of a change: the policy may be the broker's default."""
+        self._changed()
 
 
 def _records(data: memoryview, begun_at: int) -> Iterator[tuple[int, bytes | None, bytes | None, int]]:

@@ -16,6 +16,8 @@ from barnabas.broker.cli.serving.serve_options import parse, registry_address
 from barnabas.broker.cli.terminal.failures import UsageError
 from barnabas.broker.http.registry.rights import RegistryGuard
 from barnabas.broker.security.session.operations import Operation
+from barnabas.client.admin.topics import create_topic
+from barnabas.client.client import Client
 from tests.support.processes.served import Served
 
 STRING = {"schema": '"string"'}
@@ -94,6 +96,17 @@ def test_a_broker_for_tests_has_a_registry_if_it_is_asked_for() -> None:
         assert ask(address, "GET", "/subjects") == (200, ["s"])
     with Barnabas() as broker, pytest.raises(BarnabasError, match="registry=True"):
         _ = broker.registry_url
+
+
+def test_a_topic_with_several_partitions_is_refused_by_the_first_request(tmp_path: Path) -> None:
+    arguments = ("--port", "0", "--data-dir", str(tmp_path), "--registry=0")
+    with Served(*arguments[:-1]) as served, Client(f"127.0.0.1:{served.port}") as client:
+        create_topic(client, "_schemas", partitions=2)
+    with Served(*arguments) as served:
+        status, answer = ask(served.ready.partition(" registry=")[2], "GET", "/subjects")
+        assert (status, answer["error_code"]) == (500, 50001)
+        assert "_schemas cannot be read: INVALID_PARTITIONS: it has 2 partitions instead of 1" in answer["message"]
+        assert "topic cannot be used" in served.stop().stderr
 
 
 def test_many_clients_register_at_the_same_time() -> None:

@@ -3,6 +3,8 @@
 import pytest
 
 from barnabas.broker.http.registry.schemas_topic import RECORDS_A_TURN, TOPIC, SchemasTopic
+from barnabas.broker.metadata.catalogue.config_alterations import Alteration
+from barnabas.broker.metadata.image.topic_changes import NewPartitions
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.registry.registry_log import SchemasLogFailure
 from tests.support.worlds.broker import BrokerWorld
@@ -105,6 +107,23 @@ async def test_a_topic_that_would_lose_records_is_refused(
     topic = SchemasTopic(world.broker.services)
     with pytest.raises(SchemasLogFailure, match=why):
         topic.append([(b"k", b"v")])
-    world.broker.services.partitions.append(TOPIC, 0, build_batch([NewRecord(b"k", b"v", (), 1)]))
+    assert not topic.is_applied
     with pytest.raises(SchemasLogFailure, match=why):
         await topic.apply(reader)
+
+
+async def test_a_topic_is_refused_as_long_as_it_would_lose_records(
+    world: BrokerWorld, reader: Reader, caplog: pytest.LogCaptureFixture
+) -> None:
+    catalogue, topic = world.broker.catalogue, SchemasTopic(world.broker.services)
+    topic.append([(b"k", b"v")])
+    seen = []
+    for policy in ("compact", "delete", "compact"):
+        catalogue.alter_configs(2, TOPIC, [Alteration("cleanup.policy", 0, policy)])
+        seen += [topic.is_applied, topic.is_applied]
+    assert seen == [True, True, False, False, True, True]
+    told = [each for each in caplog.messages if "topic cannot be used" in each]
+    assert len(told) == 1
+    assert "cleanup.policy is delete instead of compact" in told[0]
+    catalogue.create_partitions([NewPartitions(TOPIC, 2)])
+    assert not topic.is_applied
