@@ -51,13 +51,20 @@ class Setting(NamedTuple):
     is_own: bool
 
 
+class Reason(NamedTuple):
+    """Why a version cannot be read. kind: as a refused registration names it; empty if they could not be compared."""
+
+    kind: str
+    sentence: str
+
+
 class Direction(NamedTuple):
     """Whether one version reads what another one wrote. is_needed: by the subject's compatibility level."""
 
     reader: int
     writer: int
     is_needed: bool
-    reasons: Sequence[str]
+    reasons: Sequence[Reason]
     reasons_left_out: int
 
 
@@ -158,9 +165,10 @@ def diff_of(older: StoredSchema, newer: StoredSchema) -> Work[SchemaDiff]:
 
 
 async def comparison_of(
-    registry: SchemaRegistry, older: StoredSchema, newer: StoredSchema, diff: SchemaDiff
+    registry: SchemaRegistry, one: StoredSchema, other: StoredSchema, diff: SchemaDiff
 ) -> Comparison:
-    """Return how two versions compare: whether each reads what the other one wrote."""
+    """Return how two versions compare: whether each reads what the other one wrote. The level is that of the later."""
+    older, newer = sorted((one, other), key=lambda each: each.version)
     level = registry.state.config_in_scope(newer.subject)[LEVEL]
     if older.content.schema_type != newer.content.schema_type:
         return Comparison(level, (), DIFFERENT_TYPE, diff)
@@ -181,7 +189,7 @@ def _direction(
     reader: StoredSchema, writer: StoredSchema, found: Sequence[Incompatibility], *, is_needed: bool
 ) -> Direction:
     names = f"version {reader.version}", f"version {writer.version}"
-    reasons = [each.described(*names) for each in found[:REASONS_MAX]]
+    reasons = [Reason(each.kind, each.described(*names)) for each in found[:REASONS_MAX]]
     return Direction(reader.version, writer.version, is_needed, reasons, max(0, len(found) - REASONS_MAX))
 
 

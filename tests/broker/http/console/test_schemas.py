@@ -104,13 +104,36 @@ async def test_two_versions_stand_side_by_side_with_what_changed_and_why_it_is_n
     assert "equal lines" in text
     assert "Version 2 beside version 1 not compatible: BACKWARD" in text
     assert "A reader with version 2 cannot read all that version 1 wrote." in text
-    assert "&#39;town&#39;" in text
+    assert "READER_FIELD_MISSING_DEFAULT_VALUE : The field &#39;town&#39; at path &#39;/fields/21&#39; in" in text
     assert "A reader with version 1 cannot read all that version 2 wrote, which BACKWARD does not ask for." in text
     assert "<del>" not in await console.get("/subject", name="orders-value", version=1)
     assert "there is no version 9 of it" in await console.text("/subject", 404, name="orders-value", version=9)
     await registry.change(lambda state: update_config(state, "orders-value", {"compatibilityLevel": "NONE"}))
     await console.register("orders-value", '{"type": "object"}', of="JSON")
     assert "They cannot be compared: Incompatible because" in await console.text("/subject", name="orders-value")
+
+
+@pytest.mark.parametrize(
+    ("level", "verdict", "new_reads_old", "old_reads_new"),
+    [
+        ("BACKWARD", "not compatible: BACKWARD", ".", ", which BACKWARD does not ask for."),
+        ("FORWARD", "compatible: FORWARD", ", which FORWARD does not ask for.", "."),
+        ("FULL_TRANSITIVE", "not compatible: FULL_TRANSITIVE", ".", "."),
+    ],
+)
+@pytest.mark.parametrize("chosen", [{"version": 2, "against": 1}, {"version": 1, "against": 2}])
+async def test_a_comparison_says_who_reads_what_whichever_version_is_chosen_first(
+    console: WithRegistry, chosen: dict[str, int], level: str, verdict: str, new_reads_old: str, old_reads_new: str
+) -> None:
+    registry = await console.registry()
+    await registry.change(lambda state: update_config(state, "s", {"compatibilityLevel": "NONE"}))
+    await console.register("s", record("id"))
+    await console.register("s", record("id", "city"))
+    await registry.change(lambda state: update_config(state, "s", {"compatibilityLevel": level}))
+    text = await console.text("/subject", name="s", **chosen)
+    assert f"beside version {chosen['against']} {verdict}" in text
+    assert f"A reader with version 2 cannot read all that version 1 wrote{new_reads_old}" in text
+    assert f"A reader with version 1 reads what version 2 wrote{old_reads_new}" in text
 
 
 async def test_a_schema_is_found_by_its_id_with_its_subjects_and_references(console: WithRegistry) -> None:
