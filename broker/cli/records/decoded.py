@@ -20,7 +20,7 @@ class DecodedPart(NamedTuple):
     schema: int | str
 
 
-class PlacedRecord(Protocol):
+class LocatedRecord(Protocol):
     """A record with its topic and partition."""
 
     @property
@@ -43,15 +43,15 @@ class RecordDecoder:
         self._schemas = schemas
         self._warned: set[str] = set()
 
-    def key(self, consumed: PlacedRecord) -> DecodedPart | None:
+    def key(self, consumed: LocatedRecord) -> DecodedPart | None:
         """Return the decoded key; None if it is to be printed as it is. OSError if the registry does not answer."""
         return self._decoded("key", consumed.record.key, KEY_HEADER, consumed)
 
-    def value(self, consumed: PlacedRecord) -> DecodedPart | None:
+    def value(self, consumed: LocatedRecord) -> DecodedPart | None:
         """Return the decoded value, likewise."""
         return self._decoded("value", consumed.record.value, VALUE_HEADER, consumed)
 
-    def _decoded(self, part: str, data: bytes | None, header: str, consumed: PlacedRecord) -> DecodedPart | None:
+    def _decoded(self, part: str, data: bytes | None, header: str, consumed: LocatedRecord) -> DecodedPart | None:
         message = framed_part(data, consumed.record.headers, header)
         if message is None:
             return None
@@ -65,7 +65,7 @@ class RecordDecoder:
             return DecodedPart(value, message.schema)
         return None
 
-    def _warn(self, consumed: PlacedRecord, sentence: str) -> None:
+    def _warn(self, consumed: LocatedRecord, sentence: str) -> None:
         if sentence not in self._warned:
             self._warned.add(sentence)
             where = f"{consumed.topic}-{consumed.partition} at offset {consumed.record.offset}"

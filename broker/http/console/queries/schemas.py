@@ -51,7 +51,7 @@ class Setting(NamedTuple):
     is_own: bool
 
 
-class WhyUnreadable(NamedTuple):
+class Reason(NamedTuple):
     """Why a version cannot be read. kind: as a refused registration names it; empty if they could not be compared."""
 
     kind: str
@@ -64,7 +64,7 @@ class Direction(NamedTuple):
     reader: int
     writer: int
     is_needed: bool
-    reasons: Sequence[WhyUnreadable]
+    reasons: Sequence[Reason]
     reasons_left_out: int
 
 
@@ -189,7 +189,7 @@ def _direction(
     reader: StoredSchema, writer: StoredSchema, found: Sequence[Incompatibility], *, is_needed: bool
 ) -> Direction:
     names = f"version {reader.version}", f"version {writer.version}"
-    reasons = [WhyUnreadable(each.kind, each.described(*names)) for each in found[:REASONS_MAX]]
+    reasons = [Reason(each.kind, each.described(*names)) for each in found[:REASONS_MAX]]
     return Direction(reader.version, writer.version, is_needed, reasons, max(0, len(found) - REASONS_MAX))
 
 
