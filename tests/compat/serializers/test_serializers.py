@@ -19,7 +19,7 @@ from tests.compat.serializers.schemas import ORDERS, SCHEMAS
 from tests.support.clients.go import go_serializers
 from tests.support.clients.java import program_command
 from tests.support.clients.npm import JS, node_of
-from tests.support.kafka.jars import flink_serializers_libs
+from tests.support.kafka.jars import confluent_libs, flink_serializers_libs
 from tests.support.registry.servers import RegistryBroker
 from tests.support.waiting import PATIENCE_S
 
@@ -29,11 +29,12 @@ _CONFLICT = "409"
 
 @dataclass(frozen=True)
 class Serializer:
-    """A client in one language of schemas. command: the words before STEP."""
+    """A client in one language of schemas. command: the words before STEP; is_told: whether it is told the language."""
 
     name: str
     language: str
     command: Callable[[], Sequence[str]]
+    is_told: bool = False
 
 
 def _python(program: str) -> Callable[[], Sequence[str]]:
@@ -49,14 +50,18 @@ def _javascript(client: str) -> Callable[[], Sequence[str]]:
     return lambda: [node_of(home), str(home / "serializers.mjs"), client]
 
 
+def _confluent_java() -> list[str]:
+    return program_command(_COMPAT / "java" / "ConfluentSerializers.java", libs=confluent_libs())
+
+
 def _flink() -> list[str]:
     return program_command(_COMPAT / "java" / "FlinkSerializers.java", libs=flink_serializers_libs())
 
 
 CLIENTS = (
-    *(Serializer("confluent-kafka", language, _python("confluent_serializers")) for language in SCHEMAS),
+    *(Serializer("confluent-kafka", language, _python("confluent_serializers"), True) for language in SCHEMAS),
     *(
-        Serializer("python-schema-registry-client", language, _python("python_registry_client"))
+        Serializer("python-schema-registry-client", language, _python("python_registry_client"), True)
         for language in ("AVRO", "JSON")
     ),
     Serializer("confluent-kafka-go", "AVRO", _go("confluent")),
@@ -64,6 +69,7 @@ CLIENTS = (
     Serializer("hamba/avro", "AVRO", _go("hamba")),
     Serializer("@confluentinc/schemaregistry", "AVRO", _javascript("confluent")),
     Serializer("@kafkajs/confluent-schema-registry", "AVRO", _javascript("kafkajs")),
+    *(Serializer("kafka-serializers", language, _confluent_java, True) for language in ("AVRO", "PROTOBUF")),
     Serializer("flink-sql-avro-confluent-registry", "AVRO", _flink),
 )
 
@@ -77,8 +83,8 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegistryBroker]
 
 def _run(client: Serializer, step: str, broker: RegistryBroker, topic: str) -> list[str]:
     """Return the lines that a step prints."""
-    words = [*client.command(), step, broker.address, broker.registry_url, topic]
-    words += [client.language] if words[0] == sys.executable else []
+    language = [client.language] if client.is_told else []
+    words = [*client.command(), step, broker.address, broker.registry_url, topic, *language]
     done = subprocess.run(
         [*words, *SCHEMAS[client.language]], capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )

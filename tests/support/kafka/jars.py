@@ -13,7 +13,8 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +24,7 @@ OLDER_VERSIONS = ("3.9.2", "4.0.0", "4.2.0", "4.3.1")  # what our client and sin
 REGISTRY_VERSION, REGISTRY_SERDES_VERSION = "3.3.3", "3.1.7"  # of Apicurio Registry: each the newest that is published
 SPRING_VERSION = "4.1.2"
 FLINK_VERSION = "2.2.0"
+CONFLUENT_VERSION, CONFLUENT_CARRIER_VERSION = "7.0.1", "3.3.0.Final"  # of their serializers; of the jar that has them
 CLIENT_VERSIONS = (KAFKA_VERSION, "3.9.1", "2.8.2")
 CACHE = Path(__file__).resolve().parents[3] / ".cache" / "kafka"
 
@@ -44,6 +46,11 @@ _DEPENDENCY = """\
 _ARCHIVE = "<type>tar.gz</type><classifier>all</classifier>"
 _TESTS = "<classifier>test</classifier>"
 _EXCLUSION = "<exclusion><groupId>{}</groupId><artifactId>{}</artifactId></exclusion>"
+_CONFLUENTS = (
+    *("META-INF/services/io.confluent.", "confluent/", "io/confluent/", "io/swagger/", "org/apache/avro/"),
+    *("com/fasterxml/", "com/google/common/", "com/google/gson/", "com/google/protobuf/", "com/squareup/", "kotlin/"),
+    *("google/protobuf/", "okio/", "org/apache/commons/compress/"),
+)
 _ALONE = f"<exclusions>{_EXCLUSION.format('*', '*')}</exclusions>"
 
 
@@ -86,12 +93,23 @@ def registry_serdes_libs() -> Path:
 
 
 def flink_serializers_libs() -> Path:
-    """The directory of jars of Flink's Avro format, which has Confluent's registry client in it, and the Java client.
-
-    Confluent's own serializers are not on Maven Central.
-    """
+    """The directory of jars of Flink's Avro format, with Confluent's registry client in it, and the Java client."""
     parts = [("org.apache.flink", name, FLINK_VERSION) for name in ("flink-sql-avro-confluent-registry", "flink-core")]
     return _libs(f"flink-serializers-{FLINK_VERSION}", [*parts, (_KAFKA, "kafka-clients", KAFKA_VERSION), *_LOGGER])
+
+
+def confluent_libs() -> Path:
+    """The directory of a jar with Confluent's serializers and converters, and of the Java client: a plug-in of Connect.
+
+    They are not on Maven Central by themselves. Debezium's connector for Cassandra has those of Avro and Protobuf in
+    its jar, with the libraries that they need, but Google's common types are too old for them there. The client is of
+    4.3.1, as the serializer of Protobuf names a class that 4.4.0 has in another package.
+    """
+    artifact = ("io.debezium", "debezium-connector-cassandra-4", CONFLUENT_CARRIER_VERSION)
+    carrier = _DEPENDENCY.format(*artifact, "<classifier>jar-with-dependencies</classifier>" + _ALONE)
+    client = _DEPENDENCY.format(_KAFKA, "kafka-clients", CONNECT_VERSION, "")
+    types = _DEPENDENCY.format("com.google.api.grpc", "proto-google-common-protos", "2.5.1", _ALONE)
+    return _once(f"confluent-{CONFLUENT_VERSION}", [carrier, client, types], "copy-dependencies", _leave_confluents)
 
 
 def schema_libs() -> Path:
@@ -187,6 +205,7 @@ def fetch_all() -> None:
     other_own_tests_libs()
     spark_connector_libs()
     flink_serializers_libs()
+    confluent_libs()
     for version in CLIENT_VERSIONS:
         client_libs(version)
 
@@ -202,7 +221,18 @@ def _libs(name: str, artifacts: list[tuple[str, str, str]], *, alone: bool = Fal
     return _once(name, dependencies, "copy-dependencies")
 
 
-def _once(name: str, dependencies: list[str], goal: str) -> Path:
+def _leave_confluents(libs: Path) -> None:
+    """Leave of the jar with all dependencies Confluent's and theirs: it has another Java client and loggers, too."""
+    [whole] = libs.glob("*-jar-with-dependencies.jar")
+    with zipfile.ZipFile(whole) as classes, zipfile.ZipFile(libs / "confluent.jar", "w") as jar:
+        for entry in classes.infolist():
+            if entry.filename.startswith(_CONFLUENTS):
+                jar.writestr(entry, classes.read(entry))
+    whole.unlink()
+
+
+def _once(name: str, dependencies: list[str], goal: str, finish: Callable[[Path], None] | None = None) -> Path:
+    """Return a directory that Maven fills and `finish` changes, unless it is there."""
     home = CACHE / name
     libs = home / "libs"
     if libs.is_dir():  # it appears by a rename, so it is whole once it is there
@@ -210,7 +240,10 @@ def _once(name: str, dependencies: list[str], goal: str) -> Path:
     home.mkdir(parents=True, exist_ok=True)
     with _locked(home / "lock"):
         if not libs.is_dir():
-            _download(home, libs, dependencies, goal)
+            partial = _downloaded(home, dependencies, goal)
+            if finish is not None:
+                finish(partial)
+            partial.rename(libs)
     return libs
 
 
@@ -221,7 +254,7 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _download(home: Path, libs: Path, dependencies: list[str], goal: str) -> None:
+def _downloaded(home: Path, dependencies: list[str], goal: str) -> Path:
     if shutil.which("mvn") is None:
         raise RuntimeError("Apache Kafka's jars are fetched with Maven: install it (Debian: apt install maven)")
     pom = home / "pom.xml"
@@ -232,4 +265,4 @@ def _download(home: Path, libs: Path, dependencies: list[str], goal: str) -> Non
     if done.returncode != 0:
         shutil.rmtree(partial, ignore_errors=True)
         raise RuntimeError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
-    partial.rename(libs)
+    return partial
