@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from barnabas.registry.decisions.parsing import SchemaCandidate
+from barnabas.registry.decisions.reserved_fields import reserved_messages
 from barnabas.registry.schemas.parsed_schema import ParsedSchema
 from barnabas.registry.state.metadata import property_of
 from barnabas.registry.state.settings import LENIENT, LEVEL, POLICY, SubjectConfig
@@ -63,13 +64,24 @@ def incompatibility_messages(
     config: SubjectConfig, candidate: SchemaCandidate, versions: Sequence[StoredSchema], parsed_of: ParsedOf
 ) -> list[str]:
     """Return why the schema is not compatible with the versions, given in their order; empty if it is."""
+    validates = config.get("validateFields") is True
+    messages = reserved_messages(candidate, versions) if validates else []
+    messages += _incompatible(config, candidate, versions, parsed_of)
+    if messages:
+        messages.append(f"{{validateFields: '{str(validates).lower()}', compatibility: '{config[LEVEL]}'}}")
+    return messages
+
+
+def _incompatible(
+    config: SubjectConfig, candidate: SchemaCandidate, versions: Sequence[StoredSchema], parsed_of: ParsedOf
+) -> list[str]:
+    """Return why the schema is not compatible with the first version that it is not compatible with."""
     check, is_lenient = CHECKS_OF_LEVEL[config[LEVEL]], config.get(POLICY) == LENIENT
-    for version in versions_to_check(config, candidate, versions):
-        messages = _messages(check, candidate, version, parsed_of, lenient=is_lenient)
-        if messages:
-            validates = str(config.get("validateFields", False)).lower()
-            return [*messages, f"{{validateFields: '{validates}', compatibility: '{config[LEVEL]}'}}"]
-    return []
+    found = (
+        _messages(check, candidate, version, parsed_of, lenient=is_lenient)
+        for version in versions_to_check(config, candidate, versions)
+    )
+    return next((messages for messages in found if messages), [])
 
 
 def _messages(

@@ -66,6 +66,9 @@ class ParsedSchema(Protocol):
     def described(self) -> Any:
         """Return the schema as plain values for a page that shows it."""
 
+    def has_top_level_field(self, name: str) -> bool:
+        """Return whether the record, the object or one of the file's messages has a field of this name."""
+
     def incompatibilities(self, writer: ParsedSchema, *, lenient: bool = False) -> Sequence[Incompatibility]:
         """Return why this schema, as the reader's, cannot read data of a writer's schema; empty if it can.
 

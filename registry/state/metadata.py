@@ -12,6 +12,7 @@ Metadata: TypeAlias = Mapping[str, Any]
 """{"tags": {path: [tag]}, "properties": {name: value}, "sensitive": [name]}."""
 
 CONFLUENT_VERSION = "confluent:version"
+_RESERVED = "confluent:reserved"
 
 
 def read_metadata(value: Any) -> Metadata | None:
@@ -55,6 +56,11 @@ def property_of(metadata: Metadata | None, name: str) -> str | None:
     """Return a property, or None."""
     found: str | None = None if metadata is None else metadata.get("properties", {}).get(name)
     return found
+
+
+def reserved_fields(metadata: Metadata | None) -> frozenset[str]:
+    """Return the names that no field may have."""
+    return frozenset(name for each in (property_of(metadata, _RESERVED) or "").split(",") if (name := each.strip()))
 
 
 def metadata_words(metadata: Metadata) -> Iterator[str]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from barnabas.registry.schemas.avro import compatibility, normalizing, writer
-from barnabas.registry.schemas.avro.model import AvroNamed, AvroType
+from barnabas.registry.schemas.avro.model import AvroNamed, AvroRecord, AvroType
 from barnabas.registry.schemas.avro.parser import AvroParser
 from barnabas.registry.schemas.parsed_schema import Incompatibility, ParsedSchema, ReferencedSchema, flattened
 
@@ -41,6 +41,10 @@ class AvroSchema:
     def described(self) -> Any:
         """Return the JSON value of the canonical text."""
         return json.loads(self.canonical_text)
+
+    def has_top_level_field(self, name: str) -> bool:
+        """Return whether it is a record with this field."""
+        return isinstance(self.type, AvroRecord) and any(each.name == name for each in self.type.fields)
 
     def incompatibilities(self, writer: ParsedSchema, *, lenient: bool = False) -> Sequence[Incompatibility]:
         """Return Java's incompatibilities of this schema with a writer's."""

@@ -54,6 +54,11 @@ class JsonSchema:
         """Return the JSON value, with numbers as JSON has them."""
         return read(self.canonical_text)
 
+    def has_top_level_field(self, name: str) -> bool:
+        """Return whether its `properties` have this one."""
+        properties = self._root.get("properties") if isinstance(self._root, dict) else None
+        return isinstance(properties, dict) and name in properties
+
     def incompatibilities(self, writer: ParsedSchema, *, lenient: bool = False) -> Sequence[Incompatibility]:
         """Return the changes since a writer's schema that Confluent's rules refuse."""
         assert isinstance(writer, JsonSchema), "schemas of different languages are not compared"

@@ -65,6 +65,11 @@ class ProtobufSchema:
         types = [_described(type_) for type_ in file.types]
         return {"syntax": file.syntax, "package": file.package, "imports": file.all_imports, "types": types}
 
+    def has_top_level_field(self, name: str) -> bool:
+        """Return whether a message of the file has this field outside of a oneof."""
+        messages = [each for each in self.types.root.types if isinstance(each, ProtoMessage)]
+        return any(field.name == name for message in messages for field in message.fields)
+
     def incompatibilities(self, writer: ParsedSchema, *, lenient: bool = False) -> Sequence[Incompatibility]:
         """Return the changes since a writer's schema that Confluent's rules refuse."""
         assert isinstance(writer, ProtobufSchema), "schemas of different languages are not compared"
