@@ -12,14 +12,14 @@ The compatibility policy LENIENT, of JSON Schema, counts in both directions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from barnabas.registry.decisions.parsing import SchemaCandidate
 from barnabas.registry.decisions.reserved_fields import reserved_messages
 from barnabas.registry.schemas.parsed_schema import ParsedSchema
 from barnabas.registry.state.metadata import property_of
-from barnabas.registry.state.settings import LENIENT, LEVEL, POLICY, SubjectConfig
+from barnabas.registry.state.settings import LENIENT, LEVEL, POLICY, CompatibilityLevel, SubjectConfig
 from barnabas.registry.state.stored_schema import StoredSchema
 
 DIFFERENT_TYPE = "Incompatible because of different schema type"
@@ -37,7 +37,7 @@ class LevelChecks(NamedTuple):
     is_transitive: bool
 
 
-CHECKS_OF_LEVEL = {
+CHECKS_OF_LEVEL: Mapping[CompatibilityLevel, LevelChecks] = {
     "NONE": LevelChecks(False, False, False),
     "BACKWARD": LevelChecks(True, False, False),
     "BACKWARD_TRANSITIVE": LevelChecks(True, False, True),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from barnabas.registry.state.metadata import read_metadata
 from barnabas.registry.state.rule_sets import read_rule_set
@@ -11,7 +11,7 @@ from barnabas.registry.state.rule_sets import read_rule_set
 SubjectConfig: TypeAlias = Mapping[str, Any]
 """The fields that are set, by their names in `_schemas`."""
 
-COMPATIBILITY_LEVELS = (
+CompatibilityLevel: TypeAlias = Literal[
     "NONE",
     "BACKWARD",
     "BACKWARD_TRANSITIVE",
@@ -19,7 +19,8 @@ COMPATIBILITY_LEVELS = (
     "FORWARD_TRANSITIVE",
     "FULL",
     "FULL_TRANSITIVE",
-)
+]
+COMPATIBILITY_LEVELS: tuple[CompatibilityLevel, ...] = get_args(CompatibilityLevel)
 LEVEL, POLICY = "compatibilityLevel", "compatibilityPolicy"
 LENIENT = "LENIENT"
 COMPATIBILITY_POLICIES = ("LOGICAL", "STRICT", LENIENT)

@@ -13,6 +13,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from barnabas.registry.state.settings import CompatibilityLevel
+
 _Topic = Annotated[
     str, Meta(pattern=r"^[a-zA-Z0-9._-]+$", min_length=1, max_length=249, description="The name of a topic.")
 ]
@@ -40,18 +42,7 @@ class SeedSchema(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only
     type: Literal["AVRO", "JSON", "PROTOBUF"] = "AVRO"
     schema: str | dict[str, Any] | list[Any] | bool
     references: list[SeedReference] = []
-    compatibility: (
-        Literal[
-            "NONE",
-            "BACKWARD",
-            "BACKWARD_TRANSITIVE",
-            "FORWARD",
-            "FORWARD_TRANSITIVE",
-            "FULL",
-            "FULL_TRANSITIVE",
-        ]
-        | None
-    ) = None
+    compatibility: CompatibilityLevel | None = None
     """The level of the subject, from this schema on."""
 
 
