@@ -6,7 +6,7 @@ import io
 import json
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -49,6 +49,12 @@ FACTS = BrokerFacts({}, 1, 1_000_000, 900_000)
 
 def answer(url: str) -> Any:
     with urlopen(url) as response:
+        return json.load(response)
+
+
+def change(method: str, url: str, body: Any = None) -> Any:
+    data = None if body is None else json.dumps(body).encode()
+    with urlopen(Request(url, data, {"Content-Type": "application/json"}, method=method)) as response:
         return json.load(response)
 
 
@@ -139,11 +145,24 @@ def test_what_is_wrong_is_found_before_anything_is_registered(changes: dict[str,
     assert sentence in str(refused.value)
 
 
-def test_a_snapshot_keeps_the_ids_of_schemas() -> None:
+def test_a_snapshot_keeps_ids_versions_levels_and_what_is_deleted() -> None:
+    paths = (
+        "schemas?deleted=true",
+        "subjects?deletedOnly=true",
+        "config/orders-value",
+        "config/line?defaultToGlobal=true",
+    )
     with Barnabas(seed=SEED, registry=True) as broker, Client(broker.bootstrap_servers) as client:
+        url = broker.registry_url
+        change("DELETE", f"{url}/subjects/paid")
+        change("POST", f"{url}/subjects/line/versions", {"schema": json.dumps({**LINE, "doc": "again"})})
         out = io.StringIO()
         describe(client, out, 100)
-        before = answer(f"{broker.registry_url}/schemas")
+        before = [answer(f"{url}/{path}") for path in paths]
     with Barnabas(seed=json.loads(out.getvalue()), registry=True) as broker:
-        assert answer(f"{broker.registry_url}/schemas") == before
+        url = broker.registry_url
+        assert [answer(f"{url}/{path}") for path in paths] == before
         assert [each.value for each in broker.records("orders")] == [b"\0\0\0\0\2\x54\x02a"]
+        assert change("POST", f"{url}/subjects/other/versions", {"schema": '"int"'})["id"] == 5
+    assert [each["id"] for each in before[0]] == [1, 4, 2, 3]
+    assert before[1:3] == [["paid"], {"compatibilityLevel": "FULL"}]
