@@ -1,20 +1,36 @@
 """Make a virtual environment hold exactly one lock's packages, once, also when several processes try at a time.
 
 Called by scripts/setup_venv when its quick look finds that something may have changed. Runs on the machine's own Python
-with nothing installed. Every package comes with a hash from the lock, the build of the package itself included.
+with nothing installed. Every package comes with a hash from the lock, the build of the package itself included. uv
+installs them where a lock has brought it, with what pip is configured for; pip installs uv, and what comes before it.
 
 Invariant: the stamp is written last, so an environment with a stamp is whole; the next run finishes a half-made one.
 """
 
+import ast
 import fcntl
 import hashlib
+import os
+import re
 import subprocess
 import sys
+import tempfile
 import tomllib
 import venv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
+
+UV_IN_A_LOCK = re.compile(r"^uv==.*(?:\n    --hash=.*)+", re.MULTILINE)
+UV_OPTIONS = {  # by pip's name of them
+    "index-url": "--index-url",
+    "extra-index-url": "--extra-index-url",
+    "find-links": "--find-links",
+    "trusted-host": "--allow-insecure-host",
+}
+UV_VARIABLES = {"cert": "SSL_CERT_FILE", "proxy": "ALL_PROXY", "default-timeout": "UV_HTTP_TIMEOUT"}
+PIP_SECTIONS = ("global", "install", ":env:")  # a later one wins, as with pip
 
 
 def main(root: Path, directory: Path, lock_name: str) -> int:
@@ -66,11 +82,51 @@ def _install(root: Path, directory: Path, lock: Path) -> None:
     python = directory / "bin" / "python"
     if not _belongs_here(directory):
         venv.create(directory, clear=True, with_pip=True)
-    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
+    install, environment = _installer(root, directory, lock)
     for packages in (root / "requirements" / "build.txt", lock):
-        _run([*pip, "--require-hashes", "--no-build-isolation", "--requirement", str(packages)])
-    _run([*pip, "--no-deps", "--no-build-isolation", "--editable", str(root)])
+        requirements = ["--require-hashes", "--no-build-isolation", "--requirement", str(packages)]
+        _run([*install, *requirements], environment)
+    _run([*install, "--no-deps", "--no-build-isolation", "--editable", str(root)], environment)
     compile_packages(python, root, _packages(root))
+
+
+def _installer(root: Path, directory: Path, lock: Path) -> tuple[list[str], dict[str, str]]:
+    """Return the start of a command that installs into `directory`, and variables for it: of uv, or else of pip.
+
+    A lock with uv in it installs that first. Other environments of the checkout use the uv of .venv.
+    """
+    python = str(directory / "bin" / "python")
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
+    uv = root / ".venv" / "bin" / "uv"
+    if own := UV_IN_A_LOCK.search(lock.read_text()):
+        uv = directory / "bin" / "uv"
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as alone:
+            alone.write(f"{own[0]}\n")
+            alone.flush()
+            _run([*pip, "--require-hashes", "--requirement", alone.name])
+    if not uv.exists():
+        return pip, {}
+    listed = subprocess.run(
+        [python, "-m", "pip", "config", "list"], check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
+    options, variables = as_for_pip(listed.stdout)
+    if os.environ.get("PYTHONDONTWRITEBYTECODE"):  # else Python compiles what is imported
+        options.append("--compile-bytecode")
+    return [str(uv), "pip", "install", "--quiet", "--no-config", "--python", python, *options], variables
+
+
+def as_for_pip(listed: str) -> tuple[list[str], dict[str, str]]:
+    """Return uv's options and variables for the indexes that `pip config list` printed: uv reads nothing of pip's."""
+    found = {}
+    for section in PIP_SECTIONS:
+        for line in listed.splitlines():
+            key, _, value = line.partition("=")
+            if key.startswith(f"{section}."):
+                found[key.removeprefix(f"{section}.")] = str(ast.literal_eval(value))
+    options = ["--index-strategy", "unsafe-best-match"]  # pip's: all indexes are equal, and the hash decides
+    for name, option in UV_OPTIONS.items():
+        options += [f"{option}={value}" for value in found.get(name, "").split()]
+    return options, {variable: found[name] for name, variable in UV_VARIABLES.items() if name in found}
 
 
 def compile_packages(python: Path, root: Path, packages: list[str]) -> None:
@@ -90,8 +146,8 @@ def _packages(root: Path) -> list[str]:
     return [*packages, *linked, "pyspark_barnabas"]  # it has its own distribution, and is run from here
 
 
-def _run(command: list[str]) -> None:
-    subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+def _run(command: list[str], variables: Mapping[str, str] = MappingProxyType({})) -> None:
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL, env={**os.environ, **variables})
 
 
 def _belongs_here(directory: Path) -> bool:
