@@ -128,7 +128,7 @@ def _groups() -> Iterator[Group]:
     yield Group("compiled-all", 300, FAST[:-2], is_left_out=True)
     yield _fast(OLDEST, 120, _of_the_runtime())
     yield replace(_fast(OLDEST, 420), name=f"fast-{OLDEST}-all", is_left_out=True)
-    yield Group("stack", 70, ("tests/stack",), programs=JAVA, beside=("spark",), places=HALF)
+    yield Group("stack", 95, ("tests/stack",), programs=JAVA, beside=("spark",), places=HALF)
     yield Group("ecosystem", 20, ("tests/ecosystem",), places=HALF, long_programs=FRAMEWORKS)
     yield Group("console", 60, ("tests/console",), programs=("chromium",), places=HALF)
     yield Group("fuzz", 80, ("tests/fuzz",))

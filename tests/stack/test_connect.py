@@ -6,33 +6,19 @@ none; connectors, their settings, states and offsets are as they were, and what 
 
 import json
 import random
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.support.processes.server import Server
 from tests.support.stack.compacted import last_values
-from tests.support.stack.connect import Worker
-from tests.support.waiting import PATIENCE_S, all_the_while, until
+from tests.support.stack.connect import Worker, writing
+from tests.support.waiting import PATIENCE_S, until
 from tests.transactions.views import make_topics, values
 
 TOPIC = "connected-lines"
 RUNNING = ["RUNNING", "RUNNING"]  # the connector, and its one task
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[list[str]]:
-    """Lines are added to the file all the while; gives them."""
-    lines: list[str] = []
-
-    def write() -> None:
-        lines.append(f"line {len(lines)}")
-        print(lines[-1], file=file, flush=True)
-
-    with path.open("a") as file, all_the_while(write, pause_s=0.01):
-        yield lines
 
 
 class _Pipeline:

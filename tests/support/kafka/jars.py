@@ -25,6 +25,7 @@ REGISTRY_VERSION, REGISTRY_SERDES_VERSION = "3.3.3", "3.1.7"  # of Apicurio Regi
 SPRING_VERSION = "4.1.2"
 FLINK_VERSION = "2.2.0"
 CONFLUENT_VERSION, CONFLUENT_CARRIER_VERSION = "7.0.1", "3.3.0.Final"  # of their serializers; of the jar that has them
+CONFLUENT_CONVERTERS = ("io.confluent.connect.avro.AvroConverter", "io.confluent.connect.protobuf.ProtobufConverter")
 CLIENT_VERSIONS = (KAFKA_VERSION, "3.9.1", "2.8.2")
 CACHE = Path(__file__).resolve().parents[3] / ".cache" / "kafka"
 
@@ -222,12 +223,16 @@ def _libs(name: str, artifacts: list[tuple[str, str, str]], *, alone: bool = Fal
 
 
 def _leave_confluents(libs: Path) -> None:
-    """Leave of the jar with all dependencies Confluent's and theirs: it has another Java client and loggers, too."""
+    """Leave of the jar with all dependencies Confluent's and theirs: it has another Java client and loggers, too.
+
+    The converters get the manifest that Kafka's `connect-plugin-path` adds: without it Connect searches for them, 10 s.
+    """
     [whole] = libs.glob("*-jar-with-dependencies.jar")
     with zipfile.ZipFile(whole) as classes, zipfile.ZipFile(libs / "confluent.jar", "w") as jar:
         for entry in classes.infolist():
             if entry.filename.startswith(_CONFLUENTS):
                 jar.writestr(entry, classes.read(entry))
+        jar.writestr("META-INF/services/org.apache.kafka.connect.storage.Converter", "\n".join(CONFLUENT_CONVERTERS))
     whole.unlink()
 
 

@@ -3,6 +3,8 @@
 import json
 import re
 import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -12,7 +14,7 @@ from tests.support.kafka.jars import connect_libs
 from tests.support.processes.program import Program
 from tests.support.processes.server import Server
 from tests.support.stack.compacted import COMPACTED_TOPIC
-from tests.support.waiting import PATIENCE_S
+from tests.support.waiting import PATIENCE_S, all_the_while
 
 KINDS = ("config", "offset", "status")
 _CONFLICT = 409  # a rebalance is going on: ask again
@@ -45,11 +47,24 @@ _SETTINGS = (
 )
 
 
-class Worker(Program):
-    """A worker that has joined its group. That place is in the file `properties`."""
+@contextmanager
+def writing(path: Path) -> Iterator[list[str]]:
+    """Lines are added to the file all the while; gives them."""
+    lines: list[str] = []
 
-    def __init__(self, server: Server, properties: Path) -> None:
-        settings = _SETTINGS | {"bootstrap.servers": server.address}
+    def write() -> None:
+        lines.append(f"line {len(lines)}")
+        print(lines[-1], file=file, flush=True)
+
+    with path.open("a") as file, all_the_while(write, pause_s=0.01):
+        yield lines
+
+
+class Worker(Program):
+    """A worker that has joined its group. Its settings, with `more` of them, are in the file `properties`."""
+
+    def __init__(self, server: Server, properties: Path, more: Mapping[str, object] | None = None) -> None:
+        settings = _SETTINGS | {"bootstrap.servers": server.address} | dict(more or {})
         properties.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
         main_class = "org.apache.kafka.connect.cli.ConnectDistributed"
         super().__init__(class_command(connect_libs(), main_class, str(properties)))
@@ -85,6 +100,11 @@ class Worker(Program):
             name: [status["status"]["connector"]["state"], *(task["state"] for task in status["status"]["tasks"])]
             for name, status in found.items()
         }
+
+    def failure(self, name: str) -> str:
+        """Why tasks of a connector have failed; empty as long as none has."""
+        tasks = self._ask("GET", "?expand=status")[name]["status"]["tasks"]
+        return "".join(task.get("trace", "") for task in tasks)
 
     def config(self, name: str) -> dict[str, str]:
         """The settings of a connector."""
