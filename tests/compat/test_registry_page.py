@@ -8,7 +8,7 @@ from typing import NoReturn
 from tests.compat.serializers.test_serializers import CLIENTS
 from tests.support.clients.go import SOURCES
 from tests.support.clients.npm import JS
-from tests.support.kafka.jars import FLINK_VERSION
+from tests.support.kafka.jars import CONFLUENT_VERSION, FLINK_VERSION
 from tests.support.pages.blocks import blocks_of
 from tests.support.pages.reader import Reader
 from tests.support.processes.server import ROOT
@@ -39,6 +39,7 @@ def _locked() -> dict[str, str]:
         "franz-go": re.findall(r"franz-go/pkg/sr v([\d.]+)", go)[0],
         "hamba/avro": re.findall(r"hamba/avro/v2 v([\d.]+)", go)[0],
         "confluent-kafka-go": re.findall(r"confluent-kafka-go/v2 v([\d.]+)", go)[0],
+        **dict.fromkeys(("kafka-avro-serializer", "kafka-protobuf-serializer"), CONFLUENT_VERSION),
         "flink-sql-avro-confluent-registry": FLINK_VERSION,
         **packages,
     }

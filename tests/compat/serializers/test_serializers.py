@@ -69,7 +69,8 @@ CLIENTS = (
     Serializer("hamba/avro", "AVRO", _go("hamba")),
     Serializer("@confluentinc/schemaregistry", "AVRO", _javascript("confluent")),
     Serializer("@kafkajs/confluent-schema-registry", "AVRO", _javascript("kafkajs")),
-    *(Serializer("kafka-serializers", language, _confluent_java, True) for language in ("AVRO", "PROTOBUF")),
+    Serializer("kafka-avro-serializer", "AVRO", _confluent_java, True),
+    Serializer("kafka-protobuf-serializer", "PROTOBUF", _confluent_java, True),
     Serializer("flink-sql-avro-confluent-registry", "AVRO", _flink),
 )
 
