@@ -111,8 +111,8 @@ def _with_spark(name: str, budget_s: float, path: str) -> Group:
 
 
 def _groups() -> Iterator[Group]:
-    yield Group("check", 150, command=("scripts/check",), form=PURE, places=2)
-    yield Group("simulate", 300, ("tests/simulation",), venv=f".venv-{NEWEST}", lock="test", python=NEWEST, form=PURE)
+    yield Group("check", 150, command=("scripts/check",), form=PURE)
+    yield Group("simulate", 200, ("tests/simulation",), venv=f".venv-{NEWEST}", lock="test", python=NEWEST, form=PURE)
     yield _with_spark("spark", 400, "tests/spark")
     yield _fast(NEWEST, 320)
     yield replace(_with_spark("chaos-pipeline", 70, "tests/chaos_pipeline"), places=HALF)

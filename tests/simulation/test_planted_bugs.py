@@ -12,7 +12,6 @@ from tests.simulation.planted.bugs import BUGS
 from tests.simulation.planted.found import found
 from tests.simulation.planted.planting import Bug
 from tests.simulation.running.many import first_finding
-from tests.simulation.test_seeds import SEEDS
 from tests.support.source_tree import ROOT
 
 DRAWN = 5  # in CI
@@ -50,7 +49,3 @@ def test_it_is_noted_of_every_bug_that_is_found_by_which_rule_and_seed() -> None
     """As `scripts/simulate --planted all` has noted it."""
     assert sorted(found()) == FOUND
     assert [name for name, first in found().items() if first.seed > BUGS[name].seeds] == []
-
-
-def test_each_is_found_by_the_seeds_of_every_run() -> None:
-    assert max(first.seed for first in found().values()) in SEEDS
