@@ -4,7 +4,9 @@ refused in one sentence.
 
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 
+import httpx
 import pytest
 
 from barnabas.broker.runtime.patterns import MISSING
@@ -15,6 +17,8 @@ from barnabas.client.consume.group_consumer import GroupConsumer
 from barnabas.client.produce.producer import Producer
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.compression import COMPRESSION_IDS
+from tests.compat.serializers.schemas import SCHEMAS
+from tests.support.ports import unused_port
 from tests.support.processes.own_broker import OwnBroker
 
 TOPIC = "every-codec"
@@ -60,3 +64,26 @@ def test_a_subscription_by_a_regular_expression_is_refused_in_one_sentence(clien
         member.poll(5_000)
     assert refused.value.code == ErrorCode.INVALID_REGULAR_EXPRESSION
     assert broker.log.count(MISSING) == 1  # at the start
+
+
+def _asked(registry: httpx.Client, path: str) -> dict[str, list[int]]:
+    """Return by language the statuses of what it answers for each version of a schema."""
+    return {
+        language: [
+            registry.post(f"/subjects/{language}{path}", json={"schemaType": language, "schema": schema}).status_code
+            for schema in versions
+        ]
+        for language, versions in SCHEMAS.items()
+    }
+
+
+def test_a_registry_knows_after_a_kill_what_it_registered_and_refused(tmp_path: Path) -> None:
+    port = unused_port()
+    with (
+        OwnBroker(tmp_path, flags=(f"--registry={port}",)) as broker,
+        httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as registry,
+    ):
+        assert _asked(registry, "/versions") == {language: [200, 200, 409] for language in SCHEMAS}
+        broker.kill()
+        broker.start()
+        assert _asked(registry, "") == {language: [200, 200, 404] for language in SCHEMAS}
