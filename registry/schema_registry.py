@@ -282,6 +282,8 @@ class SchemaRegistry:
             if found is not None:
                 return found
             among = [each for each in self.state.versions(subject) if deleted or not each.is_deleted]
+        if not among:
+            return None
         versions, sources = among, self._sources(among)
         parsed = self._parsed_among(sources)
         return await self._beside(

@@ -16,7 +16,7 @@ def version_with_fingerprint(
     state: RegistryState, subject: str, candidate: SchemaCandidate, *, deleted: bool
 ) -> StoredSchema | None:
     """Return the subject's version with exactly this content. deleted: it may be marked as deleted."""
-    schema_id = state.index(subject).id_of(candidate.content.fingerprint)
+    schema_id = state.index(subject).id_of(candidate.fingerprint)
     found = None if schema_id is None else state.schema_of_id(schema_id, subject)
     return found if found is not None and (deleted or not found.is_deleted) else None
 

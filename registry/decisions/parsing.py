@@ -22,7 +22,7 @@ KEPT_CHARACTERS_MAX = 512 << 10
 """Of the texts of parsed schemas that are kept; what is made of them is larger."""
 
 
-SourceKey: TypeAlias = tuple[str, str, tuple[SchemaReference, ...], str, bool]
+SourceKey: TypeAlias = tuple[str, str, tuple[SchemaReference, ...], str]
 
 
 class SchemaParser(Protocol):
@@ -64,8 +64,7 @@ class SchemaSource(NamedTuple):
     @property
     def key(self) -> SourceKey:
         """The key of the parsed schema. Subjects matter only to references."""
-        subject = self.subject if self.references else ""
-        return self.schema_type, self.text, self.references, subject, self.is_new
+        return self.schema_type, self.text, self.references, self.subject if self.references else ""
 
     @property
     def characters(self) -> int:
@@ -74,10 +73,18 @@ class SchemaSource(NamedTuple):
 
 
 class SchemaCandidate(NamedTuple):
-    """A schema of a request that was parsed: its canonical content."""
+    """A schema of a request that was parsed: its canonical content, and the fingerprint of that."""
 
     content: SchemaContent
     parsed: ParsedSchema
+    fingerprint: bytes
+
+
+class KeptSchema(NamedTuple):
+    """A parsed schema. is_new: it was held to every rule, and is the same schema for those that are held to fewer."""
+
+    parsed: ParsedSchema
+    is_new: bool
 
 
 class ParsedSchemas:
@@ -85,7 +92,7 @@ class ParsedSchemas:
 
     def __init__(self, parse: SchemaParser) -> None:
         self._parse = parse
-        self._kept: dict[SourceKey, ParsedSchema] = {}
+        self._kept: dict[SourceKey, KeptSchema] = {}
         self._characters = 0
         self._removals = 0
         self._lock = Lock()
@@ -101,31 +108,46 @@ class ParsedSchemas:
         """Return the parsed schema if it is kept."""
         key = source.key
         with self._lock:
-            found = self._kept.pop(key, None)
-            if found is not None:
-                self._kept[key] = found
-        return found
+            found = self._kept.get(key)
+            if found is None or (source.is_new and not found.is_new):
+                return None
+            del self._kept[key]
+            self._kept[key] = found
+        return found.parsed
 
     def parsed(self, source: SchemaSource) -> ParsedSchema:
         """Return the parsed schema. Raises RegistryError 42201."""
         found = self.kept(source)
         if found is not None:
             return found
+        made = self._made(source)
+        self._keep(source, made)
+        return made.parsed
+
+    def _made(self, source: SchemaSource) -> KeptSchema:
+        """Parse, by every rule if the text allows it: a registration asks without them first, and then with them."""
         try:
-            made = self._parse(source.schema_type, source.text, source.referenced, is_new=source.is_new)
+            return KeptSchema(self._parsed(source, is_new=True), is_new=True)
+        except RegistryError:
+            if source.is_new:
+                raise
+            return KeptSchema(self._parsed(source, is_new=False), is_new=False)
+
+    def _parsed(self, source: SchemaSource, *, is_new: bool) -> ParsedSchema:
+        try:
+            return self._parse(source.schema_type, source.text, source.referenced, is_new=is_new)
         except InvalidSchema as why:
             raise invalid_schema(f"Invalid schema of type {source.schema_type}, details: {why}") from why
         except RecursionError:
             deep = f"Invalid schema of type {source.schema_type}, details: it is nested too deep"
             raise invalid_schema(deep) from None
-        self._keep(source, made)
-        return made
 
-    def _keep(self, source: SchemaSource, made: ParsedSchema) -> None:
+    def _keep(self, source: SchemaSource, made: KeptSchema) -> None:
+        key = source.key
         with self._lock:
-            if source.key not in self._kept:
+            if key not in self._kept:
                 self._characters += len(source.text)
-            self._kept[source.key] = made
+            self._kept[key] = made
             while len(self._kept) > 1 and (len(self._kept) > KEPT_MAX or self._characters > KEPT_CHARACTERS_MAX):
                 oldest = next(iter(self._kept))
                 del self._kept[oldest]
@@ -158,6 +180,5 @@ def candidate_of(wish: SchemaWish, source: SchemaSource, parsed: ParsedSchema, *
         text = parsed.normalized_text if normalizes else parsed.canonical_text
     except InvalidSchema as why:
         raise invalid_schema(f"Invalid schema of type {source.schema_type}, details: {why}") from why
-    return SchemaCandidate(
-        SchemaContent(source.schema_type, source.references, wish.metadata, wish.rule_set, text), parsed
-    )
+    content = SchemaContent(source.schema_type, source.references, wish.metadata, wish.rule_set, text)
+    return SchemaCandidate(content, parsed, content.fingerprint)

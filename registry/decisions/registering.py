@@ -138,8 +138,7 @@ def decide(
     if version != next_version(versions) and not is_import(mode):
         raise invalid_schema("Version is not one more than previous version")
     schema_id = _id_for(state, subject, wish, candidate)
-    content = candidate.content
-    schema = StoredSchema(subject, version, schema_id, content, content.fingerprint)
+    schema = StoredSchema(subject, version, schema_id, candidate.content, candidate.fingerprint)
     records: list[RegistryRecord] = []
     context = qualified(subject).context
     if context != DEFAULT_CONTEXT and not state.has_context(context):
@@ -169,7 +168,7 @@ def _with_same_content(
     state: RegistryState, subject: str, candidate: SchemaCandidate, schema_id: int
 ) -> StoredSchema | None:
     """Return a version of any subject of the context with this content, and with the id if it is not -1."""
-    found = state.index(subject).id_of(candidate.content.fingerprint)
+    found = state.index(subject).id_of(candidate.fingerprint)
     if found is None or schema_id not in (-1, found):
         return None
     return state.schema_of_id(found, qualified(subject).context_prefix or None)

@@ -66,7 +66,7 @@ def with_sorted_keys(value: Any) -> Any:
 
 def quoted(text: str) -> str:
     """Return a text as a JSON string."""
-    return '"' + _ESCAPED.sub(_escape, text) + '"'
+    return f'"{text}"' if _ESCAPED.search(text) is None else f'"{_ESCAPED.sub(_escape, text)}"'
 
 
 def float_text(value: float) -> str:
@@ -99,6 +99,8 @@ def _without_comments(text: str) -> str:
 
 
 def _check_depth(text: str) -> None:
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return
     depth = 0
     for bracket in _BRACKETS.finditer(_STRINGS.sub("", text)):
         depth += 1 if bracket[0] in "[{" else -1

@@ -6,7 +6,9 @@ Parsing, printing and comparing take 1 ms for some thousand characters: longer t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
+from typing import Any
 
 from barnabas.registry.schemas.parsed_schema import InvalidSchema, ParsedSchema, ReferencedSchema
 
@@ -25,10 +27,14 @@ def parse(
 
     is_new: whether a client registers it. A schema that was stored by an older registry is not held to every rule.
     """
-    module, name = LANGUAGES[schema_type]
-    language = getattr(import_module(module), name)
     try:
-        parsed: ParsedSchema = language(text, references, is_new=is_new)
+        parsed: ParsedSchema = _language(schema_type)(text, references, is_new=is_new)
     except RecursionError:
         raise InvalidSchema("The schema is nested too deeply.") from None
     return parsed
+
+
+@cache
+def _language(schema_type: str) -> Any:
+    module, name = LANGUAGES[schema_type]
+    return getattr(import_module(module), name)

@@ -9,6 +9,7 @@ import json
 import re
 from typing import Any
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _ESCAPED = re.compile(r"\\\\|\\u00[01][0-9a-f]")
 
 
@@ -18,7 +19,7 @@ class InvalidJson(ValueError):
 
 def json_bytes(value: Any) -> bytes:
     """Return the JSON of plain values."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = _ENCODER.encode(value)
     if "\\u00" in text:
         text = _ESCAPED.sub(_with_upper_digits, text)
     return text.encode()

@@ -6,6 +6,8 @@ wildcard `:*:` is a prefix of every name.
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import NamedTuple
 
 DEFAULT_CONTEXT = "."
@@ -13,6 +15,7 @@ GLOBAL_CONTEXT = ".__GLOBAL"
 GLOBAL = f":{GLOBAL_CONTEXT}:"
 WILDCARD = ":*:"
 _PREFIX = ":."
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _RESERVED = ("__GLOBAL", "__EMPTY")
 
 
@@ -33,6 +36,7 @@ class QualifiedSubject(NamedTuple):
         return self.context_prefix + self.subject
 
 
+@lru_cache(128)
 def qualified(name: str) -> QualifiedSubject:
     """Return the parts of a name."""
     if name.startswith(_PREFIX):
@@ -89,11 +93,7 @@ def covers(name: str | None, subject: str) -> bool:
 
 def is_valid_subject(name: str, *, for_settings: bool = False) -> bool:
     """Return whether a subject may have the name. for_settings: or a setting."""
-    if any(_is_control(ord(each)) for each in name):
+    if _CONTROL.search(name):
         return False
     parts = qualified(name)
     return parts.subject not in _RESERVED and (for_settings or parts.context != GLOBAL_CONTEXT)
-
-
-def _is_control(code: int) -> bool:
-    return code < 0x20 or 0x7F <= code <= 0x9F

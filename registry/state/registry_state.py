@@ -236,6 +236,8 @@ class RegistryState:
 
     def config_in_scope(self, name: str | None) -> SubjectConfig:
         """Return the configuration that counts for a subject: its own, its context's, or the global one."""
+        if not self._configs:
+            return DEFAULT_CONFIG
         own = self.config(name)
         if own is not None and name is not None:
             return config_below(self.config(None) or DEFAULT_CONFIG, own)
@@ -261,6 +263,8 @@ class RegistryState:
 
     def mode_in_scope(self, name: str | None) -> str:
         """Return the mode that counts for a subject: its own, its context's, or the global one."""
+        if not self._modes:
+            return DEFAULT_MODE
         return next((self._modes[scope] for scope in _scopes(name) if scope in self._modes), DEFAULT_MODE)
 
     def subjects_with_mode(self, prefix: str) -> list[str]:

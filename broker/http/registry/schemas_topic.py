@@ -24,6 +24,7 @@ from barnabas.registry.registry_log import SchemasLogFailure, SchemasReader, Sch
 if TYPE_CHECKING:
     from barnabas.broker.metadata.catalogue import TopicImage
     from barnabas.broker.services import Services
+    from barnabas.storage.config import LogConfig
 
 _log = logger("registry")
 TOPIC = "_schemas"
@@ -58,9 +59,16 @@ class SchemasTopic:
     @property
     def record_bytes_max(self) -> int:
         """The maximum size of key and value."""
+        return self._config.max_message_bytes - _OVERHEAD_BYTES
+
+    @property
+    def _config(self) -> LogConfig:
+        """The topic's settings. The open log has them in force: they are not put together for each record."""
+        log = self._services.partitions.led.get((TOPIC, 0))
+        if log is not None:
+            return log.config
         topic = self._services.catalogue.topics.get(TOPIC)
-        own = {} if topic is None else topic.configs
-        return log_config(self._services.config, own).max_message_bytes - _OVERHEAD_BYTES
+        return log_config(self._services.config, {} if topic is None else topic.configs)
 
     @property
     def is_applied(self) -> bool:
@@ -142,8 +150,7 @@ class SchemasTopic:
         count = self._topic.partition_count() or 0
         if count != 1:
             raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"it has {count} partitions instead of 1")
-        topic = self._services.catalogue.topics[TOPIC]
-        policy = log_config(self._services.config, topic.configs).cleanup_policy
+        policy = self._config.cleanup_policy
         if policy != frozenset({"compact"}):
             raise KafkaError(
                 ErrorCode.INVALID_CONFIG, f"its cleanup.policy is {','.join(sorted(policy))} instead of compact"

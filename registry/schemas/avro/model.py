@@ -92,11 +92,11 @@ class AvroField:
 
     name: str
     type: AvroType
-    doc: str | None
-    default: Any
-    order: str
-    aliases: Sequence[str]
-    properties: dict[str, Any]
+    doc: str | None = None
+    default: Any = MISSING
+    order: str = "ascending"
+    aliases: Sequence[str] = ()
+    properties: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)

@@ -8,7 +8,7 @@ names may have any letters and defaults are not looked at.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from barnabas.registry.schemas import json_text
@@ -50,13 +50,6 @@ class AvroParser:
         self._types: dict[str, AvroNamed] = {}
         self._references: list[AvroReference] = []
         self._fields: list[AvroField] = []
-        self._readers: dict[str, Callable[[dict[str, Any], str], Deep[AvroType]]] = {
-            **dict.fromkeys(PRIMITIVES, self._primitive),
-            **dict.fromkeys(("record", "error"), self._record),
-            **dict.fromkeys(COLLECTIONS, self._collection),
-            "enum": self._enum,
-            "fixed": self._fixed,
-        }
 
     def parse(self, text: str) -> AvroType:
         """Return the type that a text is; what it names must be defined in it or before it."""
@@ -72,8 +65,9 @@ class AvroParser:
         return parsed.resolved
 
     def _type(self, node: Any, namespace: str) -> Deep[AvroType]:
-        if isinstance(node, str):
-            return self._named(node, namespace)
+        simple = self._simple(node, namespace)
+        if simple is not None:
+            return simple
         if isinstance(node, list):
             result: AvroType = yield self._union(node, namespace)
             return result
@@ -82,13 +76,22 @@ class AvroParser:
         kind = _text(node, "type")
         if kind is None:
             raise InvalidSchema(f'A schema needs a "type" that is a name: {_shown(node)}.')
-        reader = self._readers.get(kind)
+        reader = _READERS.get(kind)
         if reader is None:
             if self._is_new:  # as Java since 1.12.2; libraries before took the name of a type here
                 raise InvalidSchema(f'The "type" of an object is a kind of type, and not {_shown(kind)}.')
             return self._named(kind, namespace)
-        result = yield reader(node, namespace)
+        result = yield reader(self, node, namespace)
         return result
+
+    def _simple(self, node: Any, namespace: str) -> AvroType | None:
+        """Return the type of a node that can have no other types in it: a name, or a primitive type."""
+        if isinstance(node, str):
+            return self._named(node, namespace)
+        kind = _text(node, "type") if isinstance(node, dict) else None
+        if kind is None or kind not in PRIMITIVES:
+            return None
+        return AvroType(kind, _properties(node, _RESERVED))
 
     def _named(self, name: str, namespace: str) -> AvroType:
         if name in PRIMITIVES:
@@ -105,7 +108,7 @@ class AvroParser:
         branches: list[AvroType] = []
         seen: set[str] = set()
         for node in nodes:
-            branch: AvroType = yield self._type(node, namespace)
+            branch: AvroType = self._simple(node, namespace) or (yield self._type(node, namespace))
             if isinstance(branch, AvroUnion):
                 raise InvalidSchema("A union has no union as a branch.")
             if branch.branch_name in seen:
@@ -114,15 +117,12 @@ class AvroParser:
             branches.append(branch)
         return AvroUnion("union", branches=branches)
 
-    def _primitive(self, node: dict[str, Any], _namespace: str) -> Deep[AvroType]:
-        return AvroType(node["type"], _properties(node, _RESERVED))
-        yield  # a generator as the others are
-
     def _collection(self, node: dict[str, Any], namespace: str) -> Deep[AvroType]:
         kind = node["type"]
         if COLLECTIONS[kind] not in node:
             raise InvalidSchema(f'The type {kind} needs "{COLLECTIONS[kind]}": {_shown(node)}.')
-        values = yield self._type(node[COLLECTIONS[kind]], namespace)
+        inner = node[COLLECTIONS[kind]]
+        values = self._simple(inner, namespace) or (yield self._type(inner, namespace))
         return AvroCollection(kind, _properties(node, _RESERVED), values=values)
 
     def _record(self, node: dict[str, Any], namespace: str) -> Deep[AvroType]:
@@ -131,7 +131,10 @@ class AvroParser:
             raise InvalidSchema(f'The record "{name.full}" needs a list of "fields".')
         fields: dict[str, AvroField] = {}
         for each in node["fields"]:
-            field: AvroField = yield self._field(each, name)
+            if not isinstance(each, dict) or _text(each, "name") is None or "type" not in each:
+                raise InvalidSchema(f'A field of "{name.full}" needs a "name" and a "type": {_shown(each)}.')
+            type_ = self._simple(each["type"], name.namespace) or (yield self._type(each["type"], name.namespace))
+            field = self._field(each, type_)
             if field.name in fields:
                 raise InvalidSchema(f'The record "{name.full}" has the field "{field.name}" twice.')
             fields[field.name] = field
@@ -146,25 +149,11 @@ class AvroParser:
         )
         return self._define(record)
 
-    def _field(self, node: Any, record: AvroName) -> Deep[AvroField]:
-        if not isinstance(node, dict) or _text(node, "name") is None or "type" not in node:
-            raise InvalidSchema(f'A field of "{record.full}" needs a "name" and a "type": {_shown(node)}.')
-        type_: AvroType = yield self._type(node["type"], record.namespace)
-        order = node.get("order", "ascending")
-        if not isinstance(order, str) or order.lower() not in _ORDERS:
-            raise InvalidSchema(f'The order of the field "{node["name"]}" is ascending, descending or ignore.')
-        default = node.get("default", MISSING)
-        if type_.kind in ("float", "double") and isinstance(default, str):
-            default = _number(default)
-        field = AvroField(
-            self._valid(node["name"]),
-            type_,
-            _text(node, "doc"),
-            default,
-            order.lower(),
-            _aliases(node),
-            _properties(node, _RESERVED_OF_FIELD),
-        )
+    def _field(self, node: dict[str, Any], type_: AvroType) -> AvroField:
+        field = AvroField(node["name"], type_)
+        if len(node) > 2:  # more than name and type
+            _describe(field, node)
+        self._valid(field.name)
         self._fields.append(field)
         return field
 
@@ -238,20 +227,44 @@ class AvroParser:
         return name
 
 
+_READERS: dict[str, Callable[[AvroParser, dict[str, Any], str], Deep[AvroType]]] = {
+    **dict.fromkeys(("record", "error"), AvroParser._record),
+    **dict.fromkeys(COLLECTIONS, AvroParser._collection),
+    "enum": AvroParser._enum,
+    "fixed": AvroParser._fixed,
+}
+
+
 def _text(node: dict[str, Any], key: str) -> str | None:
     value = node.get(key)
     return value if isinstance(value, str) else None
 
 
+def _describe(field: AvroField, node: dict[str, Any]) -> None:
+    """Give a field what was written beside its name and its type."""
+    order = node.get("order", field.order)
+    if not isinstance(order, str) or order.lower() not in _ORDERS:
+        raise InvalidSchema(f'The order of the field "{field.name}" is ascending, descending or ignore.')
+    field.order = order.lower()
+    field.default = node.get("default", MISSING)
+    if field.type.kind in ("float", "double") and isinstance(field.default, str):
+        field.default = _number(field.default)
+    field.doc = _text(node, "doc")
+    field.aliases = _aliases(node)
+    field.properties = _properties(node, _RESERVED_OF_FIELD)
+
+
 def _aliases(node: dict[str, Any]) -> list[str]:
-    aliases = node.get("aliases", [])
+    if "aliases" not in node:
+        return []
+    aliases = node["aliases"]
     if not isinstance(aliases, list) or not all(isinstance(alias, str) for alias in aliases):
         raise InvalidSchema(f'The "aliases" are no list of names: {_shown(aliases)}.')
     return list(dict.fromkeys(aliases))
 
 
-def _properties(node: dict[str, Any], reserved: Iterable[str]) -> dict[str, Any]:
-    return {key: value for key, value in node.items() if key not in reserved}
+def _properties(node: dict[str, Any], reserved: frozenset[str]) -> dict[str, Any]:
+    return {} if reserved.issuperset(node) else {key: value for key, value in node.items() if key not in reserved}
 
 
 def _number(text: str) -> float:

@@ -62,15 +62,22 @@ class _Writer:
             yield self._type(type_.values, namespace)
             self._out.append(_attributes(type_.properties) + "}")
         else:
-            attributes = _attributes(type_.properties)
-            self._out.append(f'{{"type":"{type_.kind}"{attributes}}}' if attributes else f'"{type_.kind}"')
+            self._out.append(_primitive(type_))
+
+    def _is_written(self, type_: AvroType) -> bool:
+        """Write a primitive type, which needs no stack. Return whether it was one."""
+        is_primitive = type(type_) is AvroType
+        if is_primitive:
+            self._out.append(_primitive(type_))
+        return is_primitive
 
     def _union(self, union: AvroUnion, namespace: str) -> Deep[None]:
         self._out.append("[")
         for position, branch in enumerate(union.branches):
             if position:
                 self._out.append(",")
-            yield self._type(branch, namespace)
+            if not self._is_written(branch):
+                yield self._type(branch, namespace)
         self._out.append("]")
 
     def _named(self, type_: AvroNamed, namespace: str) -> Deep[None]:
@@ -81,7 +88,10 @@ class _Writer:
         if isinstance(type_, AvroRecord):
             self._out.append(',"fields":[')
             for position, field in enumerate(type_.fields):
-                yield self._field(field, type_.name.namespace, "," if position else "")
+                self._out.append(f'{"," if position else ""}{{"name":{quoted(field.name)},"type":')
+                if not self._is_written(field.type):
+                    yield self._type(field.type, type_.name.namespace)
+                self._end_of(field)
             self._out.append("]")
         elif isinstance(type_, AvroEnum):
             self._out.append(f',"symbols":{printed(list(type_.symbols))}')
@@ -95,9 +105,7 @@ class _Writer:
             self._out.append(f',"aliases":{printed(names)}')
         self._out.append("}")
 
-    def _field(self, field: AvroField, namespace: str, separator: str) -> Deep[None]:
-        self._out.append(f'{separator}{{"name":{quoted(field.name)},"type":')
-        yield self._type(field.type, namespace)
+    def _end_of(self, field: AvroField) -> None:
         if field.doc is not None:
             self._out.append(f',"doc":{quoted(field.doc)}')
         if field.default is not MISSING:
@@ -109,6 +117,11 @@ class _Writer:
         self._out.append(_attributes(field.properties) + "}")
 
 
+def _primitive(type_: AvroType) -> str:
+    attributes = _attributes(type_.properties)
+    return f'{{"type":"{type_.kind}"{attributes}}}' if attributes else f'"{type_.kind}"'
+
+
 def _name(name: AvroName, namespace: str) -> str:
     """Return the attributes that name a type; an empty namespace is written where the enclosing one is not empty."""
     space = "" if name.namespace == namespace else f',"namespace":{quoted(name.namespace)}'
@@ -116,4 +129,4 @@ def _name(name: AvroName, namespace: str) -> str:
 
 
 def _attributes(properties: dict[str, Any]) -> str:
-    return "".join(f",{quoted(key)}:{printed(value)}" for key, value in properties.items())
+    return "" if not properties else "".join(f",{quoted(key)}:{printed(value)}" for key, value in properties.items())
