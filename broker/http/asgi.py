@@ -1,7 +1,8 @@
-"""An ASGI application behind the HTTP server: takes a whole request, returns a whole answer or a stream of chunks.
+"""Applications behind the HTTP server: each takes a whole request, returns a whole answer or a stream of chunks.
 
-Knows ASGI's messages, not what the application does. Requests have small bodies that are received already. A streaming
-application produces the next chunk when the peer has taken the last, and is cancelled when the peer is gone.
+`asgi` makes one of an ASGI application: it knows ASGI's messages, not what the application does. Requests have small
+bodies that are received already. A streaming application produces the next chunk when the peer has taken the last, and
+is cancelled when the peer is gone.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Send = Callable[[Message], Awaitable[None]]
 AsgiApp = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 
-class AsgiRequest(NamedTuple):
+class HttpRequest(NamedTuple):
     """A whole request. target: path and query. peer: address and port."""
 
     method: str
@@ -32,7 +33,7 @@ class Mounted(NamedTuple):
     """An application, the path below which it is served, and the maximum size of a request's body."""
 
     path: bytes
-    app: AsgiApp
+    answer: Callable[[HttpRequest], Awaitable[Page | StreamedPage]]
     body_bytes_max: int
     gives_way: bool = False
     """Whether a stream may be cut off when other connections need room, because its client reconnects by itself."""
@@ -46,25 +47,12 @@ class Mounted(NamedTuple):
         path = target.partition(b"?")[0]
         return path == self.path or path.startswith(self.path + b"/")
 
-    async def answer(self, request: AsgiRequest) -> Page | StreamedPage:
-        """Return the application's answer: whole, or as a stream if the application sends it in chunks."""
-        path, _, query = request.target.partition(b"?")
-        scope = {
-            "type": "http",
-            "asgi": {"version": "3.0", "spec_version": "2.3"},
-            "http_version": "1.1",
-            "method": request.method,
-            "scheme": "http",
-            "path": path.decode("ascii", "replace"),
-            "raw_path": path,
-            "query_string": query,
-            "root_path": "",
-            "headers": list(request.headers),
-            "client": request.peer,
-            "server": None,
-            "barnabas.peer_is_local": is_loopback(request.peer[0]),
-        }
-        exchange = _Exchange(self.app, scope, request.body)
+
+def asgi(app: AsgiApp) -> Callable[[HttpRequest], Awaitable[Page | StreamedPage]]:
+    """Return an ASGI application as one that can be mounted."""
+
+    async def answer(request: HttpRequest) -> Page | StreamedPage:
+        exchange = _Exchange(app, _scope(request), request.body)
         try:
             start, first = await exchange.next(), await exchange.next()
             if not first.get("more_body", False):
@@ -75,7 +63,28 @@ class Mounted(NamedTuple):
         status, headers, body = start["status"], start.get("headers", ()), first.get("body", b"")
         if first.get("more_body", False):
             return _stream(status, headers, _chunks(exchange, body))
-        return page_of(status, headers, body)
+        return _page(status, headers, body)
+
+    return answer
+
+
+def _scope(request: HttpRequest) -> dict[str, Any]:
+    path, _, query = request.target.partition(b"?")
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": "1.1",
+        "method": request.method,
+        "scheme": "http",
+        "path": path.decode("ascii", "replace"),
+        "raw_path": path,
+        "query_string": query,
+        "root_path": "",
+        "headers": list(request.headers),
+        "client": request.peer,
+        "server": None,
+        "barnabas.peer_is_local": is_loopback(request.peer[0]),
+    }
 
 
 class _Exchange:
@@ -129,8 +138,7 @@ async def _chunks(exchange: _Exchange, first: bytes) -> AsyncGenerator[bytes, No
         exchange.cancel()
 
 
-def page_of(status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> Page:
-    """Return a whole answer of an application."""
+def _page(status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> Page:
     content_type, others = _split(headers)
     return Page(status, body, content_type, others)
 

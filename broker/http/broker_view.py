@@ -67,7 +67,7 @@ def _why(broker: BrokerView, history: History) -> Why:
 
 
 def _control(broker: BrokerView, admission: Admission) -> Mounted:
-    from barnabas.broker.http.asgi import Mounted
+    from barnabas.broker.http.asgi import Mounted, asgi
     from barnabas.broker.http.control.application import application
     from barnabas.broker.http.control.clock_api import clock_routes
     from barnabas.broker.http.control.describing import BODY_BYTES_MAX
@@ -84,12 +84,12 @@ def _control(broker: BrokerView, admission: Admission) -> Mounted:
         trace_routes(broker.history.get),
         why_routes(_why(broker, history)),
     ]
-    return Mounted(b"/control", application(route_groups, admission), BODY_BYTES_MAX)
+    return Mounted(b"/control", asgi(application(route_groups, admission)), BODY_BYTES_MAX)
 
 
 def _console(broker: BrokerView, meter: Meter, clock: Clock, control: Admission | None, *, is_guarded: bool) -> Mounted:
     """Mount the console, which is loaded at its first request."""
-    from barnabas.broker.http.asgi import Mounted
+    from barnabas.broker.http.asgi import Mounted, asgi
 
     application: AsgiApp | None = None
 
@@ -123,7 +123,7 @@ def _console(broker: BrokerView, meter: Meter, clock: Clock, control: Admission 
             application = made(observed, Admission(is_guarded=True) if is_guarded else control or Admission())
         await application(scope, receive, send)
 
-    return Mounted(b"/console", console, _CONSOLE_BODY_BYTES_MAX, gives_way=True)
+    return Mounted(b"/console", asgi(console), _CONSOLE_BODY_BYTES_MAX, gives_way=True)
 
 
 async def open_http(

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import h11
 
 from barnabas.broker.config.listeners.listeners import address_text
-from barnabas.broker.http.asgi import AsgiRequest, Mounted
+from barnabas.broker.http.asgi import HttpRequest, Mounted
 from barnabas.broker.http.control.admission import is_plain_host
 from barnabas.broker.http.pages import FORBIDDEN, JSON, METHOD_NOT_ALLOWED, Page, Pages, StreamedPage, is_loopback
 from barnabas.broker.network.advertised_address import peer_of
@@ -286,8 +286,8 @@ class HttpConnection(asyncio.Protocol):
     async def _of_application(self, request: h11.Request) -> Page | StreamedPage:
         assert self._mounted is not None
         method, peer = request.method.decode("ascii", "replace"), (self._host, self._port)
-        asgi_request = AsgiRequest(method, request.target, list(request.headers), bytes(self._body), peer)
-        return await self._mounted.answer(asgi_request)
+        whole = HttpRequest(method, request.target, self._headers, bytes(self._body), peer)
+        return await self._mounted.answer(whole)
 
     async def _stream(self, stream: StreamedPage) -> None:
         """Send an answer as a stream, no faster than the peer takes it, until the peer is gone.

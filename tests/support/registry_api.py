@@ -1,4 +1,4 @@
-"""The registry's API without a broker: a log in memory, and requests as an ASGI server passes them on."""
+"""The registry's API without a broker: a log in memory, and requests as the listener passes them on."""
 
 import asyncio
 import json
@@ -49,11 +49,12 @@ class MemoryLog:
 
 
 class Answered(NamedTuple):
-    """An answer. body: plain values of its JSON; None if there is none."""
+    """An answer. body: plain values of its JSON; None if there is none. methods: what the path allows instead."""
 
     status: int
     body: Any
-    headers: dict[str, str]
+    content_type: str | None
+    methods: Sequence[str] = ()
 
 
 class RegistryApi:
@@ -82,37 +83,14 @@ class RegistryApi:
 
     async def ask(self, method: str, target: str, body: Any = None, **headers: str) -> Answered:
         """Send a request. body: plain values for its JSON, or bytes."""
-        path, _, query = target.partition("?")
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         given = {
             **({} if body is None else JSON_BODY),
             **{key.replace("_", "-"): text for key, text in headers.items()},
         }
-        scope = {
-            "type": "http",
-            "http_version": "1.1",
-            "method": method,
-            "scheme": "http",
-            "path": path,
-            "raw_path": path.encode(),
-            "query_string": query.encode(),
-            "root_path": "",
-            "headers": [(key.encode(), text.encode()) for key, text in given.items()],
-            "client": ("127.0.0.1", 1),
-            "server": None,
-        }
-        sent: list[Any] = []
-
-        async def receive() -> Any:
-            return {"type": "http.request", "body": data, "more_body": False}
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        await self.application(scope, receive, send)
-        found = b"".join(message.get("body", b"") for message in sent[1:])
-        named = {name.decode(): text.decode() for name, text in sent[0]["headers"]}
-        return Answered(sent[0]["status"], _values(found), named)
+        sent = [(key.encode(), text.encode()) for key, text in given.items()]
+        found = await self.application.answer(method, target.encode(), sent, data)
+        return Answered(found.status, _values(found.body), found.content_type, found.methods)
 
     async def done(self, method: str, target: str, body: Any = None) -> Any:
         """Send a request that succeeds, and return the body of the answer."""

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from barnabas.broker.http.asgi import Mounted, Receive, Send, page_of
+from barnabas.broker.http.asgi import HttpRequest, Mounted
+from barnabas.broker.http.pages import PLAIN_TEXT, Page
 from barnabas.broker.http.server import HttpServer
 from barnabas.broker.runtime.log_lines import Seldom, line, logger
 
 if TYPE_CHECKING:
     from barnabas.broker.http.metrics.sources import RegistryFigures
-    from barnabas.broker.http.pages import Page
     from barnabas.broker.http.registry.known_answers import KnownAnswers
     from barnabas.broker.http.secured import HttpSecurity
     from barnabas.broker.network.network import Network
@@ -55,7 +55,7 @@ class RegistryListener:
 
     async def listen(self, sockets: Sequence[socket.socket], network: Network, security: HttpSecurity | None) -> None:
         """Accept connections."""
-        mounted = Mounted(b"", self._serve, BODY_BYTES_MAX, too_large=_TOO_LARGE, at_once=self._known_answer)
+        mounted = Mounted(b"", self._answer, BODY_BYTES_MAX, too_large=_TOO_LARGE, at_once=self._known_answer)
         self._server = HttpServer(
             self._clock,
             None,
@@ -109,20 +109,16 @@ class RegistryListener:
         except Exception as error:
             _log.warning(line("schemas not loaded yet", error=repr(error)))  # the next request tries again
 
-    async def _serve(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+    async def _answer(self, request: HttpRequest) -> Page:
         application = self._application or await self._loaded()
-        sent: list[MutableMapping[str, Any]] = []
-
-        async def noted(message: MutableMapping[str, Any]) -> None:
-            sent.append(message)
-            await send(message)
-
+        method, target, headers, body, _ = request
         revision = application.registry.state.revision
-        await application(scope, receive, noted)
-        if self._known is not None and len(sent) == 2:
-            page = page_of(sent[0]["status"], sent[0].get("headers", ()), sent[1].get("body", b""))
-            target = scope["raw_path"] + (b"?" + scope["query_string"] if scope["query_string"] else b"")
-            self._known.keep(scope["method"], target, scope["headers"], revision, page)
+        answer = await application.answer(method, target, headers, body)
+        allowed = (("allow", ", ".join(answer.methods)),) if answer.methods else ()
+        page = Page(answer.status, answer.body, answer.content_type or PLAIN_TEXT, allowed)
+        if self._known is not None:
+            self._known.keep(method, target, headers, revision, page)
+        return page
 
     def _known_answer(self, method: str, target: bytes, headers: Sequence[tuple[bytes, bytes]]) -> Page | None:
         """Return the answer to a request that was answered before, if it is still true."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.http.asgi import Mounted
+from barnabas.broker.http.asgi import Mounted, asgi
 from barnabas.broker.http.connection import REQUEST_TIMEOUT_MS, HttpConnection
 from barnabas.broker.http.pages import Page, Pages
 from barnabas.broker.http.server import HttpServer
@@ -25,7 +25,7 @@ class Application:
     def __init__(self) -> None:
         self.bits: asyncio.Queue[bytes | None] = asyncio.Queue()
         self.ended = ""
-        self.server = HttpServer(VirtualClock(), _no_pages(), [Mounted(b"/app", self, 10)])
+        self.server = HttpServer(VirtualClock(), _no_pages(), [Mounted(b"/app", asgi(self), 10)])
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         try:
@@ -127,7 +127,7 @@ async def test_an_application_that_fails_is_a_server_error_and_no_half_answer(be
             await send(START)
         raise ValueError("broken")
 
-    server = HttpServer(VirtualClock(), _no_pages(), [Mounted(b"/app", fails, 10)])
+    server = HttpServer(VirtualClock(), _no_pages(), [Mounted(b"/app", asgi(fails), 10)])
     peer = MemoryTransport(HttpConnection(server))
     peer.send(ASK)
     await settle()

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from barnabas.broker.http.asgi import Mounted, Receive, Send
+from barnabas.broker.http.asgi import Mounted, Receive, Send, asgi
 from barnabas.broker.http.connection import HEAD_BYTES_MAX, REQUEST_TIMEOUT_MS, HttpConnection
 from barnabas.broker.http.guard import Guard
 from barnabas.broker.http.pages import JSON_LINES, OK, Page, Pages, StreamedPage, is_loopback
@@ -339,7 +339,7 @@ async def test_pages_that_are_followed_make_room_where_they_ask_again_by_themsel
         await asyncio.Future()
 
     site = Site()
-    site.server.mounted = [Mounted(b"/app", follow, 10, gives_way=gives_way)]
+    site.server.mounted = [Mounted(b"/app", asgi(follow), 10, gives_way=gives_way)]
     peers = [site.connect() for _ in range(CONNECTIONS_MAX)]
     for peer in peers:
         peer.send(READY.replace(b"/ready", b"/app"))

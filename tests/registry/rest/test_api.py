@@ -203,6 +203,20 @@ async def test_a_subject_may_have_slashes_and_percent_signs(api: RegistryApi) ->
 
 
 @pytest.mark.parametrize(
+    ("target", "methods"),
+    [("/schemas/types", ["GET", "HEAD"]), ("/subjects/s/versions", ["GET", "HEAD", "POST"]), ("/none", [])],
+)
+async def test_a_refused_method_is_answered_with_those_that_the_path_has(
+    api: RegistryApi, target: str, methods: list[str]
+) -> None:
+    assert list((await api.ask("PATCH", target)).methods) == methods
+
+
+async def test_head_is_answered_like_get(api: RegistryApi) -> None:
+    assert await api.ask("HEAD", "/schemas/types") == await api.ask("GET", "/schemas/types")
+
+
+@pytest.mark.parametrize(
     ("method", "target", "body", "headers", "status", "message"),
     [
         ("GET", "/none", None, {}, 404, "HTTP 404 Not Found"),
@@ -247,7 +261,7 @@ async def test_a_request_that_makes_no_sense_is_refused(
 )
 async def test_the_answer_has_the_type_that_is_accepted(api: RegistryApi, accept: str, content_type: str) -> None:
     answered = await api.ask("GET", "/schemas/types", **({"accept": accept} if accept else {}))
-    assert (answered.headers["content-type"], answered.body) == (content_type, ["JSON", "PROTOBUF", "AVRO"])
+    assert (answered.content_type, answered.body) == (content_type, ["JSON", "PROTOBUF", "AVRO"])
 
 
 async def test_the_registry_tells_where_it_is(api: RegistryApi) -> None:

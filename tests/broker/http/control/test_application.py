@@ -7,7 +7,7 @@ import httpx
 import jsonschema
 import pytest
 
-from barnabas.broker.http.asgi import AsgiApp, Mounted
+from barnabas.broker.http.asgi import AsgiApp, Mounted, asgi
 from barnabas.broker.http.control.admission import Admission
 from barnabas.broker.http.control.application import application
 from barnabas.broker.http.control.clock_api import clock_routes
@@ -198,7 +198,7 @@ async def test_a_broker_that_stops_reports_it(control: Control) -> None:
 
 
 def test_where_an_application_is_mounted() -> None:
-    mounted = Mounted(b"/control", cast_app(), 10)
+    mounted = Mounted(b"/control", asgi(cast_app()), 10)
     assert [
         mounted.has(each) for each in (b"/control", b"/control?x", b"/control/a", b"/controls", b"/", b"/metrics")
     ] == [True, True, True, False, False, False]

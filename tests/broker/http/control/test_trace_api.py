@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from barnabas.broker.http.asgi import AsgiRequest, Mounted
+from barnabas.broker.http.asgi import HttpRequest, Mounted, asgi
 from barnabas.broker.http.control import trace_api as trace_room_module
 from barnabas.broker.http.control.admission import Admission
 from barnabas.broker.http.control.application import application
@@ -30,12 +30,12 @@ class Traced:
         history = self.world.broker.history
         history.get()
         self.client = Asking(self.world)
-        self._mounted = Mounted(b"/control", application([trace_routes(history.get)], Admission()), 1_000)
+        self._mounted = Mounted(b"/control", asgi(application([trace_routes(history.get)], Admission())), 1_000)
 
     async def ask(self, query: str = "", **headers: str) -> Page | StreamedPage:
         sent = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
         target = b"/control/trace" + (f"?{query}".encode() if query else b"")
-        return await self._mounted.answer(AsgiRequest("GET", target, [(b"host", b"localhost"), *sent], b"", PEER))
+        return await self._mounted.answer(HttpRequest("GET", target, [(b"host", b"localhost"), *sent], b"", PEER))
 
     async def page(self, query: str = "") -> tuple[int, Any]:
         page = await self.ask(query)
