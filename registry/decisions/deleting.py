@@ -48,7 +48,7 @@ def delete_version(state: RegistryState, subject: str, version: int, *, permanen
     if state.referrers((subject, found.version), deleted=permanent):
         raise reference_exists(subject, found.version)
     if not permanent:
-        return Deleted([found.version], [SchemaRecord(subject, found.version, found._replace(is_deleted=True))])
+        return Deleted([found.version], [SchemaRecord(subject, found.version, found.marked)])
     if not found.is_deleted:
         raise version_not_soft_deleted(subject, found.version)
     is_last = len(state.versions(subject)) == 1

@@ -53,6 +53,13 @@ class StoredSchema(NamedTuple):
     timestamp_ms: int | None = None
 
     @property
+    def marked(self) -> StoredSchema:
+        """The version as it is when it is marked as deleted."""
+        return StoredSchema(
+            self.subject, self.version, self.schema_id, self.content, self.fingerprint, True, self.timestamp_ms
+        )
+
+    @property
     def guid(self) -> str:
         """The globally unique id of the content."""
         return str(UUID(bytes=self.fingerprint))

@@ -7,8 +7,7 @@ The adapter between coordinators and the broker's partitions. The topic is creat
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.broker.coordinator.runtime.outcome import TransactionProducer
@@ -114,13 +113,17 @@ class CoordinatorTopic:
 
     def delete_records_before(self, partition: int, offset: int) -> None:
         """Delete the records that are not needed any more. Raises KafkaError."""
-        with _as_kafka_errors():
+        try:
             self._partitions.delete_records_before(self.name, partition, offset)
+        except StorageError as error:
+            raise _as_kafka_error(error) from error
 
     def extent(self, partition: int) -> tuple[int, int]:
         """Return the log's start offset and its end offset."""
-        with _as_kafka_errors():
+        try:
             log = self._partitions.get(self.name, partition)
+        except StorageError as error:
+            raise _as_kafka_error(error) from error
         return log.log_start_offset, log.log_end_offset
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
@@ -128,17 +131,15 @@ class CoordinatorTopic:
 
         The high watermark is no limit: records appended here were acknowledged, whichever replicas have them by now.
         """
-        with _as_kafka_errors():
+        try:
             return self._partitions.get(self.name, partition).read_own(offset, max_bytes)
+        except StorageError as error:
+            raise _as_kafka_error(error) from error
 
 
-@contextmanager
-def _as_kafka_errors() -> Iterator[None]:
-    """Raise KafkaError KAFKA_STORAGE_ERROR instead of StorageError: clients get a code for every refusal."""
-    try:
-        yield
-    except StorageError as error:
-        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
+def _as_kafka_error(error: StorageError) -> KafkaError:
+    """Return KAFKA_STORAGE_ERROR for it: clients get a code for every refusal."""
+    return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
 
 
 class TopicDeletions:
