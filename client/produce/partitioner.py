@@ -1,3 +1,4 @@
+# compiled: mypyc, as producers hash the key of each record
 """The choice of a record's partition, exactly as in Kafka's Java client, so that keys get the same partitions.
 
 A key is hashed with Murmur2 (32 bits, Kafka's seed); the sign bit is cleared, then taken modulo the number of
@@ -6,18 +7,24 @@ partitions. Records without a key go to one partition for a while and then to th
 
 from __future__ import annotations
 
-_SEED = 0x9747B28C
-_M = 0x5BD1E995
-_MASK = 0xFFFFFFFF
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64  # 64 bits hold every product below: the compiled form needs no larger numbers
+
+_SEED: Final = 0x9747B28C
+_M: Final = 0x5BD1E995
+_MASK: Final = 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> int:
     """Return Kafka's hash of a key, as an unsigned 32-bit number."""
     length = len(data)
-    h = (_SEED ^ length) & _MASK
+    h: i64 = (_SEED ^ length) & _MASK
     whole = length & ~3
     for position in range(0, whole, 4):
-        k = int.from_bytes(data[position : position + 4], "little") * _M & _MASK
+        k: i64 = int.from_bytes(data[position : position + 4], "little")
+        k = k * _M & _MASK
         k = (k ^ k >> 24) * _M & _MASK
         h = (h * _M & _MASK) ^ k
     if whole < length:
