@@ -9,12 +9,14 @@ A frozen object is freed like any other once nothing refers to it. Only cycles s
 them all objects are scanned at most once an hour, and then when the broker is idle; on a broker that is never idle,
 once a day.
 
-Not for a process that runs other code than the broker: freezing affects all objects in it.
+`GarbageCollection` is not for a process that runs other code than the broker: freezing affects all objects in it.
 """
 
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,6 +26,18 @@ FULL_EVERY_MS = 60 * 60_000
 FULL_AT_LEAST_EVERY_MS = 24 * FULL_EVERY_MS
 QUIET_MS = 10_000
 _MIDDLE = 1
+
+
+@contextmanager
+def collections_paused() -> Iterator[None]:
+    """Pause the collector while very many objects are made that stay: it would scan them again and again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class GarbageCollection:

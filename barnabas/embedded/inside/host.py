@@ -272,9 +272,10 @@ def _seed(settings: Mapping[str, Any]) -> SeedSource | None:
         return None
     try:
         from barnabas.broker.server.seeding.reading import read_file, read_values
+
+        source = read_values(json.loads(text)) if file is None else read_file(file)
     except ImportError as missing:
         raise ConfigError(f"seed {MISSING_PACKAGES}") from missing
-    source = read_values(json.loads(text)) if file is None else read_file(file)
     source.has_registry = settings["registry"]
     return source
 

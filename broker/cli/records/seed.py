@@ -31,12 +31,13 @@ def run(arguments: Sequence[str]) -> int:
         from barnabas.broker.server.seeding.applying import apply
         from barnabas.broker.server.seeding.document import json_schema
         from barnabas.broker.server.seeding.reading import read_file
+
+        if options.schema:
+            print_json(json_schema())
+            return 0
+        source = read_file(options.file)
     except ImportError as missing:
         raise UsageError(f"a seed {MISSING_PACKAGES}") from missing
-    if options.schema:
-        print_json(json_schema())
-        return 0
-    source = read_file(options.file)
     with connected(options) as client:
         applied = apply(client, source, _registry(options) if source.seed.schemas else None)
     parts = [counted(count, name.removesuffix("s")) for name, count in applied._asdict().items() if count]

@@ -302,11 +302,12 @@ def seed_source(options: Options) -> SeedSource | None:
         return None
     try:
         from barnabas.broker.server.seeding.reading import read_file
+
+        source = read_file(options["--seed"][-1])
     except ImportError as missing:
         from barnabas.broker.server.seeding.errors import MISSING_PACKAGES
 
         raise UsageError(f"serve: --seed {MISSING_PACKAGES}") from missing
-    source = read_file(options["--seed"][-1])
     source.has_registry = "--registry" in options
     return source
 

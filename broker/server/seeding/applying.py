@@ -109,8 +109,8 @@ def _refusals(source: SeedSource, *path: str | int, settings: Iterable[str] = ()
 def _facts(client: Client) -> BrokerFacts:
     topics = {each.name: len(each.partitions) for each in list_topics(client)}
     node = min(client.cluster.brokers)
-    values = {each.name: each.value for each in describe_configs(client, ResourceType.BROKER, str(node))}
     names = ("num.partitions", "message.max.bytes", "transaction.max.timeout.ms")
+    values = {each.name: each.value for each in describe_configs(client, ResourceType.BROKER, str(node), names)}
     return BrokerFacts(topics, *(int(values[name] or 0) for name in names))
 
 

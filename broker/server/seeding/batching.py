@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from barnabas.broker.runtime.garbage_collection import collections_paused
 from barnabas.broker.server.seeding.checking import BrokerFacts, partitions_of
-from barnabas.broker.server.seeding.contents import Content, Place, content, contents_of
+from barnabas.broker.server.seeding.contents import Place, content, records_of
+from barnabas.broker.server.seeding.document import SeedRecord
 from barnabas.broker.server.seeding.reading import SeedSource
 from barnabas.client.produce.batching import record_size
 from barnabas.client.produce.new_batch import NewBatch, encode
@@ -38,6 +40,7 @@ class SeedRecords(NamedTuple):
     records_count: int
 
 
+@collections_paused()
 def prepare(source: SeedSource, facts: BrokerFacts, now_ms: int) -> SeedRecords:
     """Return the records of a checked seed. Raises SeedError for one that does not fit.
 
@@ -50,7 +53,7 @@ def prepare(source: SeedSource, facts: BrokerFacts, now_ms: int) -> SeedRecords:
     for index, topic in enumerate(seed.topics):
         rules = _TopicRules(topic.name, partitions[topic.name], limits[topic.name])
         collected = _Batches(rules)
-        collected.add_all(contents_of(source, index, now_ms))
+        collected.add_all(records_of(source, index), now_ms)
         batches += collected.finish()
         count += collected.count
     transactions = []
@@ -61,9 +64,10 @@ def prepare(source: SeedSource, facts: BrokerFacts, now_ms: int) -> SeedRecords:
             name = record.topic
             if name not in of_topic:
                 of_topic[name] = _TopicRules(name, partitions[name], limits.get(name, facts.message_bytes_max))
-            each = content(Place(source, ("transactions", index, "records", number)), record, now_ms)
-            placed.append(PlacedRecord(name, of_topic[name].partition(each), each.record))
-            of_topic[name].size(each)
+            place = Place(source, ("transactions", index, "records"), number)
+            new = content(place, record, now_ms)
+            placed.append(PlacedRecord(name, of_topic[name].partition(place, record.partition, new.key), new))
+            of_topic[name].size(place, new)
         transactions.append(placed)
         count += len(placed)
     return SeedRecords(batches, transactions, count)
@@ -82,31 +86,29 @@ class _TopicRules:
         self._partitions = partitions
         self._turn = 0
 
-    def partition(self, each: Content) -> int:
+    def partition(self, place: Place, given: int | None, key: bytes | None) -> int:
         """Return the given partition, that of the key, or the next one in turn. Raises SeedError."""
-        if each.partition is not None:
-            if each.partition >= self._partitions:
+        if given is not None:
+            if given >= self._partitions:
                 what = f"the topic {self.topic} has {self._partitions}, from 0 to {self._partitions - 1}"
-                raise each.place.error(what, "partition")
-            return each.partition
-        key = each.record.key
+                raise place.error(what, "partition")
+            return given
         if key is not None:
             return partition_for_key(key, self._partitions)
         self._turn += 1
         return (self._turn - 1) % self._partitions
 
-    def size(self, each: Content) -> int:
+    def size(self, place: Place, record: NewRecord) -> int:
         """Return an upper bound for what the record adds to a batch. Raises SeedError where it has no place in one."""
-        record = each.record
         if record.timestamp >= _TIMES:
-            raise each.place.error(f"{record.timestamp} is no time in ms since 1970", "timestamp")
+            raise place.error(f"{record.timestamp} is no time in ms since 1970", "timestamp")
         size = record_size(record.key, record.value, record.headers)
         if (
             size + HEADER_SIZE > self.message_bytes_max
             and (exact := len(build_batch([record]))) > self.message_bytes_max
         ):
             what = f"a record of {exact} bytes is larger than max.message.bytes of {self.topic}"
-            raise each.place.error(f"{what}, {self.message_bytes_max}")
+            raise place.error(f"{what}, {self.message_bytes_max}")
         return size
 
 
@@ -121,17 +123,18 @@ class _Batches:
         self._sizes: dict[int, int] = {}
         self._full: list[NewBatch] = []
 
-    def add_all(self, contents: Iterable[Content]) -> None:
+    def add_all(self, records: Iterable[tuple[Place, SeedRecord]], now_ms: int) -> None:
         """Add records. Raises SeedError for one that does not fit."""
         sizes, batch_bytes = self._sizes, self._batch_bytes
         partition_of, size_of = self._rules.partition, self._rules.size
-        for each in contents:
-            partition, size = partition_of(each), size_of(each)
+        for place, given in records:
+            record = content(place, given, now_ms)
+            partition, size = partition_of(place, given.partition, record.key), size_of(place, record)
             total = sizes.get(partition, batch_bytes) + size
             if total > batch_bytes:
                 self._close(partition)
                 total = HEADER_SIZE + size
-            self._records[partition].append(each.record)
+            self._records[partition].append(record)
             sizes[partition] = total
             self.count += 1
 

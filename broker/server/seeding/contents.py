@@ -10,12 +10,12 @@ import binascii
 import os
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
-from barnabas.broker.server.seeding.document import Header, RecordFile, SeedRecord, SeedTopic
+from barnabas.broker.server.seeding.document import Header, RecordFile, SeedRecord
 from barnabas.broker.server.seeding.errors import SeedError
 from barnabas.broker.server.seeding.positions import Path, path_text
 from barnabas.broker.server.seeding.reading import SeedSource, explained
@@ -25,60 +25,53 @@ from barnabas.registry.encoding.errors import UnencodableValue
 
 _FORMS = ("", "_json", "_base64", "_file")
 _decoder = msgspec.json.Decoder(SeedRecord)
+_new_tuple = tuple.__new__  # half the cost of a NamedTuple's constructor
 
 
-class Place(NamedTuple):
-    """The place of a record: in the document, or in a file with a record in each line."""
+class Place:
+    """The place of a record, for errors: in a list of the document, or in a file with a record in each line.
 
-    source: SeedSource
-    path: Path
-    file: str | None = None
-    line: int = 0
+    One serves all records of a list or a file: its number moves on with them.
+    """
+
+    __slots__ = ("file", "number", "path", "source")
+
+    def __init__(self, source: SeedSource, path: Path, number: int = 0, file: str | None = None) -> None:
+        self.source = source
+        self.path = path
+        self.number = number
+        """The index in the list, or the line of the file."""
+        self.file = file
 
     def error(self, what: str, *field: str | int) -> SeedError:
         """Return an error about the record, or about one of its fields."""
         if self.file is None:
-            return self.source.error((*self.path, *field), what)
-        return SeedError(
-            f"{self.file}, line {self.line}: {path_text(field)}: {what}"
-            if field
-            else f"{self.file}, line {self.line}: {what}"
-        )
+            return self.source.error((*self.path, self.number, *field), what)
+        where = f"{self.file}, line {self.number}"
+        return SeedError(f"{where}: {path_text(field)}: {what}" if field else f"{where}: {what}")
 
 
-class Content(NamedTuple):
-    """A record as bytes; partition: None where the key, or the turn of records without one, decides."""
-
-    place: Place
-    record: NewRecord
-    partition: int | None
-
-
-def contents_of(source: SeedSource, number: int, now_ms: int) -> Iterator[Content]:
+def records_of(source: SeedSource, number: int) -> Iterator[tuple[Place, SeedRecord]]:
     """Yield the records of a topic, the one with this number in the seed. Raises SeedError.
 
-    now_ms: the timestamp of records without one, in ms since 1970.
+    The place of a record is its own until the next one is asked for.
     """
-    for place, record in _given(source, source.seed.topics[number], number):
-        yield content(place, record, now_ms)
-
-
-def _given(source: SeedSource, topic: SeedTopic, number: int) -> Iterator[tuple[Place, SeedRecord]]:
-    for index, record in enumerate(topic.records):
-        yield Place(source, ("topics", number, "records", index)), record
+    topic, path = source.seed.topics[number], ("topics", number)
+    place = Place(source, (*path, "records"))
+    for place.number, record in enumerate(topic.records):
+        yield place, record
     for index, file in enumerate(topic.records_from):
-        yield from _of_file(source, ("topics", number, "records_from", index), file)
+        yield from _of_file(source, (*path, "records_from", index), file)
 
 
 def _of_file(source: SeedSource, path: Path, file: RecordFile) -> Iterator[tuple[Place, SeedRecord]]:
+    place = Place(source, path, file=file.file)
+    record_of = _text_record if file.format == "lines" else _json_record
     try:
         with open(os.path.join(source.folder, file.file), "rb") as lines:
-            for number, line in enumerate(lines, 1):
-                place = Place(source, path, file.file, number)
-                if file.format == "lines":
-                    yield place, _text_record(place, line)
-                elif line.strip():
-                    yield place, _json_record(place, line)
+            for place.number, line in enumerate(lines, 1):
+                if file.format == "lines" or line.strip():
+                    yield place, record_of(place, line)
     except OSError as wrong:
         raise source.error((*path, "file"), f"{file.file}: {(wrong.strerror or str(wrong)).lower()}") from wrong
 
@@ -100,8 +93,11 @@ def _json_record(place: Place, line: bytes) -> SeedRecord:
         raise place.error(f"this is not a record as JSON: {wrong}") from wrong
 
 
-def content(place: Place, given: SeedRecord, now_ms: int) -> Content:
-    """Return the record as bytes. Raises SeedError."""
+def content(place: Place, given: SeedRecord, now_ms: int) -> NewRecord:
+    """Return the record as bytes. Raises SeedError.
+
+    now_ms: the timestamp of a record without one, in ms since 1970.
+    """
     key = _bytes(place, "key", given.key, given.key_json, given.key_base64, given.key_file)
     if given.key_schema is not UNSET:
         key = _encoded(place, "key", given.key_schema, given.key_json)
@@ -111,7 +107,8 @@ def content(place: Place, given: SeedRecord, now_ms: int) -> Content:
     if given.value_schema is not UNSET:
         value = _encoded(place, "value", given.value_schema, given.value_json)
     headers = tuple(_headers(place, given.headers)) if given.headers else ()
-    return Content(place, NewRecord(key, value, headers, _timestamp_ms(given.timestamp, now_ms)), given.partition)
+    timestamp = now_ms if given.timestamp is None else _timestamp_ms(given.timestamp)
+    return _new_tuple(NewRecord, (key, value, headers, timestamp))
 
 
 def _encoded(place: Place, field: str, subject: str, value: Any) -> bytes:
@@ -128,9 +125,7 @@ def _encoded(place: Place, field: str, subject: str, value: Any) -> bytes:
         raise place.error(str(why), f"{field}_json") from why
 
 
-def _timestamp_ms(given: int | datetime | None, now_ms: int) -> int:
-    if given is None:
-        return now_ms
+def _timestamp_ms(given: int | datetime) -> int:
     return given if isinstance(given, int) else int(given.timestamp() * 1000)
 
 
@@ -150,21 +145,20 @@ def _bytes(
     place: Place, field: str, text: Any, as_json: Any, as_base64: Any, file: Any, before: Path = ()
 ) -> bytes | None:
     """Return what the one given form of a field says; None for null, and for a field that is not there."""
-    count = (text is not UNSET) + (as_json is not UNSET) + (as_base64 is not UNSET) + (file is not UNSET)
-    if count > 1:
-        given = zip(_FORMS, (text, as_json, as_base64, file), strict=True)
-        names = [field + form for form, value in given if value is not UNSET]
-        raise place.error(f"only one of {' and '.join(names)} may be given", *before)
-    if text is not UNSET:
-        return None if text is None else text.encode("utf-8", "surrogatepass")
-    if as_json is not UNSET:
+    if as_json is as_base64 is file is UNSET:  # the usual form
+        return None if text is UNSET or text is None else text.encode("utf-8", "surrogatepass")
+    if text is as_base64 is file is UNSET:
         return msgspec.json.encode(as_json)
+    given = zip(_FORMS, (text, as_json, as_base64, file), strict=True)
+    forms = [field + form for form, value in given if value is not UNSET]
+    if len(forms) > 1:
+        raise place.error(f"only one of {' and '.join(forms)} may be given", *before)
     if as_base64 is not UNSET:
         try:
             return base64.b64decode(as_base64, validate=True)
         except (binascii.Error, ValueError) as wrong:
             raise place.error("this is not base64", *before, f"{field}_base64") from wrong
-    return None if file is UNSET else _file_content(place, file, (*before, f"{field}_file"))
+    return _file_content(place, file, (*before, f"{field}_file"))
 
 
 def _file_content(place: Place, name: str, field: Path) -> bytes:

@@ -6,8 +6,12 @@ A path is a sequence of names of fields and of numbers in lists: ("topics", 0, "
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-import yaml
+from barnabas.broker.runtime.garbage_collection import collections_paused
+
+if TYPE_CHECKING:
+    import yaml
 
 Path = tuple[str | int, ...]
 
@@ -22,8 +26,12 @@ def line_of(text: str, path: Path) -> int | None:
 
     None if the text cannot be read as YAML. JSON can, once its tabs are blanks.
     """
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        node = yaml.compose(text.replace("\t", " "), Loader=yaml.SafeLoader)
+        with collections_paused():
+            node = yaml.compose(text.replace("\t", " "), Loader=loader)
     except yaml.YAMLError:
         return None
     *_, line = (0, *_lines(node, path))
@@ -44,6 +52,8 @@ def _lines(node: yaml.Node | None, path: Sequence[str | int]) -> Iterator[int]:
 
 
 def _child(node: yaml.Node, step: str | int) -> tuple[yaml.Mark, yaml.Node] | None:
+    import yaml
+
     if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
         item = node.value[step]
         return item.start_mark, item

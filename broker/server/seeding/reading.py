@@ -1,27 +1,25 @@
 """Reading a seed: from a YAML or JSON file, or from the values of such a document.
 
-An error says file, line and field in one sentence. A field that stands twice in one mapping is an error, too: one of
-the two would be lost.
+An error says file, line and field in one sentence.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
-import yaml
 from msgspec import inspect
 
+from barnabas.broker.runtime.garbage_collection import collections_paused
 from barnabas.broker.server.seeding.document import Seed
 from barnabas.broker.server.seeding.errors import SeedError
+from barnabas.broker.server.seeding.json_text import json_values, whole_seed
 from barnabas.broker.server.seeding.positions import Path, line_of, path_text
 from barnabas.client.near_names import did_you_mean
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<path>.*)`)?$", re.DOTALL)
 _STEP = re.compile(r"\.(?P<name>[^.\[]+)|\[(?P<number>\d+)\]")
 _TYPES = {
@@ -73,7 +71,7 @@ class SeedSource:
 
 
 def read_file(path: str) -> SeedSource:
-    """Return the seed in a file, YAML or JSON. Raises SeedError, OSError."""
+    """Return the seed in a file, YAML or JSON. Raises SeedError, OSError; ImportError where PyYAML is missing."""
     with open(path, "rb") as file:
         content = file.read()
     try:
@@ -81,13 +79,24 @@ def read_file(path: str) -> SeedSource:
     except UnicodeDecodeError as wrong:
         line = content.count(b"\n", 0, wrong.start) + 1
         raise SeedError(f"{path}, line {line}: this is not UTF-8") from wrong
-    values = _json(text, path) if text.lstrip()[:1] == "{" else _yaml(text, path)
-    return SeedSource(_converted(values, path, text), path, os.path.dirname(os.path.abspath(path)), text)
+    with collections_paused():
+        seed = _of_json(content, text, path) if text.lstrip()[:1] == "{" else _of_yaml(text, path)
+    return SeedSource(seed, path, os.path.dirname(os.path.abspath(path)), text)
 
 
 def read_values(values: Mapping[str, Any]) -> SeedSource:
     """Return the seed of these values; the names of its files begin at the working directory. Raises SeedError."""
     return SeedSource(_converted(values, "seed", None), "seed", os.getcwd(), None)
+
+
+def _of_json(content: bytes, text: str, path: str) -> Seed:
+    return whole_seed(content) or _converted(json_values(text, path), path, text)
+
+
+def _of_yaml(text: str, path: str) -> Seed:
+    from barnabas.broker.server.seeding.yaml_text import yaml_values  # PyYAML, which takes long to import
+
+    return _converted(yaml_values(text, path), path, text)
 
 
 def _converted(values: object, name: str, text: str | None) -> Seed:
@@ -156,48 +165,3 @@ def _below(type_: inspect.Type, step: str | int) -> list[inspect.Type]:
     elif isinstance(type_, inspect.ListType) and isinstance(step, int):
         found = [type_.item_type]
     return [one for each in found for one in (each.types if isinstance(each, inspect.UnionType) else (each,))]
-
-
-def _json(text: str, path: str) -> object:
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            raise SeedError(f"{path}: the field {twice} stands twice in one object")
-        return found
-
-    try:
-        return json.loads(text, object_pairs_hook=unique)
-    except json.JSONDecodeError as wrong:
-        raise SeedError(f"{path}, line {wrong.lineno}: this is not JSON: {wrong.msg.lower()}") from wrong
-    except RecursionError as wrong:
-        raise SeedError(f"{path}: its values are nested too deeply") from wrong
-
-
-class _UniqueLoader(_Loader):  # type: ignore[misc]  # of C or of Python, so of a type that is not known here
-    """PyYAML's loader of plain values, which refuses a key that stands twice."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        found: dict[Any, Any] = super().construct_mapping(node, deep=deep)
-        if len(found) < len(node.value):
-            names = [key.value for key, _ in node.value]
-            twice = next((key for key, _ in node.value if names.count(key.value) > 1), None)
-            if twice is not None:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the field {twice.value} stands twice", twice.start_mark
-                )
-        return found
-
-
-def _yaml(text: str, path: str) -> object:
-    try:
-        return yaml.load(text, Loader=_UniqueLoader)  # nosec B506 - a loader of plain values
-    except yaml.MarkedYAMLError as wrong:
-        mark = wrong.problem_mark
-        where = path if mark is None else f"{path}, line {mark.line + 1}"
-        raise SeedError(f"{where}: {wrong.problem or 'this is not YAML'}") from wrong
-    except (yaml.YAMLError, ValueError) as wrong:
-        raise SeedError(f"{path}: this is not YAML: {str(wrong).splitlines()[0]}") from wrong
-    except RecursionError as wrong:
-        raise SeedError(f"{path}: its values are nested too deeply") from wrong

@@ -4,6 +4,7 @@ import gc
 import sys
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from barnabas.broker.runtime.garbage_collection import (
     FULL_EVERY_MS,
     QUIET_MS,
     GarbageCollection,
+    collections_paused,
 )
 from tests.support.processes.program import Program
 from tests.support.virtual_clock import VirtualClock
@@ -127,3 +129,13 @@ def test_a_broker_in_a_foreign_process_leaves_its_collector_alone() -> None:
     with Barnabas(in_process=True) as broker:
         assert broker.bootstrap_servers
         assert (gc.get_freeze_count(), gc.get_threshold(), gc.isenabled(), list(gc.callbacks)) == before
+
+
+def test_the_collector_pauses_and_is_as_before_afterwards() -> None:
+    with suppress(ValueError), collections_paused():
+        assert not gc.isenabled()
+        with collections_paused():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+        raise ValueError
+    assert gc.isenabled()
