@@ -44,7 +44,9 @@ class ConsumedRecord(NamedTuple):
 class _Round:
     """The responses of the leaders in one round, before they take effect; and the failed partitions."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int | None) -> None:
+        self.limit = limit
+        """The most records to decode, if there is a limit: behind them, partitions stay where they are."""
         self.records: list[ConsumedRecord] = []
         self.positions: dict[TopicPartition, int | None] = {}
         self.high_watermarks: dict[TopicPartition, int] = {}
@@ -103,7 +105,9 @@ class Consumer:
             deadline = self._client.deadline()
             wait_ms = min(FETCH_WAIT_MS, patience.left_ms)
             retries = deadline if retry_ms is None else self._client.deadline(retry_ms)
-            records = self._client.with_retries(partial(self._fetch, wait_ms, deadline), retries)
+            # One more than wanted: so it is known whether a partition was read up to its end.
+            limit = None if max_records is None else max_records + 1
+            records = self._client.with_retries(partial(self._fetch, wait_ms, deadline, limit), retries)
             if records or patience.is_over:
                 return records if max_records is None else self._cut(records, max_records)
             if not self.positions:
@@ -130,9 +134,9 @@ class Consumer:
             self.positions[topic, partition] = record.offset
         return records[:max_records]
 
-    def _fetch(self, wait_ms: int, deadline: Deadline) -> list[ConsumedRecord]:
+    def _fetch(self, wait_ms: int, deadline: Deadline, limit: int | None) -> list[ConsumedRecord]:
         """Run one round: return the records, or raise a failure if there are none."""
-        came = _Round()
+        came = _Round(limit)
         self._find_positions(came, deadline)
         known = [where for where, position in self.positions.items() if position is not None]
         leaders = self._leaders(known, came, deadline)
@@ -266,7 +270,10 @@ class Consumer:
         if self._isolation == READ_COMMITTED:
             aborted = [Aborted(txn.producer_id, txn.first_offset) for txn in data.aborted_transactions or ()]
             end = data.last_stable_offset
-        decoded = decode_records(data.records or b"", position, aborted, where=name)
-        came.positions[where] = decoded.next_offset
         came.high_watermarks[where] = end
+        left = None if came.limit is None else came.limit - len(came.records)
+        if left == 0:
+            return
+        decoded = decode_records(data.records or b"", position, aborted, limit=left, where=name)
+        came.positions[where] = decoded.next_offset
         came.records += [ConsumedRecord(*where, record) for record in decoded.records]

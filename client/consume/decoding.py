@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from itertools import islice
 from typing import NamedTuple
 
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
@@ -32,9 +33,14 @@ class Decoded(NamedTuple):
 
 
 def decode_records(
-    data: Buffer, position: int, aborted: Iterable[Aborted] | None = None, *, where: str = "fetched records"
+    data: Buffer,
+    position: int,
+    aborted: Iterable[Aborted] | None = None,
+    *,
+    limit: int | None = None,
+    where: str = "fetched records",
 ) -> Decoded:
-    """Return the visible records of whole batches in `data` at or after offset `position`.
+    """Return the visible records of whole batches in `data` at or after offset `position`, at most `limit` of them.
 
     aborted: None for read_uncommitted. KafkaError CORRUPT_MESSAGE if a batch is damaged.
     """
@@ -49,7 +55,10 @@ def decode_records(
             if hidden is not None:
                 is_hidden = hidden.hides(header, batch) or is_hidden
             if not is_hidden:
-                records += (record for record in iter_records(batch) if record.offset >= position)
+                visible = (record for record in iter_records(batch) if record.offset >= position)
+                records += islice(visible, None if limit is None else limit - len(records))
+                if len(records) == limit:
+                    return Decoded(records, records[-1].offset + 1)
             position = max(position, header.next_offset)
     except DecodeError as error:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{where}: {error}") from error

@@ -201,11 +201,13 @@ def _print_records(
     progress, count = ProgressCounter("records"), 0
     out = sys.stdout.buffer
     is_shown = not sys.stdout.isatty()
+    # Up to the end there are records, which come at once; only a group may have to be waited for.
+    wait_ms = 0 if options.exit_at_end and isinstance(source, Consumer) else _POLL_MS
     with StopSignals() as stop, closing(progress):
         quiet = _patience(client, options)
         while not stop.is_set and not _is_enough(source, options, count, quiet):
             left = None if options.max_messages is None else options.max_messages - count
-            records = source.poll(_POLL_MS if quiet is None else min(_POLL_MS, quiet.left_ms), left)
+            records = source.poll(wait_ms if quiet is None else min(wait_ms, quiet.left_ms), left)
             for record in records:
                 out.write(write(record) + b"\n")
             out.flush()

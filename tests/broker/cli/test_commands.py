@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.client.client import Client
+from barnabas.client.consume.consumer import ConsumedRecord, Consumer
 from barnabas.client.offsets import committed_offsets
 from barnabas.client.produce.producer import Producer
 from tests.support.command_line import Barnabas, Outcome
@@ -222,6 +223,22 @@ def test_reading_can_begin_and_end_where_one_says(barnabas: Barnabas, typed: Typ
     assert read("--partition", "0", "--from-beginning", "--exit-at-end") == []
     assert read("--offset", "latest", "--timeout-ms", "1") == []
     assert read("--timeout-ms", "1") == []
+
+
+@pytest.mark.parametrize("start", ["earliest", "latest"])
+def test_up_to_the_end_no_fetch_waits(barnabas: Barnabas, monkeypatch: pytest.MonkeyPatch, start: str) -> None:
+    waits: list[int] = []
+    poll = Consumer.poll
+
+    def noted(consumer: Consumer, timeout_ms: int, max_records: int | None = None) -> list[ConsumedRecord]:
+        waits.append(timeout_ms)
+        return poll(consumer, timeout_ms, max_records)
+
+    monkeypatch.setattr(Consumer, "poll", noted)
+    topic = f"empty-{start}"
+    barnabas("topics", "create", topic)
+    assert barnabas("consume", topic, "--offset", start, "--exit-at-end") == (0, "", "")
+    assert waits == [0]
 
 
 def test_a_group_goes_on_where_it_stopped(barnabas: Barnabas, typed: Typed) -> None:

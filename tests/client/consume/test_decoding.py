@@ -25,6 +25,23 @@ def test_records_before_the_position_are_not_seen_again() -> None:
     assert values(fetched, 20) == ([], 20)
 
 
+@pytest.mark.parametrize(
+    ("limit", "expected"), [(1, ([b"b"], 12)), (2, ([b"b", b"c"], 13)), (3, ([b"b", b"c", b"e"], 15))]
+)
+def test_not_more_records_are_decoded_than_are_wanted(limit: int, expected: tuple[list[bytes], int]) -> None:
+    damaged = data(15, b"f")
+    damaged[-1] ^= 1
+    hidden = data(13, b"d", producer_id=7, transactional=True)
+    fetched = bytes(data(10, b"a", b"b", b"c") + hidden + data(14, b"e") + damaged)
+    decoded = decode_records(fetched, 11, [Aborted(7, 13)], limit=limit)
+    assert ([record.value for record in decoded.records], decoded.next_offset) == expected
+
+
+def test_fewer_records_than_are_wanted_are_read_to_the_end() -> None:
+    fetched = bytes(data(10, b"a") + end_txn_marker(True, 7, 0, 0, 1000, base_offset=11))
+    assert decode_records(fetched, 10, limit=2).next_offset == 12
+
+
 def test_a_batch_cut_at_the_end_is_left_for_the_next_fetch() -> None:
     fetched = bytes(data(10, b"a") + data(11, b"b")[:-1])
     assert values(fetched, 10) == ([b"a"], 11)
