@@ -132,7 +132,7 @@ def test_a_broker_in_a_foreign_process_leaves_its_collector_alone() -> None:
 
 
 def test_the_collector_pauses_and_is_as_before_afterwards() -> None:
-    with suppress(ValueError), collections_paused():
+    with suppress(ValueError), collections_paused():  # raised below: the block may end by an error
         assert not gc.isenabled()
         with collections_paused():
             assert not gc.isenabled()
