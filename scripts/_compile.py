@@ -26,7 +26,14 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "barnabas"
-OWN = ("barnabas.broker", "barnabas.client", "barnabas.logfiles", "barnabas.protocol", "barnabas.storage")
+OWN = (
+    "barnabas.broker",
+    "barnabas.client",
+    "barnabas.logfiles",
+    "barnabas.protocol",
+    "barnabas.registry",
+    "barnabas.storage",
+)
 MARK = re.compile(r"# compiled: mypyc(, \S.*)?")
 LIKE_A_MARK = re.compile(r"\A#.*|^#.*\bmypyc\b.*|^# *compil\w* *:.*", re.IGNORECASE | re.MULTILINE)
 

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Finding a version of a subject by content: by its fingerprint, or as a version that is equal but for details."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Schemas as they are parsed: what a request asks for, its canonical content, and parsed texts that are kept.
 
 Parsing is a pure function of texts, so it may run in a thread: `SchemaSource` holds all that it needs.

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The registration of a schema as a version of a subject.
 
 The steps of Confluent's registry, in its order: the mode allows it; metadata and rules come from the configuration and

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """One request of the API: its path, its query and its body, read as Confluent's registry reads them.
 
 Numbers in the query that are none are answered like an unknown path, as there.

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Recursion over schemas with a stack of its own.
 
 A chain of ten thousand types that name each other is a valid schema, and deeper than Python's stack. So a function that

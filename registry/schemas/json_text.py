@@ -1,3 +1,4 @@
+# compiled: mypyc
 """JSON as schemas are written in it: read within bounds, and printed as Jackson prints it.
 
 Texts are compared and hashed by clients, so a number or an escape that differs from Java's makes another schema.

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The schemas of one context by id, by fingerprint and by what refers to them.
 
 Ids count per context. An id stands for one content, which may be a version of several subjects; of one subject, the

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Names of subjects with their context: `orders-value` is in the default context, `:.staging:orders-value` in .staging.
 
 A name with an empty subject, `:.staging:`, is the context itself. `:.__GLOBAL:` holds settings above all contexts. The

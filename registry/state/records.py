@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The records of `_schemas`, as Confluent Schema Registry writes them: JSON for key and value, fields in its order.
 
 | keytype | changes | value |

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The registry's state: what its records say. Only `apply` changes it, when a record was written and at the start.
 
 Invariants: versions of a subject are found by number; a schema whose id stands for another text in its context is not

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """A version of a subject: a schema with all that belongs to it, and the fingerprint by which equal schemas are found.
 
 The fingerprint is the MD5 of text, references, metadata and rule set; as a UUID it is the schema's guid. Both are

@@ -74,6 +74,7 @@ HOT = (
     "tests/broker/api/handlers",
     "tests/broker/coordinator",
     "tests/broker/partitions/share",
+    "tests/registry",
     "tests/barnabas/test_form.py",
 )
 

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """From a JSON text to Avro's types, with what the specification and Java's library ask of them.
 
 A name may be used before its definition; a definition may be repeated if it is the same. A new schema has names of
@@ -151,11 +152,26 @@ class AvroParser:
 
     def _field(self, node: dict[str, Any], type_: AvroType) -> AvroField:
         field = AvroField(node["name"], type_)
-        if len(node) > 2:  # more than name and type
-            _describe(field, node)
-        self._valid(field.name)
+        if len(node) > 2:
+            self._describe(field, node)
+        else:
+            self._valid(field.name)
         self._fields.append(field)
         return field
+
+    def _describe(self, field: AvroField, node: dict[str, Any]) -> None:
+        """Check a field's name, and give it what was written beside name and type."""
+        order = node.get("order", field.order)
+        if not isinstance(order, str) or order.lower() not in _ORDERS:
+            raise InvalidSchema(f'The order of the field "{field.name}" is ascending, descending or ignore.')
+        field.order = order.lower()
+        field.default = node.get("default", MISSING)
+        if field.type.kind in ("float", "double") and isinstance(field.default, str):
+            field.default = _number(field.default)
+        self._valid(field.name)
+        field.doc = _text(node, "doc")
+        field.aliases = _aliases(node)
+        field.properties = _properties(node, _RESERVED_OF_FIELD)
 
     def _enum(self, node: dict[str, Any], namespace: str) -> Deep[AvroType]:
         name = self._name_of(node, namespace)
@@ -238,20 +254,6 @@ _READERS: dict[str, Callable[[AvroParser, dict[str, Any], str], Deep[AvroType]]]
 def _text(node: dict[str, Any], key: str) -> str | None:
     value = node.get(key)
     return value if isinstance(value, str) else None
-
-
-def _describe(field: AvroField, node: dict[str, Any]) -> None:
-    """Give a field what was written beside its name and its type."""
-    order = node.get("order", field.order)
-    if not isinstance(order, str) or order.lower() not in _ORDERS:
-        raise InvalidSchema(f'The order of the field "{field.name}" is ascending, descending or ignore.')
-    field.order = order.lower()
-    field.default = node.get("default", MISSING)
-    if field.type.kind in ("float", "double") and isinstance(field.default, str):
-        field.default = _number(field.default)
-    field.doc = _text(node, "doc")
-    field.aliases = _aliases(node)
-    field.properties = _properties(node, _RESERVED_OF_FIELD)
 
 
 def _aliases(node: dict[str, Any]) -> list[str]:

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Avro's types as text: Java's Schema.toString.
 
 Java writes what the specification names in an order of its own, keeps other attributes in theirs, and leaves out a
