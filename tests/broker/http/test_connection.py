@@ -129,7 +129,7 @@ class Echo:
 
     def __init__(self) -> None:
         self.site = Site()
-        self.site.server.mounted = [Mounted(b"/app", self._answer, 10, too_large=b"at most %d bytes")]
+        self.site.server.mounted = [Mounted(b"/app", asgi(self._answer), 10, too_large=b"at most %d bytes")]
 
     async def _answer(self, scope: object, receive: Receive, send: Send) -> None:
         body = (await receive())["body"]
