@@ -16,6 +16,7 @@ from barnabas.broker.config.resources.log_configs import log_config
 from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic
 from barnabas.broker.partitions.opening.recoveries import StillRecovering
 from barnabas.broker.runtime.log_lines import line, logger
+from barnabas.broker.runtime.replies import ignore_result
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.records.batch import iter_batches, verify_crc
 from barnabas.protocol.records.record import iter_records
@@ -166,7 +167,10 @@ class SchemasTopic:
             self._check()
             end = self._position
             for batch in _batches(records, self.record_bytes_max):
-                end = self._topic.append(0, batch, now_ms).base_offset + len(batch)
+                position = self._topic.append(0, batch, now_ms)
+                if position.synced is not None:
+                    ignore_result(position.synced)  # `durable` waits for it
+                end = position.base_offset + len(batch)
         except KafkaError as why:
             raise SchemasLogFailure(f"{TOPIC} cannot be written: {why}") from why
         self._position = end
