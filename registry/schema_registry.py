@@ -7,14 +7,15 @@ has changed meanwhile, the decision is made again. A decision with very many rec
 see a part of it meanwhile, as they do with Confluent's registry, and a crash leaves a part that can be deleted again.
 
 Invariants: records are appended by one operation at a time, and only once all others are applied; only applied records
-change the state; no operation returns what is not durable yet.
+change the state; no operation returns, or refuses because of, what is not durable yet.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from typing import Protocol, TypeVar
 
 from barnabas.registry.decisions.compatibility import incompatibility_messages, versions_to_check
@@ -137,15 +138,26 @@ class SchemaRegistry:
 
     async def change(self, decision: Callable[[RegistryState], tuple[T, Sequence[RegistryRecord]]]) -> T:
         """Decide and write the records of the decision; return its answer. Raises RegistryError."""
-        async with self._turn:
+        async with self._deciding():
             await self._applied()
             answer, records = decision(self.state)
             await self._write(records)
         return answer
 
+    @asynccontextmanager
+    async def _deciding(self) -> AsyncIterator[None]:
+        """Hold the turn. Who is refused because of a record hears of it once that is on disk: it might be lost yet."""
+        async with self._turn:
+            try:
+                yield
+            except RegistryError:
+                await self._durable()
+                raise
+
     async def _write(self, records: Sequence[RegistryRecord]) -> None:
         """Write the records and apply them, in this step of the event loop if they are few; return once durable."""
         if not records:
+            await self._durable()
             return
         parts = [records[begin : begin + RECORDS_A_STEP] for begin in range(0, len(records), RECORDS_A_STEP)]
         encoded = []
@@ -192,7 +204,7 @@ class SchemaRegistry:
             existing = await self._registered_already(subject, wish, normalizes=normalizes)
             if existing is not None:
                 return existing
-        async with self._turn:
+        async with self._deciding():
             while True:
                 await self._applied()
                 revision = self.state.revision

@@ -1,5 +1,6 @@
 """The registry over its log: what takes many records is written in steps, and each has seen what others wrote."""
 
+import asyncio
 import json
 from collections.abc import Sequence
 
@@ -8,6 +9,7 @@ from barnabas.registry.schema_registry import RECORDS_A_STEP
 from barnabas.registry.state.records import ConfigRecord, SchemaRecord, encode
 from barnabas.registry.state.stored_schema import AVRO, SchemaContent, StoredSchema
 from tests.support.registry_api import MemoryLog, RegistryApi
+from tests.support.worlds.broker import turn
 
 VERSIONS = 3 * RECORDS_A_STEP
 
@@ -59,3 +61,24 @@ async def test_versions_are_counted_as_deleted_one_by_one_and_with_their_subject
     await api.done("DELETE", "/subjects/s/versions/1")
     await api.done("DELETE", "/subjects/s")
     assert api.registry.deleted == {AVRO: 3}
+
+
+async def test_nobody_hears_of_a_record_that_could_not_be_synced() -> None:
+    api = RegistryApi(log := MemoryLog())
+    await api.register("s", "string")
+    await api.done("DELETE", "/subjects/s/versions/1")
+    log.sync_failure = "no space"
+    for _ in range(2):
+        assert (await api.refusal("DELETE", "/subjects/s/versions/1?permanent=true"))[0] == 50001
+    log.sync_failure = None
+    assert (await api.refusal("DELETE", "/subjects/s/versions/1?permanent=true"))[0] == 40401
+
+
+async def test_a_schema_that_another_client_could_not_sync_is_not_acknowledged() -> None:
+    api = RegistryApi(log := MemoryLog())
+    async with api.registry._turn:
+        both = [asyncio.ensure_future(api.ask("POST", "/subjects/s/versions", {"schema": '"int"'})) for _ in range(2)]
+        await turn()
+        log.sync_failure = "no space"
+    assert [answer.status for answer in await asyncio.gather(*both)] == [500, 500]
+    assert len(log.records) == 1

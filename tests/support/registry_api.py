@@ -17,12 +17,13 @@ JSON_BODY = {"content-type": "application/vnd.schemaregistry.v1+json"}
 
 
 class MemoryLog:
-    """A `SchemasLog`. `failure`: why appends fail, if they do."""
+    """A `SchemasLog`. `failure`, `sync_failure`: why appends or syncs fail, if they do."""
 
     def __init__(self) -> None:
         self.records: list[SchemasRecord] = []
         self.record_bytes_max = 1_000_000
         self.failure: str | None = None
+        self.sync_failure: str | None = None
         self.now_ms = 1_000
         self._applied = 0
 
@@ -45,7 +46,8 @@ class MemoryLog:
         return self.now_ms
 
     async def durable(self) -> None:
-        """All is durable."""
+        if self.sync_failure is not None:
+            raise SchemasLogFailure(self.sync_failure)
 
 
 class Answered(NamedTuple):
