@@ -9,6 +9,7 @@ from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopic
 from tests.simulation.cast.clients import Clients
 from tests.simulation.cast.groups import GroupCast
 from tests.simulation.cast.logs import LogCast
+from tests.simulation.cast.schemas import SchemaCast
 from tests.simulation.cast.shares import ShareCast
 from tests.simulation.cast.sink import SinkCast
 from tests.simulation.cast.topics import TopicCast
@@ -44,6 +45,7 @@ class Cast:
         self._shares = ShareCast(world, self._clients, history, plan, OUTPUT)
         self._followers: list[tuple[Process, Reader]] = []
         self._secured = SecuredCast(world, self._clients, history, plan)
+        self._schemas = SchemaCast(world, self._clients, history, plan)
         self._sink = SinkCast(world, network, self._clients, history, plan, self._partitions)
 
     @property
@@ -65,6 +67,7 @@ class Cast:
             *self._shares.start(is_over),
             *self._sink.start(is_over),
             *self._secured.start(is_over),
+            *self._schemas.start(is_over),
         ]
 
     def _transactional(self, is_over: Callable[[], bool]) -> Iterator[asyncio.Task[Any]]:
@@ -175,6 +178,7 @@ class Cast:
         await self.groups.read_offsets(process)
         await self._sink.read_all(process)
         await self._secured.look(process)
+        await self._schemas.read_all(process)
 
     def end(self) -> None:
         """Nobody has a thread any more, whatever became of the run."""

@@ -1,6 +1,6 @@
 """The rules that every history has to keep, each a function from the history to what breaks it."""
 
-from tests.simulation.checkers import shares, sink
+from tests.simulation.checkers import schemas, shares, sink
 from tests.simulation.checkers.broker.answers import hanging_requests
 from tests.simulation.checkers.broker.files import open_files, unsound_files
 from tests.simulation.checkers.broker.rebuilt import other_records, wrong_checkpoints, wrong_snapshots
@@ -36,6 +36,7 @@ CHECKERS = (
     *shares.RULES,
     *sink.RULES,
     *SECURITY_RULES,
+    *schemas.RULES,
 )
 
 

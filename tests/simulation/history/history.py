@@ -21,6 +21,7 @@ from tests.simulation.history.answers import Unanswered
 from tests.simulation.history.groups import Commit, Owned
 from tests.simulation.history.logs import Promise, Scan
 from tests.simulation.history.nodes import Leaders
+from tests.simulation.history.schemas import SchemaHistory
 from tests.simulation.history.shares import ShareHistory
 from tests.simulation.history.sink import SinkHistory
 from tests.simulation.history.terms import Terms
@@ -234,6 +235,7 @@ class History:
         self.sink = SinkHistory()
         self.shares = ShareHistory()
         self.security = SecurityHistory()
+        self.schemas = SchemaHistory()
         self.events: list[Event] = []
         self.terms: Terms | None = None
         """By which rules about time judge; None where nobody knows."""
@@ -263,6 +265,7 @@ class History:
             _by("began_us", self.shares.acknowledgements, self.shares.resets),
             _by("began_us", self.sink.attempts, self.sink.calls),
             self.security.entries(),
+            _by("began_us", self.schemas.registrations, self.schemas.views, self.schemas.subjects),
             _by("began_us", self.final, self.final_offsets),
         ]
         yield from sorted(chain.from_iterable(kinds), key=itemgetter(0))

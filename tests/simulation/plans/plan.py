@@ -71,6 +71,8 @@ class Plan:
     sharers: int = 0
     """How many members a share group has."""
     queue: QueuePlan = field(default_factory=QueuePlan)
+    registrars: int = 0
+    """How many register schemas."""
     is_scripted: bool = False
     """Whether the transactional producers follow a script, each transaction of which is of another kind."""
     failing_calls: int = 0

@@ -33,6 +33,7 @@ _QUICK_SESSIONS = {
 }
 _NODES, _QUEUE_NODES = 0.2, 0.35  # how probable it is that there are three, without a share group and with one
 _TWO_PHASE = {"transaction.two.phase.commit.enable": "true"}
+_EACH, _LAST_DIGIT = 10, 9  # of the seeds with a schema registry
 SYNCED = {"log.flush.interval.messages": "1"}
 
 
@@ -96,6 +97,7 @@ def plan_for(seed: int) -> Plan:
         read_writers=0 if sharers else _read_writers(seed),
         sharers=sharers,
         queue=queue,
+        registrars=_registrars(seed),
         protocol=min(dice.choice([1, 2]), 1 if producing.stock == LIBRDKAFKA else 2),
         in_flight=dice.choice([2, 5]) if "pipelined" in has else 1,
         timeout_ms=producing.timeout_ms(dice.choice([500, 2_000]) if "short timeouts" in has else 10_000),
@@ -176,6 +178,11 @@ def _nodes(seed: int, *, probability: float) -> tuple[int, dict[str, str]]:
 def _read_writers(seed: int) -> int:
     dice = random.Random(f"{seed}/read writers")
     return dice.randint(1, 3) if dice.random() < 0.25 else 0
+
+
+def _registrars(seed: int) -> int:
+    """How many clients the schema registry has: some in each tenth run, in which there is no share group."""
+    return random.Random(f"{seed}/registrars").randint(1, 3) if seed % _EACH == _LAST_DIGIT else 0
 
 
 def _settings(dice: random.Random, has: set[str], sink: SinkPlan | None) -> dict[str, str]:

@@ -6,6 +6,7 @@ from tests.simulation.planted import (
     logs,
     nodes,
     records,
+    schemas,
     security,
     sink,
     topics,
@@ -29,6 +30,7 @@ _PARTS = (
     connections,
     nodes,
     security,
+    schemas,
     whys,
 )
 BUGS: dict[str, Bug] = {bug.name: bug for part in _PARTS for bug in part.BUGS}

@@ -52,7 +52,7 @@ class Run:
         self._history.rests_long = plan.machine.hasty_slices > 0
         self._history.all_survives = plan.machine.survival == "everything"
         self._network = Network(self._world)
-        self._machine = Machine(self._world, self._network, plan.machine)
+        self._machine = Machine(self._world, self._network, plan.machine, has_registry=plan.registrars > 0)
         self._history.terms = Terms(
             timeout_ms=plan.timeout_ms,
             check_ms=plan.producing.check_ms,

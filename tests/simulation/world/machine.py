@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import random
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.config import BrokerConfig
 from barnabas.broker.config.listeners.listeners import Listener
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tests.support.files.memory_files import Survival
 
 PORT = 9092
+REGISTRY_PORT = 8081
 _DESCRIPTORS_MAX = 1000
 
 
@@ -59,8 +60,12 @@ class MachineSettings:
 class Machine:
     """`is_up`: whether a broker runs that lets clients in."""
 
-    def __init__(self, world: World, network: Network, settings: MachineSettings) -> None:
+    def __init__(
+        self, world: World, network: Network, settings: MachineSettings, *, has_registry: bool = False
+    ) -> None:
+        """has_registry: whether its broker has a schema registry."""
         self.world = world
+        self._has_registry = has_registry
         self.disk = Disk(world.seed, self.wall_ms)
         if settings.survival != "everything":
             self.disk.drop_failed_syncs()
@@ -139,6 +144,9 @@ class Machine:
             others=[[each] for each in others],
         )
         await self.broker.start()
+        if self._has_registry:
+            socket: Any = SimulatedSocket("127.0.0.1", REGISTRY_PORT)
+            await self.broker.open_registry([socket], secured=False)
         self.is_up = True
 
     def _clock(self, process: Process) -> SystemClock:

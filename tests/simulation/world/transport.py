@@ -136,6 +136,9 @@ class SimulatedTransport(asyncio.Transport):
             return
         while self._unread and self._is_reading and not self._is_closing:
             data = self._unread.popleft()
+            if isinstance(self._protocol, asyncio.Protocol):
+                self._protocol.data_received(data)
+                continue
             buffer = memoryview(self._protocol.get_buffer(-1))
             size = min(len(buffer), len(data))
             assert size > 0, "asked to receive into an empty buffer"
