@@ -51,6 +51,7 @@ RELEASES = (
     Release("3.5.9", "3.10", ONLY_FOR_EACH_BATCH, numpy="numpy<2"),
     Release("4.0.5", "3.10", NO_LIMITS),
     Release("4.1.4", "3.10", NO_LIMITS),
+    Release("4.2.1", "3.11", {}),
     Release("4.3.0", "3.11", {}),
 )
 
