@@ -51,9 +51,9 @@ JAVA = (
         name="Flink, KafkaSource and KafkaSink",
         pins=(
             "org.apache.flink:flink-connector-kafka:5.0.0-2.2",
-            "org.apache.flink:flink-clients:2.2.1",
-            "org.apache.flink:flink-streaming-java:2.2.1",
-            "org.apache.flink:flink-connector-base:2.2.1",
+            "org.apache.flink:flink-clients:2.3.0",
+            "org.apache.flink:flink-streaming-java:2.3.0",
+            "org.apache.flink:flink-connector-base:2.3.0",
         ),
         program="java/FlinkJob.java",
         guarantee=EXACTLY_ONCE,

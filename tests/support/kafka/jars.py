@@ -30,7 +30,7 @@ CLIENT_VERSIONS = (KAFKA_VERSION, "3.9.1", "2.8.2")
 CACHE = Path(__file__).resolve().parents[3] / ".cache" / "kafka"
 
 _KAFKA = "org.apache.kafka"
-_LOGGER = [("org.apache.logging.log4j", name, "2.25.1") for name in ("log4j-slf4j-impl", "log4j-core")]
+_LOGGER = [("org.apache.logging.log4j", name, "2.26.1") for name in ("log4j-slf4j-impl", "log4j-core")]
 _POM = """\
 <project>
   <modelVersion>4.0.0</modelVersion>
