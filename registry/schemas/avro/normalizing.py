@@ -117,7 +117,7 @@ def _elements_as_type(type_: AvroType, value: list[Any]) -> Deep[Any]:
         return MISSING
     held = []
     for each in value:
-        held.append((yield _as_type(type_.values, each)))
+        held.append(_or_null((yield _as_type(type_.values, each))))
     return held
 
 
@@ -130,8 +130,13 @@ def _members_as_type(type_: AvroType, value: dict[str, Any]) -> Deep[Any]:
         types = {}
     held = {}
     for key, each in value.items():
-        held[key] = (yield _as_type(types[key], each)) if key in types else each
+        held[key] = _or_null((yield _as_type(types[key], each))) if key in types else each
     return held
+
+
+def _or_null(held: Any) -> Any:
+    """Return what is written of a part of a default: null for a value that is none of its type, as Java holds it."""
+    return None if held is MISSING else held
 
 
 def _scalar_as_type(kind: str, value: Any) -> Any:
@@ -140,8 +145,16 @@ def _scalar_as_type(kind: str, value: Any) -> Any:
     if isinstance(value, str):
         return value if kind in _KINDS_OF_TEXT else MISSING
     if kind == "double":
-        return float(value)
+        return _double(value)
     if kind == "float":
-        return single_precision(float(value))
+        return single_precision(_double(value))
     fits = isinstance(value, int) and (kind == "long" or (kind == "int" and value in _INT))
     return value if fits else MISSING
+
+
+def _double(value: float) -> float:
+    """Return a number as a double: an integer that is too large is infinite, as a number with a point is."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

@@ -57,6 +57,23 @@ def test_a_normalized_text_has_what_has_no_order_in_one(text: str, normalized: s
     assert parse("AVRO", text).normalized_text == normalized
 
 
+@pytest.mark.parametrize(
+    ("type_", "default", "normalized"),
+    [
+        ('{"type":"array","items":"int"}', '[1,"x"]', "[1,null]"),
+        ('{"type":"map","values":"int"}', '{"a":"x"}', '{"a":null}'),
+        ('"double"', f"-{10**400}", '"-Infinity"'),
+        ('"float"', "1e400", '"Infinity"'),
+    ],
+)
+def test_a_stored_default_that_is_no_value_of_its_type_is_normalized_too(
+    type_: str, default: str, normalized: str
+) -> None:
+    before, after = '{"type":"record","name":"R","fields":[{"name":"f","type":', "}]}"
+    stored = parse("AVRO", f'{before}{type_},"default":{default}{after}', is_new=False)
+    assert stored.normalized_text == f'{before}{type_},"default":{normalized}{after}'
+
+
 _NAMES = st.sampled_from(("A", "b.A", "b.B", "C"))
 _SCHEMAS = st.recursive(
     st.sampled_from(("null", "int", "double", "string", {"type": "int", "logicalType": "date", "x": [1.5]})),
