@@ -7,6 +7,7 @@ from barnabas.broker.server.seeding.document import json_schema
 from tests.support.command_line import Barnabas
 
 SEED = {"topics": [{"name": "seeded", "partitions": 1, "records": [{"value": "a castle"}]}]}
+FIRST = "0-seeded"  # by its name: the broker has topics of other files, too
 
 
 def test_a_seed_goes_in_and_comes_out_again(barnabas: Barnabas, tmp_path: Path) -> None:
@@ -23,13 +24,13 @@ def test_a_seed_goes_in_and_comes_out_again(barnabas: Barnabas, tmp_path: Path) 
 
 def test_nothing_is_left_of_a_snapshot_that_fails(barnabas: Barnabas, tmp_path: Path) -> None:
     seed = tmp_path / "seed.json"
-    seed.write_text(json.dumps({"topics": [{"name": "seeded", "records": [{"value": "x", "partition": 0}] * 3}]}))
+    seed.write_text(json.dumps({"topics": [{"name": FIRST, "records": [{"value": "x", "partition": 0}] * 3}]}))
     assert barnabas("seed", str(seed)).status == 0
     for where in ([], ["--output", str(tmp_path / "out.json")]):
         refused = barnabas("snapshot", "--max-records", "2", *where)
-        assert refused == (1, "", "barnabas: seeded-0 has more than 2 records: raise --max-records\n")
+        assert refused == (1, "", f"barnabas: {FIRST}-0 has more than 2 records: raise --max-records\n")
     assert list(tmp_path.iterdir()) == [seed]
-    assert barnabas("topics", "delete", "seeded").status == 0
+    assert barnabas("topics", "delete", FIRST).status == 0
 
 
 def test_the_schema_needs_no_broker(offline: Barnabas) -> None:
