@@ -4,7 +4,7 @@ from collections import Counter
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from tests.compat.clients.confluent import Confluent
 from tests.compat.tools import TOPICS, Tools
@@ -19,6 +19,8 @@ _SENTENCE = "someone must have slandered josef k for one morning without having 
 _WORDS = _SENTENCE.split()
 _WORDS_PER_LINE = 6
 _LINES_AT_A_TIME = 2
+_PARTITIONS = 2
+_TIMEOUT_S = 60
 
 SETTINGS = {"group.min.session.timeout.ms": 1000}  # a killed program's membership ends after two seconds
 STREAMS_SETTINGS = {  # the same for streams groups, whose sessions the broker decides
@@ -53,7 +55,7 @@ class WordCount:
         self._protocol = protocol
         self._lines, self._counts = f"{name}-lines", f"{name}-counts"
         for topic in (self._lines, self._counts):
-            tools.ask(server, TOPICS, "--create", "--topic", topic, "--partitions", "2")
+            tools.ask(server, TOPICS, "--create", "--topic", topic, "--partitions", str(_PARTITIONS))
         self._producer = Producer({"bootstrap.servers": server.address, "enable.idempotence": True, "linger.ms": 0})
         self._line = 0
 
@@ -70,7 +72,7 @@ class WordCount:
             words = [_WORDS[(first * 5 + each * each) % len(_WORDS)] for each in range(_WORDS_PER_LINE)]
             self._producer.produce(self._lines, key=b"%d" % first, value=" ".join(words))
             self.written.update(words)
-        assert self._producer.flush(60) == 0
+        assert self._producer.flush(_TIMEOUT_S) == 0
 
     def writing(self) -> AbstractContextManager[None]:
         """Lines are written all the while."""
@@ -82,3 +84,15 @@ class WordCount:
         for record in Confluent().read(self._server.address, self._counts):
             counts[(record.key or b"").decode()] = int(record.value or b"")
         return counts
+
+    def is_done(self) -> bool:
+        """Return whether the program has committed the ends of its lines, and of the topic with their words."""
+        topics = (self._lines, f"{self._counts}-repartition")
+        partitions = [TopicPartition(topic, number) for topic in topics for number in range(_PARTITIONS)]
+        reader = Consumer({"bootstrap.servers": self._server.address, "group.id": self._name})
+        try:
+            committed = reader.committed(partitions, timeout=_TIMEOUT_S)
+            ends = [reader.get_watermark_offsets(each, timeout=_TIMEOUT_S)[1] for each in partitions]
+        finally:
+            reader.close()
+        return [each.offset for each in committed] == ends
