@@ -49,6 +49,9 @@ public final class BarnabasExtension implements BeforeAllCallback, AfterAllCallb
 
     @Override
     public void afterAll(ExtensionContext context) throws Exception {
+        if (process == null) {
+            return; // it could not be started
+        }
         process.getOutputStream().close(); // which ends its stdin, and so the broker
         if (!process.waitFor(10, TimeUnit.SECONDS)) {
             process.destroyForcibly();

@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.support.clients.go import go_example
 from tests.support.clients.java import compile_programs
 from tests.support.clients.npm import JS, node_of
-from tests.support.kafka.jars import junit_libs
+from tests.support.kafka.jars import KAFKA_VERSION, junit_libs
 from tests.support.processes.server import ROOT
 from tests.support.waiting import PATIENCE_S
 
@@ -51,7 +51,8 @@ def test_junits(tmp_path: Path) -> None:
     selected = ["--select-class=OrdersTest", "--select-class=FaultsTest"]
     said = run([*command, *selected, "--disable-ansi-colors"], tmp_path)
     assert "2 tests successful" in said, said
-    assert_shown("junit.md", said, EXAMPLES / "java" / "OrdersTest.java")
+    assert_shown("junit.md", said, EXAMPLES / "java" / "OrdersTest.java", EXAMPLES / "java" / "pom.xml")
+    assert f"<version>{KAFKA_VERSION}</version>" in (EXAMPLES / "java" / "pom.xml").read_text(encoding="utf-8")
 
 
 def test_gos(tmp_path: Path) -> None:
