@@ -78,6 +78,6 @@ BUGS = (
     Bug(
         "directory of a new segment not synced",
         "A power cut removes a new segment with its acknowledged records.",
-        seeds=300,
+        is_missed=True,
     ).at("Flusher._plan", "[self._directory] if self._directory.is_dirty else []", "[]"),
 )
