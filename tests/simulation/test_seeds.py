@@ -1,7 +1,8 @@
 """Runs of many seeds, of which none may show anything that must not be.
 
-A run takes the same seeds each time: what it finds is due to the change that it runs for. Every planted bug is found
-under one of them. With `--long` there are more, and other ones each day: what these find was there before.
+A run takes the same seeds each time: what it finds is due to the change that it runs for. Every planted bug that is
+found at all is found under one of them. With `--long` there are more, and other ones each day: what these find was
+there before.
 """
 
 from collections.abc import Sequence

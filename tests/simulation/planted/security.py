@@ -38,7 +38,7 @@ BUGS = (
     bug("ACL not written", "A new ACL is lost by a restart.").at(
         "Journal.commit",
         "self._log.append(seal_records(area, len(records), self._now_ms(), **self._place()))",
-        "if type(records[0].record).__name__ != 'AccessControlEntryRecord':\n"
+        "if type(records[0]).__name__ != 'AccessControlEntryRecord':\n"
         "    self._log.append(seal_records(area, len(records), self._now_ms(), **self._place()))",
     ),
     bug("throttled connection not muted", "The answer has a throttle time, but the next request is served at once.").at(

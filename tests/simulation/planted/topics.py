@@ -9,13 +9,13 @@ BUGS = (
     Bug("topic deletion not written", "A deleted topic exists again after a restart.").at(
         "Journal.commit",
         "self._log.append(seal_records(area, len(records), self._now_ms(), **self._place()))",
-        "if type(records[0].record).__name__ != 'RemoveTopicRecord':\n"
+        "if type(records[0]).__name__ != 'RemoveTopicRecord':\n"
         "    self._log.append(seal_records(area, len(records), self._now_ms(), **self._place()))",
     ),
     Bug("topic config not written", "A changed topic config is lost by a restart.").at(
         "Journal.commit",
         "self._log.append(seal_records(area, len(records), self._now_ms(), **self._place()))",
-        "if type(records[0].record).__name__ != 'ConfigRecord':\n"
+        "if type(records[0]).__name__ != 'ConfigRecord':\n"
         "    self._log.append(seal_records(area, len(records), self._now_ms(), **self._place()))",
     ),
     Bug(
