@@ -20,7 +20,6 @@ import venv
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
 
 UV_IN_A_LOCK = re.compile(r"^uv==.*(?:\n    --hash=.*)+", re.MULTILINE)
 UV_OPTIONS = {  # by pip's name of them
@@ -146,8 +145,8 @@ def _packages(root: Path) -> list[str]:
     return [*packages, *linked, "pyspark_barnabas"]  # it has its own distribution, and is run from here
 
 
-def _run(command: list[str], variables: Mapping[str, str] = MappingProxyType({})) -> None:
-    subprocess.run(command, check=True, stdin=subprocess.DEVNULL, env={**os.environ, **variables})
+def _run(command: list[str], variables: Mapping[str, str] | None = None) -> None:
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL, env={**os.environ, **(variables or {})})
 
 
 def _belongs_here(directory: Path) -> bool:

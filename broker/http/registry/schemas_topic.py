@@ -193,7 +193,7 @@ class SchemasTopic:
 
 
 class _TopicChanges:
-    """A catalogue listener that tells of deleted topics, and that a topic may have changed otherwise."""
+    """A catalogue listener that reports the deletion of topics, and any other change of them."""
 
     def __init__(self, deleted: Callable[[str], None], changed: Callable[[], None]) -> None:
         self._deleted = deleted
