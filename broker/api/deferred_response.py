@@ -54,12 +54,11 @@ class DeferredResponse:
 
     def when_answered(self, callback: Callable[[DeferredResponse], None]) -> None:
         """Call `callback(self)` from the event loop once `answer()` may be called; never after `abandon()`."""
+        self._future.add_done_callback(partial(self._notify, callback))
 
-        def notify(_: object) -> None:
-            if not self._is_abandoned:
-                callback(self)
-
-        self._future.add_done_callback(notify)
+    def _notify(self, callback: Callable[[DeferredResponse], None], _: object) -> None:
+        if not self._is_abandoned:
+            callback(self)
 
     def answer(self) -> Answer:
         """Return the bytes to send. Raises CloseConnection as the dispatcher does."""
@@ -67,23 +66,11 @@ class DeferredResponse:
 
     def when_encoded(self, note: Callable[[], None]) -> None:
         """Call `note` whenever `answer()` has made its result."""
-        encode = self._encode
-
-        def encode_and_note(future: Any) -> Answer:
-            answer = encode(future)
-            note()
-            return answer
-
-        self._encode = encode_and_note
+        self._encode = partial(_encode_and_note, self._encode, note)
 
     def then(self, change: Callable[[Answer], Answer]) -> None:
         """Have `answer()` return the result of `change` on its answer."""
-        encode = self._encode
-
-        def encode_and_change(future: Any) -> Answer:
-            return change(encode(future))
-
-        self._encode = encode_and_change
+        self._encode = partial(_encode_and_change, self._encode, change)
 
     def abandon(self) -> None:
         """Handle a closed connection: cancel the future if allowed, else let it run to its end without an answer."""
@@ -92,6 +79,16 @@ class DeferredResponse:
             self._future.cancel()
         else:
             ignore_result(self._future)
+
+
+def _encode_and_note(encode: Callable[[Any], Answer], note: Callable[[], None], future: Any) -> Answer:
+    answer = encode(future)
+    note()
+    return answer
+
+
+def _encode_and_change(encode: Callable[[Any], Answer], change: Callable[[Answer], Answer], future: Any) -> Answer:
+    return change(encode(future))
 
 
 def failure_of(done: Later) -> Exception | asyncio.CancelledError | None:

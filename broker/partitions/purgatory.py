@@ -19,6 +19,7 @@ caller that woke it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -162,14 +163,10 @@ class Purgatory:
     def until(self, keys: Iterable[PartitionKey], timeout_ms: int, is_so: Callable[[], bool]) -> Future[None]:
         """Return a future, done when `is_so()` holds, checked now and at wake-ups of `keys`, or after the timeout."""
         over: Future[None] = self._loop.create_future()
-
-        def finish(_: object = None) -> None:
-            if not over.done():
-                over.set_result(None)
-
         if is_so():
-            finish()
+            over.set_result(None)
         else:
+            finish = partial(_complete, over)
             self.park(keys, timeout_ms=timeout_ms, is_ready=lambda _: is_so(), finish=finish)
         return over
 
@@ -234,3 +231,8 @@ class Purgatory:
             if not self.is_attended and not self.woken:
                 self._loop.call_soon(self.finish_woken)
             self.woken.append(parked)
+
+
+def _complete(waiting: Future[None], _: Woken) -> None:
+    if not waiting.done():
+        waiting.set_result(None)

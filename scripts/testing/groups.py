@@ -76,6 +76,7 @@ HOT = (
     "tests/broker/partitions/share",
     "tests/registry",
     "tests/barnabas/test_form.py",
+    "tests/simulation/test_both_forms.py",
 )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from barnabas.protocol.files.checkpoints import EpochEntry
@@ -63,14 +64,14 @@ class OffsetLookups:
     def find(self, timestamp: int, *, committed: bool) -> Steps[FoundOffset]:
         """Return the result of one ListOffsets timestamp, special ones included. ValueError for unknown ones."""
         marks, epochs = self._watermarks, self._epochs
-
-        def bound() -> int:
-            return marks.last_stable_offset if committed else marks.high_watermark
-
         entries = epochs.seen_by_readers(marks.log_end_offset)
-        segments = self._segments
+        segments, bound = self._segments, partial(self._end, committed)
         query = OffsetQuery(segments.all, segments.ages, entries, epochs.leader_epoch, marks.log_start_offset, bound)
         return query.look_up(timestamp)
+
+    def _end(self, committed: bool) -> int:
+        marks = self._watermarks
+        return marks.last_stable_offset if committed else marks.high_watermark
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """Return (largest epoch not above `epoch`, offset where the next one begins); (-1, -1) if unknown."""

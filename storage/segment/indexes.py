@@ -14,6 +14,7 @@ omit batches whose headers lack their largest timestamp; storage/segment/times.p
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from barnabas.protocol.files.names import FileKind, FileState, segment_file
@@ -32,9 +33,7 @@ class SegmentIndexes:
     def __init__(
         self, directory: Directory, base_offset: int, config: LogConfig, state: FileState = FileState.LIVE
     ) -> None:
-        def name(kind: FileKind) -> str:
-            return segment_file(base_offset, kind, state)
-
+        name = partial(segment_file, base_offset, state=state)
         size_max = config.segment_index_bytes
         self.directory = directory
         self.base_offset = base_offset

@@ -143,3 +143,27 @@ def test_a_named_tuple_knows_the_classes_of_its_fields_at_run_time() -> None:
     assert {module: found for module, source in sources.items() if (found := fields_for_type_checkers(source))} == {}
     guarded = "if TYPE_CHECKING:\n    from log import Log\n"
     assert fields_for_type_checkers(guarded + "class Read(NamedTuple):\n    log: Log\n    size: int\n") == ["Read.log"]
+
+
+MADE_ONCE = {
+    "barnabas.broker.api.dispatch": ["serve"],
+    "barnabas.broker.api.produce_fetch.frame_handlers": ["serve", "serve"],
+    "barnabas.broker.api.stages.metering": ["serve", "serve_hot", "serve_timed"],
+    "barnabas.broker.api.stages.tracing": ["serve"],
+}
+"""Closures that a broker makes once for each version of an API, and keeps."""
+
+
+def closures(source: str) -> list[str]:
+    """Return the functions with a name that are defined in other functions."""
+    functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
+    inner = {each: None for node in functions for each in ast.walk(node) if each is not node}
+    return [each.name for each in functions if each in inner]
+
+
+def test_no_request_defines_a_function() -> None:
+    """mypyc stores such a function among the variables that it refers to, a cycle for the garbage collector."""
+    sources = {module: _compile.path_of(module).read_text() for module in _compile.compiled_modules()}
+    assert {module: found for module, source in sources.items() if (found := closures(source))} == MADE_ONCE
+    nested = "def handle():\n    def respond(): ...\n    if True:\n        def wait(): ...\ndef other(): ..."
+    assert closures(nested) == ["respond", "wait"]

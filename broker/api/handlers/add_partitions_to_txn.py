@@ -51,14 +51,21 @@ def handle(
 ) -> AddPartitionsToTxnResponse | Future[AddPartitionsToTxnResponse]:
     slices = context.services.request_scheduler
     transactions = _transactions(request, context.api_version)
+    return reply_to(
+        lambda: slices.to_the_end(lambda: _answer_all(transactions, context), _ADDING),
+        lambda replies: _respond(transactions, replies, context),
+    )
 
-    def respond(answered: Sequence[Answered]) -> Reply[AddPartitionsToTxnResponse]:
-        return slices.in_slices(lambda: _response(transactions, answered, context), _TELLING)
 
-    def wait(replies: Sequence[PendingAnswer]) -> Reply[AddPartitionsToTxnResponse]:
-        return reply_to(lambda: reply_to_all(replies, _themselves, lambda refusal: refusal.code), respond)
-
-    return reply_to(lambda: slices.to_the_end(lambda: _answer_all(transactions, context), _ADDING), wait)
+def _respond(
+    transactions: Sequence[AddPartitionsToTxnTransaction], replies: Sequence[PendingAnswer], context: RequestContext
+) -> Reply[AddPartitionsToTxnResponse]:
+    """Return the response once all transactions are answered."""
+    slices = context.services.request_scheduler
+    return reply_to(
+        lambda: reply_to_all(replies, _themselves, lambda refusal: refusal.code),
+        lambda answered: slices.in_slices(lambda: _response(transactions, answered, context), _TELLING),
+    )
 
 
 def _themselves(answered: list[Answered]) -> list[Answered]:

@@ -393,22 +393,31 @@ def _report_refused(where: TopicPartition, records: Buffer | None, code: ErrorCo
 
 
 def _late_appends(acks: int, context: RequestContext, producer: _Producer | None) -> DeferredAppends:
-    def check(log: PartitionLog, batch: bytearray) -> None:
-        check_disk_space(log)
-        if acks == _ALL and not log.enough_replicas:
-            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
-        if producer is not None:
-            _check_still_admitted(log, batch, producer, context)
-
-    def note_refused(log: PartitionLog, batch: bytearray, code: ErrorCode) -> None:
-        _note_refused((log.topic, log.partition), batch, code, acks, context)
-
     services = context.services
     confirm = services.partitions.check_replicated if acks == _ALL else None
     version = context.api_version
+    check = partial(_check_late, acks, producer, context)
+    note_refused = partial(_note_refused_late, acks, context)
     return DeferredAppends(
         services.partitions, services.batch_validations, services.clock, version, check, note_refused, confirm
     )
+
+
+def _check_late(
+    acks: int, producer: _Producer | None, context: RequestContext, log: PartitionLog, batch: bytearray
+) -> None:
+    """Check again what may have changed since the request came. Raises KafkaError."""
+    check_disk_space(log)
+    if acks == _ALL and not log.enough_replicas:
+        raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+    if producer is not None:
+        _check_still_admitted(log, batch, producer, context)
+
+
+def _note_refused_late(
+    acks: int, context: RequestContext, log: PartitionLog, batch: bytearray, code: ErrorCode
+) -> None:
+    _note_refused((log.topic, log.partition), batch, code, acks, context)
 
 
 def _check_still_admitted(log: PartitionLog, records: bytearray, producer: _Producer, context: RequestContext) -> None:

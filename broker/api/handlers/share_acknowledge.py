@@ -48,18 +48,29 @@ def _acknowledge(request: ShareAcknowledgeRequest, context: RequestContext) -> R
         for each in topic.partitions
         if each.acknowledgement_batches
     }
+    is_last = request.share_session_epoch == FINAL_EPOCH
+    return reply_to(
+        lambda: share.acknowledge(session, requested),
+        lambda replies: _respond(share, context, list(requested), replies, session if is_last else None),
+    )
 
-    def respond(replies: Sequence[Outcome]) -> Reply[ShareAcknowledgeResponse]:
-        lock_timeout_ms = share.manager.settings_of(share.key.group_id).record_lock_duration_ms
-        leaders = ShareLeaders(context)
-        response = reply_to_all(
-            replies,
-            lambda outcomes: _response(zip(requested, outcomes, strict=True), lock_timeout_ms, leaders),
-            lambda refusal: refusal,
-        )
-        return share.end_after(session, response) if request.share_session_epoch == FINAL_EPOCH else response
 
-    return reply_to(lambda: share.acknowledge(session, requested), respond)
+def _respond(
+    share: ShareRequest,
+    context: RequestContext,
+    wanted: Sequence[SessionPartition],
+    replies: Sequence[Outcome],
+    ended: ShareSession | None,
+) -> Reply[ShareAcknowledgeResponse]:
+    """Return the response once the acknowledgements are stored. ended: the session whose last request it is."""
+    lock_timeout_ms = share.manager.settings_of(share.key.group_id).record_lock_duration_ms
+    leaders = ShareLeaders(context)
+    response = reply_to_all(
+        replies,
+        lambda outcomes: _response(zip(wanted, outcomes, strict=True), lock_timeout_ms, leaders),
+        lambda refusal: refusal,
+    )
+    return response if ended is None else share.end_after(ended, response)
 
 
 def _session(share: ShareRequest, epoch: int) -> ShareSession:

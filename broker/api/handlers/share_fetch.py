@@ -161,21 +161,29 @@ def _respond(
 ) -> Reply[ShareFetchResponse]:
     """Return the response once the acknowledgements are stored. is_full: partitions without news are in it, too."""
     news = {each.partition: each for each in fetched if is_full or each.acquired or each.error is not None}
+    return reply_to_all(
+        replies,
+        lambda outcomes: _response(news, dict(zip(acknowledged, outcomes, strict=True)), lock_timeout_ms, leaders),
+        lambda refusal: refusal,
+    )
 
-    def respond(outcomes: Sequence[KafkaError | None]) -> ShareFetchResponse:
-        refusals = dict(zip(acknowledged, outcomes, strict=True))
-        topics: dict[bytes, list[PartitionData]] = {}
-        for wanted in {**news, **refusals}:
-            data = _partition(wanted, news.get(wanted), refusals.get(wanted), leaders)
-            topics.setdefault(wanted.topic_id, []).append(data)
-        return ShareFetchResponse(
-            error_code=ErrorCode.NONE,
-            acquisition_lock_timeout_ms=lock_timeout_ms,
-            responses=[ShareFetchableTopicResponse(topic_id=each, partitions=of) for each, of in topics.items()],
-            node_endpoints=[NodeEndpoint(**each._asdict()) for each in leaders.endpoints],
-        )
 
-    return reply_to_all(replies, respond, lambda refusal: refusal)
+def _response(
+    news: Mapping[SessionPartition, ShareFetched],
+    refusals: Mapping[SessionPartition, KafkaError | None],
+    lock_timeout_ms: int,
+    leaders: ShareLeaders,
+) -> ShareFetchResponse:
+    topics: dict[bytes, list[PartitionData]] = {}
+    for wanted in {**news, **refusals}:
+        data = _partition(wanted, news.get(wanted), refusals.get(wanted), leaders)
+        topics.setdefault(wanted.topic_id, []).append(data)
+    return ShareFetchResponse(
+        error_code=ErrorCode.NONE,
+        acquisition_lock_timeout_ms=lock_timeout_ms,
+        responses=[ShareFetchableTopicResponse(topic_id=each, partitions=of) for each, of in topics.items()],
+        node_endpoints=[NodeEndpoint(**each._asdict()) for each in leaders.endpoints],
+    )
 
 
 def _partition(

@@ -93,11 +93,7 @@ def _admit_and_commit(given: _Commit) -> Reply[TxnOffsetCommitResponse]:
     except KafkaError as error:
         return _refused(given, as_coordinator_error(error.code))  # e.g. another node leads it: NOT_COORDINATOR
     if isinstance(verdicts, Future):
-
-        def commit(admitted: Verdicts) -> Reply[TxnOffsetCommitResponse]:
-            return _commit_if_it_holds(given, where, admitted[where])
-
-        return reply_to(lambda: verdicts, commit)
+        return reply_to(lambda: verdicts, partial(_commit_if_it_holds, given, where))
     return _commit(given, verdicts[where])
 
 
@@ -120,8 +116,9 @@ def _admission(given: _Commit, where: TopicPartition) -> Reply[Verdicts]:
     )
 
 
-def _commit_if_it_holds(given: _Commit, where: TopicPartition, code: ErrorCode) -> Reply[TxnOffsetCommitResponse]:
+def _commit_if_it_holds(given: _Commit, where: TopicPartition, admitted: Verdicts) -> Reply[TxnOffsetCommitResponse]:
     """Commit after the coordinator's answer, only if it is still valid then."""
+    code = admitted[where]
     if code is ErrorCode.NONE:
         request = given.request
         producer = request.producer_id, request.producer_epoch

@@ -82,12 +82,11 @@ class ShareRequest:
 
         Only then what the member still holds is released and stored, with the start offset that they have moved.
         """
+        return reply_to(lambda: response, partial(self._end, session))
 
-        def end(made: R) -> R:
-            self.manager.sessions.end(session)
-            return made
-
-        return reply_to(lambda: response, end)
+    def _end(self, session: ShareSession, response: R) -> R:
+        self.manager.sessions.end(session)
+        return response
 
     def _outcome(self, session: ShareSession, wanted: SessionPartition, batches: RequestedBatches) -> Outcome:
         return reply_to(partial(self._acknowledge, session, wanted, batches), lambda _: None, KafkaError.as_value)

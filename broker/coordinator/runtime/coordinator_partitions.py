@@ -202,19 +202,19 @@ class CoordinatorPartitions(Generic[M]):
         """
         left = [index for index in indexes if index not in self._used and self._topic.leads(index)]
         left.reverse()
+        self._upkeep.in_slices(partial(self._load_each, left, is_pointless), _LOADING)
 
-        def load() -> Work[None]:
-            while left and not self._is_closed and not is_pointless():
-                try:
-                    partition = self.begin(left[-1])
-                except KafkaError:
-                    return  # the topic was deleted, with its partitions
-                if partition.loader is None:
-                    del left[-1]
-                is_loading = partition.loading is not None and not partition.loading.done()
-                yield partition.loading if is_loading else self._upkeep.next_turn()
-
-        self._upkeep.in_slices(load, _LOADING)
+    def _load_each(self, left: list[int], is_pointless: Callable[[], bool]) -> Work[None]:
+        """Load these, the last one first, and remove them from the list."""
+        while left and not self._is_closed and not is_pointless():
+            try:
+                partition = self.begin(left[-1])
+            except KafkaError:
+                return  # the topic was deleted, with its partitions
+            if partition.loader is None:
+                del left[-1]
+            is_loading = partition.loading is not None and not partition.loading.done()
+            yield partition.loading if is_loading else self._upkeep.next_turn()
 
     def close(self) -> None:
         """Stop with the broker: no request is served any more."""

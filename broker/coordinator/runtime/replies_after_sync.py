@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from asyncio import Future, gather
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from barnabas.broker.coordinator.runtime.outcome import as_coordinator_error
@@ -57,11 +58,11 @@ def once_synced(response: R, unsynced: Sequence[Future[None]]) -> Reply[R]:
     """Return a response that is ready once these futures, which it depends on, are done. KafkaError if one fails."""
     if not unsynced:
         return response
+    return reply_to(lambda: gather(*unsynced), partial(_response, response), _not_synced)
 
-    def respond(_: list[None]) -> R:
-        return response
 
-    return reply_to(lambda: gather(*unsynced), respond, _not_synced)
+def _response(response: R, _: list[None]) -> R:
+    return response
 
 
 def _not_synced(failure: KafkaError) -> Any:

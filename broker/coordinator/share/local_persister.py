@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from barnabas.broker.runtime.replies import Reply
@@ -73,16 +74,7 @@ class LocalPersister:
 
     def delete(self, key: SharePartitionKey) -> Future[None]:
         """Delete the state; a state that does not exist counts as deleted."""
-
-        def delete(coordinator: ShareCoordinator) -> Reply[None]:
-            try:
-                return coordinator.delete(key)
-            except KafkaError as refusal:
-                if refusal.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-                    return None  # its states are deleted with a topic
-                raise
-
-        return self._call(key, delete)
+        return self._call(key, partial(_delete, key))
 
     def _call(self, key: SharePartitionKey, call: Callable[[ShareCoordinator], Reply[T]]) -> Future[T]:
         answer: Future[T] = self._loop.create_future()
@@ -148,3 +140,12 @@ class _Attempts(Generic[T]):
             return
         self._clock.call_later(min(self._pause_ms, left_ms), self.make)
         self._pause_ms = min(2 * self._pause_ms, _RETRY_MAX_MS)
+
+
+def _delete(key: SharePartitionKey, coordinator: ShareCoordinator) -> Reply[None]:
+    try:
+        return coordinator.delete(key)
+    except KafkaError as refusal:
+        if refusal.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return None  # its states are deleted with a topic
+        raise

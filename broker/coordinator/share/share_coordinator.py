@@ -128,15 +128,11 @@ class ShareCoordinator:
         """Open the coordinator of a node."""
         from barnabas.broker.coordinator.runtime.topic import CoordinatorTopic
 
-        def exists(topic_id: bytes, partition: int) -> bool:
-            topic = catalogue.topics_by_id.get(topic_id)
-            return topic is not None and 0 <= partition < len(topic.partitions)
-
         compression = config.integer("share.coordinator.state.topic.compression.codec")
         coordinator = cls(
             topic=CoordinatorTopic(SHARE_GROUP_STATE_TOPIC, catalogue, partitions, compression),
             config=share_coordinator_config(config),
-            exists=exists,
+            exists=partial(_exists, catalogue),
             clock=clock,
             machine_clock=machine_clock,
             upkeep=upkeep,
@@ -307,15 +303,19 @@ class ShareCoordinator:
         decide: Callable[[TrackedShareState | None, SharePartitionKey], ShareOutcome],
     ) -> None:
         """Carry out a decision about each of these keys; if it takes long, other work runs in between."""
+        self._upkeep.in_slices(partial(self._decide_each, partition, keys, decide), _SWEEP)
 
-        def sweep() -> Work[None]:
-            while keys and not partition.shard.is_closed:
-                key = keys.pop()
-                if decide(partition.machine.tracked.get(key), key).records:
-                    self._decide_unasked(partition, key, decide)
-                yield None
-
-        self._upkeep.in_slices(sweep, _SWEEP)
+    def _decide_each(
+        self,
+        partition: SharePartitions,
+        keys: list[SharePartitionKey],
+        decide: Callable[[TrackedShareState | None, SharePartitionKey], ShareOutcome],
+    ) -> Work[None]:
+        while keys and not partition.shard.is_closed:
+            key = keys.pop()
+            if decide(partition.machine.tracked.get(key), key).records:
+                self._decide_unasked(partition, key, decide)
+            yield None
 
     def _decide_unasked(
         self,
@@ -333,11 +333,12 @@ class ShareCoordinator:
             reply.add_done_callback(log_if_not_synced)
 
     def _arm(self, name: str, interval_ms: int, action: Callable[[], None]) -> None:
-        def run() -> None:
-            self._arm(name, interval_ms, action)
-            action()
-
+        run = partial(self._run, name, interval_ms, action)
         self._timers[name] = self._clock.call_later(self._clock.until_next(interval_ms), run)
+
+    def _run(self, name: str, interval_ms: int, action: Callable[[], None]) -> None:
+        self._arm(name, interval_ms, action)
+        action()
 
     # Called by the catalogue
 
@@ -360,6 +361,11 @@ class ShareCoordinator:
 
     def on_configs_changed(self, resource_type: int, resource_name: str) -> None:
         """Do nothing: the settings are read at the start."""
+
+
+def _exists(catalogue: Catalogue, topic_id: bytes, partition: int) -> bool:
+    topic = catalogue.topics_by_id.get(topic_id)
+    return topic is not None and 0 <= partition < len(topic.partitions)
 
 
 def _once_released(paused: Reply[None], go_on: Callable[[], Reply[T]]) -> Reply[T]:

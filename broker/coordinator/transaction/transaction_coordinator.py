@@ -347,16 +347,16 @@ class TransactionCoordinator:
     # The clock
 
     def _arm(self, name: str, interval_ms: int, action: Callable[[], None]) -> None:
-        def run() -> None:
-            self._arm(name, interval_ms, action)
-            action()
-
         delay_ms = self.clock.until_next(interval_ms)
         # The clock may jump ahead, but not past the next timeout.
         if delay_ms > interval_ms and name == "timeouts":
             found = (txn for each in self._partitions.loaded() for txn in each.machine.transactions.values())
             delay_ms = min(delay_ms, timeouts.until_timeout_ms(found, self.clock.now_ms(), interval_ms))
-        self._timers[name] = self.clock.call_later(delay_ms, run)
+        self._timers[name] = self.clock.call_later(delay_ms, partial(self._run, name, interval_ms, action))
+
+    def _run(self, name: str, interval_ms: int, action: Callable[[], None]) -> None:
+        self._arm(name, interval_ms, action)
+        action()
 
     def abort_timed_out(self) -> None:
         """Abort transactions that are open for longer than their timeout."""
@@ -398,13 +398,15 @@ class TransactionCoordinator:
         self, partition: TransactionPartition, ids: list[str], action: Callable[[TransactionPartition, str], None]
     ) -> None:
         """Call the action for each of these ids; if it takes long, other work runs in between."""
-
-        def sweep() -> Work[None]:
-            while ids and not partition.shard.is_closed:
-                action(partition, ids.pop())
-                yield None
-
-        swept = self.upkeep.in_slices(sweep, SWEEP)
+        swept = self.upkeep.in_slices(partial(_act_on_each, partition, ids, action), SWEEP)
         if isinstance(swept, Future):
             self._sweeps.add(swept)
             swept.add_done_callback(self._sweeps.discard)
+
+
+def _act_on_each(
+    partition: TransactionPartition, ids: list[str], action: Callable[[TransactionPartition, str], None]
+) -> Work[None]:
+    while ids and not partition.shard.is_closed:
+        action(partition, ids.pop())
+        yield None
