@@ -9,13 +9,16 @@ before each chunk, other work may run. Headers of records are not checked, and n
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import read_varlong
 from barnabas.protocol.records.batch import HEADER_SIZE, LOG_APPEND_TIME, BatchHeader
 from barnabas.protocol.records.compression import NONE, decompress_chunks
 from barnabas.protocol.records.record import RECORD_BYTES_MAX, read_short_varint
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64  # positions and sizes, which are checked before anything is added to them
 
 Row = tuple[int, int, bytes | None, bool, int, int]
 """(offset, timestamp in ms, key, whether there is a value, position of the key's length, end of the record)."""
@@ -27,12 +30,32 @@ ROWS_MAX: Final = 128
 UNWANTED: Final = 1
 _NO_LIMIT: Final = 1 << 62  # of the whole batch: only one chunk of it is held at a time
 _LENGTH_BYTES: Final = 5
+_MARKED_MAX: Final = 1024  # records of a piece, if most of them are only passed over
+
+
+class RecordTaker(Protocol):
+    """Takes records before they become rows."""
+
+    def take(
+        self, buffer: bytes, position: int, left: int, last_offset: int, header: BatchHeader
+    ) -> tuple[int, int, int]:
+        """Take some of the `left` records from `position` on, or none; the last one before had `last_offset`.
+
+        Return the position behind them, their number, and the offset of the last one.
+        """
 
 
 def row_pieces(
-    batch: bytes, header: BatchHeader, *, max_record_bytes: int = RECORD_BYTES_MAX, marks: bytes = b""
+    batch: bytes,
+    header: BatchHeader,
+    *,
+    max_record_bytes: int = RECORD_BYTES_MAX,
+    marks: bytes = b"",
+    taker: RecordTaker | None = None,
 ) -> Iterator[Piece | None]:
     """Yield every record of a batch, in order, some dozens to a piece; None before each new chunk is decompressed.
+
+    Those that `taker` takes are left out, and None is yielded in their place unless they end the batch.
 
     `batch` is exactly one batch. DecodeError on damage, if a record is larger than `max_record_bytes`, and if
     offsets do not increase within the batch's range. `marks` has a byte for each record of a batch without gaps that
@@ -49,10 +72,16 @@ def row_pieces(
             chunks = decompress_chunks(header.compression, memoryview(batch)[HEADER_SIZE:], _NO_LIMIT)
     left, last_offset = header.records_count, header.base_offset - 1
     while left > 0:
+        if taker is not None:
+            position, taken, last_offset = taker.take(buffer, position, left, last_offset, header)
+            left -= taken
+            if taken:
+                if left:
+                    yield None
+                continue
         rows: list[Row] = []
-        after, count = _parse_rows(
-            buffer, position, min(left, ROWS_MAX), max_record_bytes, last_offset, header, rows, marks
-        )
+        count_max = min(left, _MARKED_MAX if marks else ROWS_MAX)
+        after, count = _parse_rows(buffer, position, count_max, max_record_bytes, last_offset, header, rows, marks)
         if count:
             position = after
             last_offset = last_offset + count if marks else rows[-1][0]
@@ -83,7 +112,7 @@ def _bytes_needed(buffer: bytes, position: int) -> int:
 def _parse_rows(
     buffer: bytes,
     position: int,
-    rows_max: int,
+    count_max: int,
     max_record_bytes: int,
     offset: int,
     header: BatchHeader,
@@ -97,7 +126,15 @@ def _parse_rows(
     base_offset, base_timestamp, last_offset = header.base_offset, header.base_timestamp, header.last_offset
     has_append_time, append_time = header.timestamp_type == LOG_APPEND_TIME, header.max_timestamp
     size, count, has_marks = len(buffer), 0, len(marks) > 0
-    while count < rows_max:
+    while count < count_max and len(rows) < ROWS_MAX:
+        if has_marks and marks[offset + 1 - base_offset] == UNWANTED:
+            position, passed = _pass_over(
+                buffer, position, marks, offset + 1 - base_offset, count_max - count, max_record_bytes
+            )
+            if passed:
+                offset += passed
+                count += passed
+                continue
         try:
             length, start = read_short_varint(buffer, position)
         except (IndexError, DecodeError):
@@ -138,3 +175,35 @@ def _parse_rows(
         rows.append((offset, timestamp, key, value_size >= 0, tail, end))
         position = end
     return position, count
+
+
+def _pass_over(
+    buffer: bytes, position: int, marks: bytes, index: int, count_max: int, max_record_bytes: int
+) -> tuple[int, int]:
+    """Pass over unwanted records that are whole and have a length of up to three bytes.
+
+    Return the position behind them and their number, which may be 0.
+    """
+    at: i64 = position
+    mark_at: i64 = index
+    mark_end: i64 = index + count_max
+    size: i64 = len(buffer)
+    bytes_max: i64 = max_record_bytes
+    while mark_at < mark_end and marks[mark_at] == UNWANTED and at + 3 <= size:
+        length: i64 = buffer[at]
+        start: i64 = at + 1
+        if length >= 0x80:
+            byte: i64 = buffer[start]
+            start += 1
+            length += (byte - 1) << 7
+            if byte >= 0x80:
+                byte = buffer[start]
+                if byte >= 0x80:
+                    break
+                start += 1
+                length += (byte - 1) << 14
+        if length & 1 or not 0 < length >> 1 <= bytes_max or start + (length >> 1) > size:
+            break
+        at = start + (length >> 1)
+        mark_at += 1
+    return at, mark_at - index

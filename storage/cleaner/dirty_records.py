@@ -28,15 +28,15 @@ class DirtyRecords:
     `latest_offset` is the last offset whose key is in the offset map, if there is one.
     """
 
-    def __init__(self, first_dirty: int, size: int) -> None:
+    def __init__(self, first_dirty: int, size: int, states: bytearray | memoryview | None = None) -> None:
         self.first_dirty = first_dirty
         self.latest_offset = first_dirty - 1
         self.size = size
-        self._states = bytearray(size)
+        self._states = bytearray(size) if states is None else states
 
     def begin_batch(self, header: BatchHeader) -> bool:
         """Take all records of a batch for the latest of their keys; return whether it has states at all."""
-        if not self._is_covered(header):
+        if not self.is_covered(header):
             return False
         start = header.base_offset - self.first_dirty
         self._states[start : start + header.records_count] = _ALL_LATEST * header.records_count
@@ -51,11 +51,12 @@ class DirtyRecords:
 
     def states(self, header: BatchHeader) -> bytes:
         """Return the states of a batch's records; none if they are not known."""
-        if header.last_offset > self.latest_offset or not self._is_covered(header):
+        if header.last_offset > self.latest_offset or not self.is_covered(header):
             return b""
         start = header.base_offset - self.first_dirty
         return bytes(self._states[start : start + header.records_count])
 
-    def _is_covered(self, header: BatchHeader) -> bool:
+    def is_covered(self, header: BatchHeader) -> bool:
+        """Return whether the records of a batch have states once they were put into the map."""
         start, end = header.base_offset - self.first_dirty, header.next_offset - self.first_dirty
         return start >= 0 and end <= self.size and header.records_count == end - start

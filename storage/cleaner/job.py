@@ -11,16 +11,18 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from barnabas import form
 from barnabas.protocol.files.names import FileKind, segment_file
 from barnabas.protocol.files.txn_index import AbortedTxn
 from barnabas.protocol.records.record import RECORD_BYTES_MAX
+from barnabas.protocol.records.record_rows import RecordTaker
 from barnabas.storage.cleaner.aborted import AbortedTransactions
 from barnabas.storage.cleaner.batch_retention import LastRecord
 from barnabas.storage.cleaner.dirty_records import DirtyRecords
 from barnabas.storage.cleaner.group import GroupCleaning, Rules
 from barnabas.storage.cleaner.grouping import SegmentSizes, group_segments
 from barnabas.storage.cleaner.mapping import MapBuilding
-from barnabas.storage.cleaner.offset_map import OffsetMap
+from barnabas.storage.cleaner.offset_map import ArrayOffsetMap, OffsetMap
 from barnabas.storage.cleaner.reading import SegmentSpan
 from barnabas.storage.cleaner.record_filter import RecordFilter
 from barnabas.storage.cleaner.results import CleanedGroup, CleanResult, CleanTally
@@ -86,12 +88,10 @@ class CleanJob(NamedTuple):
         tally = CleanTally()
         aborted = AbortedTransactions(directory, [each.base_offset for each in self.segments], self.aborted_later)
         spans = [span for span in self._spans() if span.end_offset <= self.first_uncleanable]
-        keys_max = max(self.first_uncleanable - self.first_dirty, 0)
-        offset_map = OffsetMap(self.dedupe_buffer_bytes, self.load_factor, keys_max)
         max_record_bytes = min(self.config.max_decompressed_message_bytes, RECORD_BYTES_MAX)
         buffer_bytes = self.io_buffer_bytes // 2  # one half to read, one to write
-        records = DirtyRecords(self.first_dirty, min(keys_max, self.dedupe_buffer_bytes // _MAP_BYTES_A_STATE))
-        mapping = MapBuilding(directory, offset_map, records, buffer_bytes, max_record_bytes, tally)
+        offset_map, records, taker = self._map(max_record_bytes, tally)
+        mapping = MapBuilding(directory, offset_map, records, buffer_bytes, max_record_bytes, tally, taker)
         yield from mapping.steps(spans, aborted)
         end_offset = records.latest_offset + 1
         rules = Rules(self.now_ms, self.high_watermark, self.last_records, self.config, buffer_bytes)
@@ -107,6 +107,22 @@ class CleanJob(NamedTuple):
             yield from cleaned.finish(directory.modified_ms(last_log))
             groups.append(CleanedGroup(tuple(span.base_offset for span in group), cleaned.size, cleaned.has_txn_index))
         return CleanResult(tuple(groups), end_offset, tally.stats())
+
+    def _map(self, max_record_bytes: int, tally: CleanTally) -> tuple[OffsetMap, DirtyRecords, RecordTaker | None]:
+        """Return an empty map and states; in the compiled form those of vectors, and what fills them fast."""
+        keys_max = max(self.first_uncleanable - self.first_dirty, 0)
+        states_max = min(keys_max, self.dedupe_buffer_bytes // _MAP_BYTES_A_STATE)
+        if form.running() == form.COMPILED:
+            try:
+                from barnabas.storage.cleaner import vector_offset_map as vectors
+            except (ImportError, ValueError):  # no librt, or one that does not fit the compiler: slower, and no worse
+                pass
+            else:
+                vector_map = vectors.VectorOffsetMap(self.dedupe_buffer_bytes, self.load_factor, keys_max)
+                states = vectors.VectorDirtyRecords(self.first_dirty, states_max)
+                return vector_map, states, vectors.VectorKeyTaker(vector_map, states, max_record_bytes, tally)
+        array_map = ArrayOffsetMap(self.dedupe_buffer_bytes, self.load_factor, keys_max)
+        return array_map, DirtyRecords(self.first_dirty, states_max), None
 
     def _spans(self) -> list[SegmentSpan]:
         ends = [*(segment.base_offset for segment in self.segments[1:]), self.end_offset]

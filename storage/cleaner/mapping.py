@@ -13,7 +13,7 @@ from typing import Final
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.records.batch import BatchHeader
-from barnabas.protocol.records.record_rows import ROWS_MAX, Row, row_pieces
+from barnabas.protocol.records.record_rows import ROWS_MAX, RecordTaker, Row, row_pieces
 from barnabas.storage.cleaner.aborted import AbortedTransactions
 from barnabas.storage.cleaner.dirty_records import SUPERSEDED, TOMBSTONE, UNKNOWN, DirtyRecords
 from barnabas.storage.cleaner.offset_map import OffsetMap
@@ -37,6 +37,7 @@ class MapBuilding:
         buffer_bytes: int,
         max_record_bytes: int,
         tally: CleanTally,
+        taker: RecordTaker | None = None,
     ) -> None:
         self._directory = directory
         self._map = offset_map
@@ -45,6 +46,7 @@ class MapBuilding:
         self._buffer_bytes = buffer_bytes
         self._max_record_bytes = max_record_bytes
         self._tally = tally
+        self._taker = taker
         self._transactions = CleanedTransactions()
 
     def steps(self, spans: Sequence[SegmentSpan], aborted: AbortedTransactions) -> Generator[int, None, None]:
@@ -93,8 +95,9 @@ class MapBuilding:
             self._tally.map_messages_read += header.records_count
             return False
         has_states = self._records.begin_batch(header)
+        taker = self._taker if header.base_offset >= self._first_dirty else None
         pauses = False
-        for piece in row_pieces(batch, header, max_record_bytes=self._max_record_bytes):
+        for piece in row_pieces(batch, header, max_record_bytes=self._max_record_bytes, taker=taker):
             if pauses or piece is None:
                 yield 0
             if piece is not None:

@@ -9,11 +9,14 @@ Theory of operation: open addressing with double hashing in one array of a prime
 removed. The array begins small and grows by four, to the memory and no further than the log has offsets for: a lookup
 mostly waits for memory, and a small array stays in the processor's cache. While it grows, the one before is there, too,
 of a quarter of the size.
+
+`vector_offset_map.py` has the same map for the compiled form.
 """
 
 from __future__ import annotations
 
 import secrets
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Generator
 from typing import Final
@@ -22,12 +25,12 @@ from xxhash import xxh3_64_intdigest
 
 ENTRY_BYTES: Final = 24
 NOT_FOUND: Final = -1
-_COLUMNS: Final = 3  # hash, other hash, offset + 1 (0: free)
+COLUMNS: Final = 3  # hash, other hash, offset + 1 (0: free)
+PLACES_AT_ONCE: Final = 128  # that are moved between two pauses
 _PLACES_FIRST: Final = 1 << 12  # at most
-_AT_ONCE: Final = 128  # places that are moved between two pauses
 
 
-class OffsetMap:
+class OffsetMap(ABC):
     """A bounded map: `is_full` when it holds as many keys as `memory_bytes` and the load factor allow; check before
     `put`.
 
@@ -46,7 +49,6 @@ class OffsetMap:
         while self._places_max >> 2 * self._growths > _PLACES_FIRST:
             self._growths += 1
         self._places = self._places_after(self._growths)
-        self._table = array("q", [0]) * (_COLUMNS * self._places)
         self._seed = secrets.randbits(64)
 
     @property
@@ -57,15 +59,42 @@ class OffsetMap:
     @property
     def size_bytes(self) -> int:
         """The memory that the map takes at present."""
-        return _COLUMNS * self._places * self._table.itemsize
+        return ENTRY_BYTES * self._places
 
     @property
     def fullness(self) -> float:
         """The number of keys divided by the number of slots, as Kafka reports it: at most the load factor."""
         return self.entries / self.slots
 
+    @abstractmethod
     def put(self, key: bytes, offset: int) -> int:
         """Record that the key was seen at `offset`; offsets increase. Return its offset before, NOT_FOUND if none."""
+
+    @abstractmethod
+    def get(self, key: bytes) -> int:
+        """Return the highest offset of the key, NOT_FOUND if there is none."""
+
+    @abstractmethod
+    def growing(self) -> Generator[int, None, None]:
+        """Move the entries to a larger array, with pauses; no other method may be called until it has ended."""
+
+    def is_crowded(self, more: int) -> bool:
+        """Return whether the array should grow before `more` keys are put: at three quarters, if it may."""
+        return self._growths > 0 and 4 * (self.entries + more) > 3 * self._places
+
+    def _places_after(self, growths: int) -> int:
+        """Return the number of places while so many growths are still to come."""
+        return _prime_from(self._places_max >> 2 * growths) if growths else self._places_max
+
+
+class ArrayOffsetMap(OffsetMap):
+    """A map in an array of Python's."""
+
+    def __init__(self, memory_bytes: int, load_factor: float, keys_max: int) -> None:
+        super().__init__(memory_bytes, load_factor, keys_max)
+        self._table = array("q", [0]) * (COLUMNS * self._places)
+
+    def put(self, key: bytes, offset: int) -> int:
         first, second = hash(key) >> 2, xxh3_64_intdigest(key, self._seed) >> 2
         table = self._table
         at = self._find(table, self._places, first, second)
@@ -83,21 +112,15 @@ class OffsetMap:
         return previous - 1
 
     def get(self, key: bytes) -> int:
-        """Return the highest offset of the key, NOT_FOUND if there is none."""
         table = self._table
         at = self._find(table, self._places, hash(key) >> 2, xxh3_64_intdigest(key, self._seed) >> 2)
         return table[at + 2] - 1
 
-    def is_crowded(self, more: int) -> bool:
-        """Return whether the array should grow before `more` keys are put: at three quarters, if it may."""
-        return self._growths > 0 and 4 * (self.entries + more) > 3 * self._places
-
     def growing(self) -> Generator[int, None, None]:
-        """Move the entries to a larger array, with pauses; no other method may be called until it has ended."""
         old, places = self._table, self._places_after(self._growths - 1)
-        table = array("q", [0]) * (_COLUMNS * places)
-        for begin in range(0, len(old), _COLUMNS * _AT_ONCE):
-            for source in range(begin, min(begin + _COLUMNS * _AT_ONCE, len(old)), _COLUMNS):
+        table = array("q", [0]) * (COLUMNS * places)
+        for begin in range(0, len(old), COLUMNS * PLACES_AT_ONCE):
+            for source in range(begin, min(begin + COLUMNS * PLACES_AT_ONCE, len(old)), COLUMNS):
                 if old[source + 2]:
                     first, second = old[source], old[source + 1]
                     at = self._find(table, places, first, second)
@@ -107,14 +130,10 @@ class OffsetMap:
             yield 0
         self._table, self._places, self._growths = table, places, self._growths - 1
 
-    def _places_after(self, growths: int) -> int:
-        """Return the number of places while so many growths are still to come."""
-        return _prime_from(self._places_max >> 2 * growths) if growths else self._places_max
-
     def _find(self, table: array[int], places: int, first: int, second: int) -> int:
         """Return the position of a key's entry, or the free position where it would be put."""
         place = first % places
-        at = _COLUMNS * place
+        at = COLUMNS * place
         if (table[at] == first and table[at + 1] == second) or not table[at + 2]:
             return at
         stride = 1 + second % (places - 1)
@@ -122,7 +141,7 @@ class OffsetMap:
             place += stride
             if place >= places:
                 place -= places
-            at = _COLUMNS * place
+            at = COLUMNS * place
             if (table[at] == first and table[at + 1] == second) or not table[at + 2]:
                 return at
 

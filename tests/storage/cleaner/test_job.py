@@ -1,6 +1,7 @@
 """A round of cleaning: what stays in the log, what is written beside it, and what is refused."""
 
 import pickle
+import sys
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from barnabas.protocol.files import offset_index, time_index
 from barnabas.protocol.files.names import FileKind, FileState, segment_file
 from barnabas.protocol.records.batch import iter_batches, verify_crc
 from barnabas.protocol.records.builder import build_batch
+from barnabas.storage import cleaner
 from barnabas.storage.cleaner.batch_retention import LastRecord
 from barnabas.storage.cleaner.record_filter import HELD_BYTES
 from barnabas.storage.errors import CorruptFile, StorageError, SyncFailed
@@ -297,3 +299,12 @@ def test_older_message_formats_are_refused(log: CompactedLog) -> None:
     log.directory.write(segment_file(0, FileKind.LOG), bytes(content), 0)
     with pytest.raises(CorruptFile, match="message format v1"):
         finish_work(log.job().steps(log.files))
+
+
+def test_a_round_without_librt_is_one_with_it(log: CompactedLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    log.segment([(b"a", b"1"), (b"b", b"1")], [(b"a", b"2")])
+    log.segment([(b"c" * 20, b"1"), (b"c" * 20, b"2"), (b"b", None)])
+    monkeypatch.setitem(sys.modules, "barnabas.storage.cleaner.vector_offset_map", None)
+    monkeypatch.delattr(cleaner, "vector_offset_map", raising=False)
+    log.clean()
+    assert log.kept() == [(2, b"a", b"2"), (4, b"c" * 20, b"2"), (5, b"b", None)]

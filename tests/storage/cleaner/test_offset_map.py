@@ -1,4 +1,4 @@
-"""The map from keys to offsets, against a dict."""
+"""The maps from keys to offsets, against a dict."""
 
 from itertools import pairwise
 
@@ -6,12 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.storage.cleaner.offset_map import ENTRY_BYTES, NOT_FOUND, OffsetMap
+from barnabas import form
+from barnabas.storage.cleaner.offset_map import ENTRY_BYTES, NOT_FOUND, ArrayOffsetMap, OffsetMap
+from barnabas.storage.cleaner.vector_offset_map import VectorOffsetMap
+
+KINDS: list[type[OffsetMap]] = [ArrayOffsetMap, *([VectorOffsetMap] if form.running() == form.COMPILED else [])]
+KEYS = st.one_of(st.binary(max_size=6), st.binary(max_size=17), st.binary(min_size=14, max_size=40))
+each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
-@given(st.lists(st.binary(max_size=6), max_size=200), st.sampled_from((0.5, 0.9, 1.0)))
-def test_it_is_a_dict_until_it_is_full(keys: list[bytes], load_factor: float) -> None:
-    offset_map, model = OffsetMap(40 * ENTRY_BYTES, load_factor, 10_000), dict[bytes, int]()
+@each_kind
+@given(st.lists(KEYS, max_size=200), st.sampled_from((0.5, 0.9, 1.0)))
+def test_it_is_a_dict_until_it_is_full(kind: type[OffsetMap], keys: list[bytes], load_factor: float) -> None:
+    offset_map, model = kind(40 * ENTRY_BYTES, load_factor, 10_000), dict[bytes, int]()
     for offset, key in enumerate(keys):
         if offset_map.is_full:
             assert len(model) == int(40 * load_factor)
@@ -24,8 +31,9 @@ def test_it_is_a_dict_until_it_is_full(keys: list[bytes], load_factor: float) ->
     assert all(offset_map.get(b"other%d" % number) == NOT_FOUND for number in range(50))
 
 
-def test_every_place_that_is_allowed_can_be_taken() -> None:
-    offset_map = OffsetMap(1_000 * ENTRY_BYTES, 1.0, 1 << 40)
+@each_kind
+def test_every_place_that_is_allowed_can_be_taken(kind: type[OffsetMap]) -> None:
+    offset_map = kind(1_000 * ENTRY_BYTES, 1.0, 1 << 40)
     for number in range(1_000):
         assert not offset_map.is_full
         offset_map.put(b"%d" % number, number)
@@ -33,9 +41,10 @@ def test_every_place_that_is_allowed_can_be_taken() -> None:
     assert [offset_map.get(b"%d" % number) for number in range(1_000)] == list(range(1_000))
 
 
-def test_memory_follows_what_there_is_to_map() -> None:
-    assert OffsetMap(128 << 20, 0.9, 100).size_bytes < 10_000
-    offset_map = OffsetMap(1 << 20, 0.9, 1 << 40)
+@each_kind
+def test_memory_follows_what_there_is_to_map(kind: type[OffsetMap]) -> None:
+    assert kind(128 << 20, 0.9, 100).size_bytes < 10_000
+    offset_map = kind(1 << 20, 0.9, 1 << 40)
     sizes = [offset_map.size_bytes]
     for number in range(offset_map.entries_max):
         offset_map.put(b"%d" % number, number)
@@ -46,8 +55,9 @@ def test_memory_follows_what_there_is_to_map() -> None:
     assert 0 <= sizes[-1] - (1 << 20) < 200 * ENTRY_BYTES
 
 
-def test_a_map_that_grows_has_what_was_put() -> None:
-    offset_map, model = OffsetMap(1 << 20, 0.9, 1 << 40), dict[bytes, int]()
+@each_kind
+def test_a_map_that_grows_has_what_was_put(kind: type[OffsetMap]) -> None:
+    offset_map, model = kind(1 << 20, 0.9, 1 << 40), dict[bytes, int]()
     for offset in range(30_000):
         key = b"%d" % (offset * 7_919 % 20_011)
         assert offset_map.put(key, offset) == model.get(key, NOT_FOUND)
@@ -57,8 +67,9 @@ def test_a_map_that_grows_has_what_was_put() -> None:
     assert offset_map.get(b"other") == NOT_FOUND
 
 
-def test_it_grows_in_small_steps() -> None:
-    offset_map = OffsetMap(1 << 20, 0.9, 1 << 40)
+@each_kind
+def test_it_grows_in_small_steps(kind: type[OffsetMap]) -> None:
+    offset_map = kind(1 << 20, 0.9, 1 << 40)
     number = 0
     while not offset_map.is_crowded(1):
         offset_map.put(b"%d" % number, number)
@@ -69,6 +80,17 @@ def test_it_grows_in_small_steps() -> None:
     assert [offset_map.get(b"%d" % each) for each in range(number)] == list(range(number))
 
 
-def test_a_map_without_room_for_a_key_is_refused() -> None:
+@each_kind
+def test_a_map_without_room_for_a_key_is_refused(kind: type[OffsetMap]) -> None:
     with pytest.raises(ValueError, match="no room for a single key"):
-        OffsetMap(ENTRY_BYTES, 0.9, 10)
+        kind(ENTRY_BYTES, 0.9, 10)
+
+
+@each_kind
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 15, 16, 17, 36])
+def test_keys_that_differ_in_one_byte_are_two(kind: type[OffsetMap], size: int) -> None:
+    offset_map, keys = kind(1 << 16, 0.9, 1_000), {bytes(size), bytes(size + 1)}
+    keys |= {bytes(at) + bytes([value]) + bytes(size - at - 1) for at in range(size) for value in (1, 0x7F, 0x80, 0xFF)}
+    offsets = {key: offset for offset, key in enumerate(sorted(keys))}
+    assert [offset_map.put(key, offset) for key, offset in offsets.items()] == [NOT_FOUND] * len(keys)
+    assert {key: offset_map.get(key) for key in keys} == offsets
