@@ -37,8 +37,9 @@ print(new_pages())
 @pytest.fixture(autouse=True)
 def _thawed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(workers, "_modules", 0)
+    gc.unfreeze()  # the tests that were found: tests/conftest.py
     yield
-    gc.unfreeze()
+    gc.freeze()
 
 
 def test_loaded_objects_are_excluded_from_garbage_collection() -> None:
