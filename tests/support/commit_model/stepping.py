@@ -64,8 +64,12 @@ class Stepper:
 
     def alone(self, world: World, number: int) -> World | None:
         """The world after the next step of one run, of its tasks first; None when it has none."""
-        own = [step for _, step in self._of_run(world, number, world.runs[number])]
-        return own[-1][1] if own else None
+        run = world.runs[number]
+        for task in reversed(run.tasks):
+            if (step := step_task(self.protocol, self.scenario, world, number, task)) is not None:
+                return step[1]
+        own = self._of_driver(world, number, run)
+        return None if own is None else own[1]
 
     # --- what goes wrong ---
 
