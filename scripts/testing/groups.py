@@ -43,6 +43,7 @@ class Group:
     workers: int = 0  # pytest-xdist's; 0 runs the tests one after the other
     by_file: bool = False  # whether a worker takes whole files, because the tests of a file share a broker or a JVM
     is_measured: bool = False  # whether coverage is measured when all of its tests run
+    is_in_memory: bool = False  # whether tests get their folders there: a disk makes each test wait that syncs
     form: str = COMPILED  # of the hot modules, in the tests and in the brokers that they start
     marks: str = ""  # the tests that a run takes, by their marks, beside those that are not long
     is_left_out: bool = False  # whether only --long runs it
@@ -100,7 +101,7 @@ def _of_the_runtime() -> tuple[str, ...]:
 def _fast(version: str, budget_s: float, paths: tuple[str, ...] = FAST) -> Group:
     """Return a group of fast tests on the Python `version`; coverage is measured where all of them run by default."""
     group = Group(f"fast-{version}", budget_s, paths, venv=f".venv-{version}", lock="test", python=version, form=PURE)
-    return replace(group, is_measured=version == NEWEST, places=HALF)
+    return replace(group, is_measured=version == NEWEST, places=HALF, is_in_memory=True)
 
 
 def _with_clients(name: str, budget_s: float, path: str) -> Group:
@@ -126,8 +127,8 @@ def _groups() -> Iterator[Group]:
     yield Group("codecs", 100, ("tests/codecs",), programs=JAVA)
     yield Group("container", 250, ("tests/container",), programs=IMAGE_BUILDERS)
     yield Group("deploy", 40, ("tests/deploy",), programs=("go",), beside=("kubernetes",), places=HALF)
-    yield Group("compiled", 100, HOT)
-    yield Group("compiled-all", 300, FAST[:-2], is_left_out=True)
+    yield Group("compiled", 100, HOT, is_in_memory=True)
+    yield Group("compiled-all", 300, FAST[:-2], is_in_memory=True, is_left_out=True)
     yield _fast(OLDEST, 120, _of_the_runtime())
     yield replace(_fast(OLDEST, 420), name=f"fast-{OLDEST}-all", is_left_out=True)
     yield Group("stack", 95, ("tests/stack",), programs=JAVA, beside=("spark",), places=HALF)

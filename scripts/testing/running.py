@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
+from barnabas.broker.cli.serving.ephemeral import choose_base
 from scripts.testing import results
 from scripts.testing.groups import CHANGED, COMPILED, ROOT, Group
 from scripts.testing.results import UNTESTED, Row
@@ -157,9 +158,11 @@ def _environment(group: Group) -> list[str]:
     """Return the start of a command that runs in the group's form of the hot modules, and may keep bytecode.
 
     Images and CI machines often set PYTHONDONTWRITEBYTECODE. Then each of the groups would compile all tests again, and
-    each broker that they start all modules that have changed since the set-up.
+    each broker that they start all modules that have changed since the set-up. The folders of tests are in memory if
+    the group takes them there and there is space, but not all that is temporary: TMPDIR has what groups share.
     """
-    return ["env", "-u", "PYTHONDONTWRITEBYTECODE", f"BARNABAS_FORM={group.form}"]
+    folders = [f"PYTEST_DEBUG_TEMPROOT={choose_base()}"] if group.is_in_memory else []
+    return ["env", "-u", "PYTHONDONTWRITEBYTECODE", f"BARNABAS_FORM={group.form}", *folders]
 
 
 def pytest_command(group: Group, report: Path, depth: Depth, *, is_measured: bool) -> list[str]:

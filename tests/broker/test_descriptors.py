@@ -62,9 +62,9 @@ async def test_topics_that_come_and_go_leave_no_file_open() -> None:
 
 
 def descriptors() -> list[str]:
-    """What this process has open of regular files, as the kernel tells it; a name that is gone ends in `(deleted)`."""
-    found = (os.path.realpath(entry.path) for entry in os.scandir("/proc/self/fd"))
-    return sorted(path for path in found if path.startswith("/") and not path.startswith(("/dev/", "/proc/")))
+    """What this process has open of files and folders, as the kernel tells it; one that is gone ends in `(deleted)`."""
+    paths = [entry.path for entry in os.scandir("/proc/self/fd")]
+    return sorted(os.path.realpath(path) for path in paths if os.path.isfile(path) or os.path.isdir(path))
 
 
 async def test_five_hundred_topics_filled_and_deleted_give_every_descriptor_and_the_room_back(tmp_path: Path) -> None:

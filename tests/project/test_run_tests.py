@@ -59,6 +59,14 @@ def test_a_group_runs_in_its_form_and_may_keep_bytecode(monkeypatch: pytest.Monk
     assert row.outcome == "ran"
 
 
+def test_a_group_in_memory_has_the_folders_of_its_tests_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "choose_base", lambda: "/in/memory")
+    monkeypatch.delenv("PYTEST_DEBUG_TEMPROOT", raising=False)
+    group = _group("import os, sys; sys.exit(os.environ.get('PYTEST_DEBUG_TEMPROOT') != '/in/memory')")
+    assert _run(replace(group, is_in_memory=True)).outcome == "ran"
+    assert _run(group).outcome == "FAILED"
+
+
 def test_every_folder_of_tests_belongs_to_a_group() -> None:
     run = {Path(path).name for group in GROUPS for path in group.paths if len(Path(path).parts) == 2}
     tests = Path(__file__).parents[1]

@@ -7,21 +7,32 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from barnabas.storage.disk.file_system_sync import FileSystemSync, kernel_has_it
 from barnabas.storage.disk.files import RealFiles, detect_capabilities
 from tests.support.files.memory_files import MemoryFiles
+from tests.support.source_tree import ROOT
 
 MEMORY = Path("/dev/shm")
 
 
 @pytest.fixture
-def common_sync(tmp_path: Path) -> Iterator[FileSystemSync]:
+def on_disk() -> Iterator[Path]:
+    """A folder of the checkout's file system: that of a test may be in memory."""
+    cache = ROOT / ".cache"
+    cache.mkdir(exist_ok=True)
+    with TemporaryDirectory(dir=cache) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def common_sync(on_disk: Path) -> Iterator[FileSystemSync]:
     if not detect_capabilities().common_sync:
         pytest.skip("no such call on this system")
-    opened = FileSystemSync(str(tmp_path))
+    opened = FileSystemSync(str(on_disk))
     if not opened.is_usable():
         opened.close()
         pytest.skip("not on this file system")
@@ -60,27 +71,27 @@ def test_a_call_that_the_sandbox_forbids_is_not_tried_again(tmp_path: Path, monk
 
 
 def test_files_and_directories_are_synced_and_what_is_gone_needs_nothing(
-    common_sync: FileSystemSync, tmp_path: Path
+    common_sync: FileSystemSync, on_disk: Path
 ) -> None:
-    file = RealFiles().open(str(tmp_path / "a"), create=True)
+    file = RealFiles().open(str(on_disk / "a"), create=True)
     file.pwrite(b"x", 0)
-    common_sync.sync([file], [str(tmp_path), str(tmp_path / "gone")])
+    common_sync.sync([file], [str(on_disk), str(on_disk / "gone")])
     file.close()
 
 
 @pytest.mark.skipif(not MEMORY.is_dir(), reason="no file system in memory")
 def test_a_directory_that_is_a_link_to_another_file_system_is_not_covered(
-    common_sync: FileSystemSync, tmp_path: Path
+    common_sync: FileSystemSync, on_disk: Path
 ) -> None:
-    (tmp_path / "link").symlink_to(MEMORY)
-    (tmp_path / "plain").mkdir()
-    assert common_sync.covers(str(tmp_path / "plain"))
-    assert not common_sync.covers(str(tmp_path / "link"))
-    assert not common_sync.covers(str(tmp_path / "gone"))
+    (on_disk / "link").symlink_to(MEMORY)
+    (on_disk / "plain").mkdir()
+    assert common_sync.covers(str(on_disk / "plain"))
+    assert not common_sync.covers(str(on_disk / "link"))
+    assert not common_sync.covers(str(on_disk / "gone"))
 
 
-def test_a_failure_is_the_systems(common_sync: FileSystemSync, tmp_path: Path) -> None:
-    file = RealFiles().open(str(tmp_path / "a"), create=True)
+def test_a_failure_is_the_systems(common_sync: FileSystemSync, on_disk: Path) -> None:
+    file = RealFiles().open(str(on_disk / "a"), create=True)
     kept = os.dup(common_sync._descriptor)
     os.close(common_sync._descriptor)
     with pytest.raises(OSError, match="Bad file") as failed:
