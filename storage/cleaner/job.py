@@ -106,6 +106,8 @@ class CleanJob(NamedTuple):
             last_log = segment_file(group[-1].base_offset, FileKind.LOG)
             yield from cleaned.finish(directory.modified_ms(last_log))
             groups.append(CleanedGroup(tuple(span.base_offset for span in group), cleaned.size, cleaned.has_txn_index))
+        if groups:
+            yield directory.sync
         return CleanResult(tuple(groups), end_offset, tally.stats())
 
     def _map(self, max_record_bytes: int, tally: CleanTally) -> tuple[OffsetMap, DirtyRecords, RecordTaker | None]:

@@ -1,7 +1,7 @@
 """The segment that replaces a group of others: four files that end in `.cleaned`, with Kafka's indexes.
 
-Invariant: after `finish` the files and their names are on the disk. Until the broker renames them they are not used:
-a start removes them.
+Invariant: after `finish` the files are on the disk, and their names once the directory is synced, for all segments of
+a round together. Until the broker renames the files they are not used: a start removes them.
 """
 
 from __future__ import annotations
@@ -64,7 +64,6 @@ class CleanedSegment:
                 file.set_modified_ms(modified_ms)
                 yield file.sync
                 file.close()
-        yield self._directory.sync
 
     def _flush(self) -> None:
         if self._buffer:
