@@ -167,3 +167,19 @@ def test_no_request_defines_a_function() -> None:
     assert {module: found for module, source in sources.items() if (found := closures(source))} == MADE_ONCE
     nested = "def handle():\n    def respond(): ...\n    if True:\n        def wait(): ...\ndef other(): ..."
     assert closures(nested) == ["respond", "wait"]
+
+
+def shifted_constants(source: str) -> list[str]:
+    """Return the shifts of a constant by something that is none."""
+    shifts = [
+        each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.BinOp) and isinstance(each.op, ast.LShift)
+    ]
+    of_constants = [each for each in shifts if isinstance(each.left, ast.Constant)]
+    return [ast.unparse(each) for each in of_constants if not isinstance(each.right, ast.Constant)]
+
+
+def test_no_constant_is_shifted_by_a_variable() -> None:
+    """With a variable of type i64, mypyc has C do so in 32 bits."""
+    sources = {module: _compile.path_of(module).read_text() for module in _compile.compiled_modules()}
+    assert {module: found for module, source in sources.items() if (found := shifted_constants(source))} == {}
+    assert shifted_constants("mask = (1 << size) - 1\nlimit = 1 << 40\nwider = mask << size\n") == ["1 << size"]
