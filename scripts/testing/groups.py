@@ -1,7 +1,8 @@
 """The groups of tests: what each runs, what it needs, and how much processor time it may take.
 
-`GROUPS` is the only list of the tests. They start in its order, on two processors two at a time, or up to four of those
-that wait for half of the time (for JVMs, Spark, browsers, timers): the longest first.
+`GROUPS` is the only list of the tests. They start in its order, on two processors two at a time, or more of those that
+wait for much of the time (for JVMs, Spark, browsers, timers). First comes what keeps a processor busy for long: what
+waits fills up places then, until that is set up, and beside it.
 
 A run leaves out the tests marked `long`, and the groups and parts that are marked here as left out: they repeat the
 others in more depth. `scripts/test --long` runs just these. Groups run the hot modules in the form that users get,
@@ -18,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PURE, COMPILED = "pure", "compiled"  # BARNABAS_FORM: docs/compiled.md
 OLDEST, NEWEST, NEXT = "3.11", "3.14", "3.15"
 HALF = 0.5  # places of a group whose processor time is two thirds of its time by the clock, or less
+QUARTER = 0.25  # and of one that takes a third, or less
 CHANGED = "changed"  # the group of fast tests that --changed selects
 JAVA = ("java", "javac", "mvn")
 CLIENTS = (*JAVA, "kcat", "node", "npm", "go")
@@ -117,27 +119,27 @@ def _groups() -> Iterator[Group]:
     yield Group("check", 150, command=("scripts/check",), form=PURE)
     yield Group("simulate", 200, ("tests/simulation",), venv=f".venv-{NEWEST}", lock="test", python=NEWEST, form=PURE)
     yield _with_spark("spark", 400, "tests/spark")
-    yield _fast(NEWEST, 320)
-    yield replace(_with_spark("chaos-pipeline", 70, "tests/chaos_pipeline"), places=HALF)
-    yield _with_clients("clients", 270, "tests/compat")
-    yield Group("crash", 130, ("tests/crash",), places=HALF)
-    yield Group("crash", 40, ("tests/crash",), form=PURE, marks="both_forms", places=HALF)
-    yield Group("oracle", 230, ("tests/oracle",), programs=JAVA, workers=2, by_file=True)
-    yield _with_clients("transactions", 130, "tests/transactions")
-    yield Group("codecs", 100, ("tests/codecs",), programs=JAVA)
-    yield Group("container", 250, ("tests/container",), programs=IMAGE_BUILDERS)
-    yield Group("deploy", 40, ("tests/deploy",), programs=("go",), beside=("kubernetes",), places=HALF)
+    yield replace(_with_spark("chaos-pipeline", 70, "tests/chaos_pipeline"), places=QUARTER)
     yield Group("compiled", 100, HOT, is_in_memory=True)
     yield Group("compiled-all", 300, FAST[:-2], is_in_memory=True, is_left_out=True)
-    yield _fast(OLDEST, 120, _of_the_runtime())
-    yield replace(_fast(OLDEST, 420), name=f"fast-{OLDEST}-all", is_left_out=True)
-    yield Group("stack", 95, ("tests/stack",), programs=JAVA, beside=("spark",), places=HALF)
-    yield Group("ecosystem", 20, ("tests/ecosystem",), places=HALF, long_programs=FRAMEWORKS)
+    yield _with_clients("clients", 270, "tests/compat")
+    yield Group("oracle", 230, ("tests/oracle",), programs=JAVA, workers=2, by_file=True)
+    yield _with_clients("transactions", 130, "tests/transactions")
+    yield Group("container", 180, ("tests/container",), programs=IMAGE_BUILDERS)
+    yield Group("codecs", 100, ("tests/codecs",), programs=JAVA)
+    yield Group("embedding", 70, ("tests/embedding",), beside=("release",))
+    yield Group("crash", 130, ("tests/crash",), places=HALF)
+    yield Group("crash", 40, ("tests/crash",), form=PURE, marks="both_forms", places=HALF)
+    yield Group("probes", 60, ("tests/probes",), places=QUARTER, is_in_memory=True)
+    yield _fast(NEWEST, 250)
+    yield _fast(OLDEST, 100, _of_the_runtime())
+    yield replace(_fast(OLDEST, 360), name=f"fast-{OLDEST}-all", is_left_out=True)
+    yield Group("stack", 95, ("tests/stack",), programs=JAVA, beside=("spark",), places=QUARTER)
     yield Group("console", 60, ("tests/console",), programs=("chromium",), places=HALF)
+    yield Group("deploy", 40, ("tests/deploy",), programs=("go",), beside=("kubernetes",), places=HALF)
     yield Group("fuzz", 80, ("tests/fuzz",))
     yield Group("fuzz", 120, ("tests/fuzz",), form=PURE, is_left_out=True)
-    yield Group("probes", 60, ("tests/probes",), places=HALF)
-    yield Group("embedding", 70, ("tests/embedding",), beside=("release",))
+    yield Group("ecosystem", 20, ("tests/ecosystem",), places=HALF, long_programs=FRAMEWORKS)
     yield Group("pythons", 30, ("tests/pythons",), venv=f".venv-{NEXT}", lock="test", python=NEXT, form=PURE)
 
 
