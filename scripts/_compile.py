@@ -38,8 +38,8 @@ MARK = re.compile(r"# compiled: mypyc(, \S.*)?")
 LIKE_A_MARK = re.compile(r"\A#.*|^#.*\bmypyc\b.*|^# *compil\w* *:.*", re.IGNORECASE | re.MULTILINE)
 
 
-def main() -> int:
-    """Compile, if the present modules do not fit the sources."""
+def main(optimization: str = "2") -> int:
+    """Compile, at this level of the C compiler's optimization, if the present modules do not fit the sources."""
     sys.path.insert(0, str(ROOT))
     os.chdir(ROOT)
     from barnabas import form
@@ -61,7 +61,8 @@ def main() -> int:
         watched = sorted(str(path.relative_to(PACKAGE)) for path in sources_of(modules))
         sources = [form.source_line(str(PACKAGE), path, with_time=True) for path in watched]
         print(f"barnabas: compiling {len(modules)} modules for {form.TAG}: a minute or two", file=sys.stderr)
-        _compile([str(path_of(module).relative_to(ROOT)) for module in modules], made, form.LIBRARY)
+        paths = [str(path_of(module).relative_to(ROOT)) for module in modules]
+        _compile(paths, made, form.LIBRARY, optimization)
         manifest = [form.MANIFEST_VERSION, *(f"module {module}" for module in modules), *sources]
         (made / "lib" / form.MANIFEST).write_text("".join(f"{line}\n" for line in manifest), encoding="utf-8")
         _put(made / "lib", target)
@@ -141,7 +142,7 @@ def _imported(path: Path) -> Iterator[Path]:
             yield from (each for each in map(path_of, names) if each.exists())
 
 
-def _compile(paths: list[str], directory: Path, library: str) -> None:
+def _compile(paths: list[str], directory: Path, library: str, optimization: str) -> None:
     """Leave the extension modules of `paths` in `directory`/lib."""
     from mypyc.build import mypycify
     from setuptools import Distribution
@@ -163,7 +164,12 @@ def _compile(paths: list[str], directory: Path, library: str) -> None:
 
     shutil.rmtree(directory / "lib", ignore_errors=True)
     extensions = mypycify(
-        paths, target_dir=str(directory / "c"), group_name=library, multi_file=True, opt_level="2", debug_level="0"
+        paths,
+        target_dir=str(directory / "c"),
+        group_name=library,
+        multi_file=True,
+        opt_level=optimization,
+        debug_level="0",
     )
     command: Any = BuildSideBySide(Distribution({"name": "barnabas", "ext_modules": extensions}))
     command.build_lib, command.build_temp = str(directory / "lib"), str(directory / "objects")
@@ -173,4 +179,4 @@ def _compile(paths: list[str], directory: Path, library: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

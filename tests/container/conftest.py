@@ -31,7 +31,7 @@ def image(request: pytest.FixtureRequest) -> dict[str, Any]:
     make_base()
     build_image()
     size, base = (output("images", "--noheading", "--format", "{{.Size}}", name) for name in (IMAGE, BASE))
-    request.config.stash[SIZES] = f"the image: {size}, of which its base is {base}"
+    request.config.stash[SIZES] = f"the image: {size} without optimization, of which its base is {base}"
     return image_config()
 
 

@@ -33,8 +33,8 @@ def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return target
 
 
-def make_library(paths: list[str], directory: Path, library: str) -> None:
-    assert paths == ["barnabas/protocol/primitives.py"]
+def make_library(paths: list[str], directory: Path, library: str, optimization: str) -> None:
+    assert (paths, optimization) == (["barnabas/protocol/primitives.py"], "2")
     shutil.rmtree(directory / "lib", ignore_errors=True)
     (directory / "lib").mkdir()
     (directory / "lib" / "library.so").write_text("after")
@@ -51,10 +51,10 @@ def test_what_was_compiled_takes_the_place_of_what_there_was(target: Path, monke
 
 
 def test_nobody_else_compiles_to_the_same_files(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def locked(paths: list[str], directory: Path, library: str) -> None:
+    def locked(paths: list[str], directory: Path, library: str, optimization: str) -> None:
         with (directory / "lock").open("w") as lock, pytest.raises(BlockingIOError):
             flock(lock, LOCK_EX | LOCK_NB)
-        make_library(paths, directory, library)
+        make_library(paths, directory, library, optimization)
 
     monkeypatch.setattr(_compile, "_compile", locked)
     assert _compile.main() == 0
