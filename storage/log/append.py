@@ -34,7 +34,7 @@ from barnabas.protocol.records.batch import (
     set_max_timestamp,
 )
 from barnabas.protocol.records.compression import LZ4, NONE, lz4_blocks_are_independent
-from barnabas.protocol.records.control import EndTxnMarker, end_txn_marker
+from barnabas.protocol.records.control import EndTxnMarker, marker_batch
 from barnabas.protocol.records.crc32c import crc32c
 from barnabas.protocol.records.record_times import largest_timestamp
 from barnabas.storage.config import LogConfig
@@ -274,7 +274,7 @@ class Appender:
         except BaseException as mistake:
             self._not_accounted_for(first_offset, mistake)
             raise
-        return AppendResult(first_offset, last_offset, NO_TIMESTAMP, watermarks.log_start_offset, False)
+        return _new_tuple(AppendResult, (first_offset, last_offset, NO_TIMESTAMP, watermarks.log_start_offset, False))
 
     def append_marker(
         self,
@@ -295,14 +295,13 @@ class Appender:
         producers, watermarks = self._producers, self._watermarks
         offset = watermarks.log_end_offset
         producers.check_marker(marker, transaction_version)
-        commit, producer_id, producer_epoch, coordinator_epoch, _, timestamp = marker
-        batch = end_txn_marker(commit, producer_id, producer_epoch, coordinator_epoch, timestamp, offset, leader_epoch)
+        batch = marker_batch(marker, offset, leader_epoch)
         log_append_time_ms = NO_TIMESTAMP
         if self._demands.timestamp_type == LOG_APPEND_TIME:
             log_append_time_ms = now_ms
             set_max_timestamp(batch, 0, LOG_APPEND_TIME, now_ms)
             marker = marker._replace(timestamp=now_ms)
-        completed = producers.completed_by(marker, offset)
+        completed = None if marker.commit else producers.completed_by(marker, offset)
         aborted = producers.aborted_txn(completed) if completed is not None and completed.aborted else None
         if aborted is not None:
             self._segments.active.expect_aborted()

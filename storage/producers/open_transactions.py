@@ -11,11 +11,13 @@ Invariant: `open` and `unstable` are in the order of the first offsets, since tr
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.protocol.files.txn_index import AbortedTxn
 from barnabas.protocol.records.control import EndTxnMarker
 from barnabas.storage.steps import Pauses, Steps
+
+_new_tuple: Final = tuple.__new__  # half the cost of a NamedTuple's constructor
 
 
 class CompletedTxn(NamedTuple):
@@ -53,7 +55,7 @@ class OpenTransactions:
         first_offset = self._open.get(marker.producer_id)
         if first_offset is None:
             return None
-        return CompletedTxn(marker.producer_id, first_offset, offset, aborted=not marker.commit)
+        return _new_tuple(CompletedTxn, (marker.producer_id, first_offset, offset, not marker.commit))
 
     def aborted_txn(self, completed: CompletedTxn) -> AbortedTxn:
         """Return its entry for the transaction index, with the last stable offset after it."""

@@ -228,16 +228,17 @@ class ProducerStateManager:
         With `hold` it limits the last stable offset until `release`.
         """
         completed = self._transactions.completed_by(marker, offset)
-        producer = self._producers.get(marker.producer_id)
+        _, producer_id, producer_epoch, coordinator_epoch, _, timestamp = marker
+        producer = self._producers.get(producer_id)
         if producer is None:
-            producer = self._new(marker.producer_id, marker.producer_epoch)
-        producer.adopt_epoch(marker.producer_epoch)  # the same epoch keeps its window
-        producer.coordinator_epoch = marker.coordinator_epoch
-        producer.last_timestamp = marker.timestamp
+            producer = self._new(producer_id, producer_epoch)
+        producer.adopt_epoch(producer_epoch)  # the same epoch keeps its window
+        producer.coordinator_epoch = coordinator_epoch
+        producer.last_timestamp = timestamp
         producer.seen_ms = seen_ms
         producer.current_txn_first_offset = None
         if self.encoded is not None:
-            self.encoded.changed(marker.producer_id)
+            self.encoded.changed(producer_id)
         if completed is not None:
             self._transactions.end(completed, hold=hold)
 

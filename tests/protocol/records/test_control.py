@@ -12,9 +12,11 @@ from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.control import (
     END_TXN_MARKER_SIZE,
     ControlRecordType,
+    EndTxnMarker,
     control_batch,
     control_key,
     end_txn_marker,
+    marker_batch,
     parse_control_key,
     parse_marker_value,
     read_marker,
@@ -45,6 +47,15 @@ def test_a_marker_is_the_batch_that_the_builder_makes_of_it(
         control=True,
     )
     assert end_txn_marker(commit, producer_id, producer_epoch, coordinator_epoch, timestamp_ms, 7, 3) == built
+
+
+def test_a_marker_differs_from_partition_to_partition_only_in_its_place() -> None:
+    commit, abort = EndTxnMarker(True, 2**40, 3, 5, -1, 1234), EndTxnMarker(False, 7, 0, 0, -1, 99)
+    for marker in (commit, commit, abort, commit, abort, abort):
+        for offset, leader_epoch in ((7, 3), (2**41, 0)):
+            batch = marker_batch(marker, offset, leader_epoch)
+            assert batch == end_txn_marker(*marker[:4], marker.timestamp, offset, leader_epoch)
+            batch[:] = bytes(END_TXN_MARKER_SIZE)  # as the log may change it
 
 
 @pytest.mark.parametrize("kind", [kind for kind in ControlRecordType if kind >= 0])

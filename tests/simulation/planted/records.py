@@ -66,7 +66,7 @@ BUGS = (
     Bug(
         "producer epoch not raised by a marker",
         "A marker with a higher epoch does not raise the epoch in the producer state.",
-    ).at("ProducerStateManager.add_marker", "producer.adopt_epoch(marker.producer_epoch)"),
+    ).at("ProducerStateManager.add_marker", "producer.adopt_epoch(producer_epoch)"),
     Bug(
         "sequences not reset by a new epoch",
         "With a new producer epoch, the sequence numbers continue instead of starting at 0.",
