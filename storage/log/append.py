@@ -12,9 +12,10 @@ refuse or to begin a segment with.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from barnabas.protocol.errors import DecodeError, ErrorCode
 from barnabas.protocol.primitives import Buffer
@@ -58,7 +59,9 @@ from barnabas.storage.segment.leader_epoch_cache import LeaderEpochCache
 WINDOW_SCAN_OFFSETS_MAX = 200_000  # offsets read again, per run, to complete producers' windows after a load
 PLAIN_SINCE_PRODUCE_VERSION: Final = 7  # before, a codec may have to be refused
 
-_unpack_header: Final = HEADER.unpack_from
+_HeaderFields: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
+# Declared, because compiled, numbers of type Any are objects: each comparison then takes a call.
+_unpack_header: Final[Callable[[Buffer], _HeaderFields]] = HEADER.unpack_from
 _new_tuple: Final = tuple.__new__  # half the cost of a NamedTuple's constructor
 _pack_offset_to_epoch: Final = Struct(">qii").pack_into  # base offset, batch length (unchanged), leader epoch
 
@@ -314,7 +317,7 @@ class Appender:
         except BaseException as mistake:
             self._not_accounted_for(offset, mistake)
             raise
-        return AppendResult(offset, offset, log_append_time_ms, watermarks.log_start_offset, False)
+        return _new_tuple(AppendResult, (offset, offset, log_append_time_ms, watermarks.log_start_offset, False))
 
     def _write(self, judged: CheckedBatch, leader_epoch: int, now_ms: int) -> AppendResult:
         watermarks = self._watermarks
