@@ -23,6 +23,7 @@ _FIXED: Final = Layout(">hhi")
 _FLEXIBLE_SINCE: dict[int, int] = {api: api.flexible_since for api in ApiKey if api.flexible_since is not None}
 _MAX_VERSION: dict[int, int] = {api: api.newest_version for api in ApiKey}
 _NEVER: Final = 0x8000  # above any version
+_API_VERSIONS: Final = int(ApiKey.API_VERSIONS)  # compiled, the look-up of an enum's member takes as long as a call
 
 
 class RequestHeader(NamedTuple):
@@ -53,7 +54,7 @@ def encode_request_header(key: int, version: int, correlation_id: int, client_id
 
 def encode_response_header(key: int, version: int, correlation_id: int) -> bytes:
     """Return the header of the response to a request of `key` and `version`."""
-    tags = b"\0" if key != ApiKey.API_VERSIONS and _FLEXIBLE_SINCE.get(key, _NEVER) <= version else b""
+    tags = b"\0" if key != _API_VERSIONS and _FLEXIBLE_SINCE.get(key, _NEVER) <= version else b""
     return correlation_id.to_bytes(4, "big", signed=True) + tags
 
 
@@ -62,6 +63,6 @@ def parse_response_header(key: int, version: int, frame: Buffer) -> tuple[int, i
     if len(frame) < 4:
         raise DecodeError(f"a response of {len(frame)} bytes has no whole header")
     correlation_id = int.from_bytes(frame[:4], "big", signed=True)
-    if key == ApiKey.API_VERSIONS or _FLEXIBLE_SINCE.get(key, _NEVER) > version:
+    if key == _API_VERSIONS or _FLEXIBLE_SINCE.get(key, _NEVER) > version:
         return correlation_id, 4
     return correlation_id, skip_tags(frame, 4)

@@ -22,6 +22,7 @@ from barnabas.broker.api.deferred_response import Answer, CloseConnection, answe
 from barnabas.broker.api.error_responses import error_response_in_steps
 from barnabas.broker.api.frame_handler import MessageHandler, RequestConnection
 from barnabas.broker.api.stages import large_requests, large_responses
+from barnabas.broker.api.stages.response_size import is_large
 from barnabas.broker.runtime.refusals import NoSuchRequest
 from barnabas.broker.services import RequestContext, Services
 from barnabas.protocol.codec.schema import Request, Response
@@ -133,7 +134,7 @@ class MessageDecoder:
     def _encoded(
         self, request: Request, context: RequestContext, response: Response, *, is_refusal: bool = False
     ) -> Answer:
-        if large_responses.is_large(response):
+        if is_large(response):
             return self._encoded_in_slices(request, context, response)
         try:
             encoded = encoded_frame(self._spec.key, self._version, context.correlation_id, response)

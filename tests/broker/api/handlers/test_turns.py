@@ -12,7 +12,8 @@ from barnabas.broker.api.handlers.list_config_resources import SLICE as SLICE_RE
 from barnabas.broker.api.handlers.list_groups import SLICE
 from barnabas.broker.api.handlers.metadata import SLICE_TOPICS
 from barnabas.broker.api.handlers.offset_for_leader_epoch import SLICE as SLICE_EPOCHS
-from barnabas.broker.api.stages.large_responses import ELEMENTS_MAX, ENCODING
+from barnabas.broker.api.stages.large_responses import ENCODING
+from barnabas.broker.api.stages.response_size import ELEMENTS_MAX
 from barnabas.broker.config.resources.topic_configs import TOPIC_KEYS
 from barnabas.broker.coordinator.group.decisions.classic.model import CommitRequest, OffsetToCommit
 from barnabas.broker.metadata.catalogue import NewTopic

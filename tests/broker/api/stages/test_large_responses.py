@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.api.stages.large_responses import ELEMENTS_MAX, ENCODING, is_large
+from barnabas.broker.api.stages.large_responses import ENCODING
+from barnabas.broker.api.stages.response_size import ELEMENTS_MAX, is_large
 from barnabas.protocol.codec.compile import Codec
 from barnabas.protocol.codec.schema import Request, Response, Struct
 from barnabas.protocol.messages import (
