@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from struct import Struct
+from typing import Final
 
 from barnabas.broker.coordinator.transaction.decisions.model import (
     NO_PRODUCER_EPOCH,
@@ -40,9 +41,13 @@ _short_tag = Struct(">BBh").pack
 _int32 = Struct(">i").pack
 _COUNTS = [uvarint(count) for count in range(5)]
 _usual_tail = Struct(">qqBBBqBBh").pack  # times; two tags: the previous producer id, the client's version
+_usual_older_tail = Struct(">qqBBBq").pack  # times; one tag: the previous producer id
+_EMPTY: Final = TransactionState.EMPTY  # compiled, the look-up of an enum's member takes as long as a call
 _KEYS_REMEMBERED = 4096
 _TOPICS_REMEMBERED = 1024
 _PARTITIONS_REMEMBERED_MAX = 4  # of one transaction
+_LARGE_REMEMBERED = 8
+_LARGE_PARTITIONS_REMEMBERED_MAX = 1024
 
 
 def encode(record: TransactionStored, transaction_version: int) -> tuple[bytes, bytes | None]:
@@ -75,21 +80,25 @@ def _value_0(txn: TransactionMetadata) -> bytes:
 def _value_1(txn: TransactionMetadata) -> bytes:
     partitions = txn.partitions
     if not partitions:
-        topics = b"\0" if txn.state is TransactionState.EMPTY else b"\1"  # null, or a compact array
+        topics = b"\0" if txn.state is _EMPTY else b"\1"  # null, or a compact array
     elif len(partitions) <= _PARTITIONS_REMEMBERED_MAX:
         topics = _few_topics(partitions)
+    elif len(partitions) <= _LARGE_PARTITIONS_REMEMBERED_MAX:
+        topics = _many_topics(partitions)
     else:
         topics = _topics(partitions)
     return _head(1, txn.producer_id, txn.producer_epoch, txn.timeout_ms, txn.state.id) + topics + _tail_1(txn)
 
 
 def _tail_1(txn: TransactionMetadata) -> bytes:
-    """Return times and tags; most transactions have the same two tags."""
+    """Return times and tags; most transactions have the same two tags, or the first of them: those of older clients."""
     version, previous_id = txn.client_transaction_version, txn.previous_producer_id
     updated_ms, begun_ms = txn.last_update_timestamp_ms, txn.start_timestamp_ms
     has_next = txn.next_producer_id != NO_PRODUCER_ID or txn.next_producer_epoch != NO_PRODUCER_EPOCH
-    if version and previous_id != NO_PRODUCER_ID and not has_next:
-        return _usual_tail(updated_ms, begun_ms, 2, 0, 8, previous_id, 2, 2, version)
+    if previous_id != NO_PRODUCER_ID and not has_next:
+        if version:
+            return _usual_tail(updated_ms, begun_ms, 2, 0, 8, previous_id, 2, 2, version)
+        return _usual_older_tail(updated_ms, begun_ms, 1, 0, 8, previous_id)
     tags = [_times(updated_ms, begun_ms), b""]
     if txn.previous_producer_id != NO_PRODUCER_ID:
         tags.append(_long_tag(0, 8, txn.previous_producer_id))
@@ -115,6 +124,8 @@ def _topics(partitions: frozenset[TopicPartition]) -> bytes:
 
 _few_topics = lru_cache(_TOPICS_REMEMBERED)(_topics)
 """Most producers write to the same few partitions again and again."""
+_many_topics = lru_cache(_LARGE_REMEMBERED)(_topics)
+"""The partitions of a transaction are in its first record and again in that of its end."""
 
 
 def decode(key: bytes | None, value: bytes | None) -> TransactionStored | None:
