@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Time as a parameter: the wall clock, the monotonic clock and the timers of one broker, and its stopwatch.
 
 Nothing else in the broker reads the machine's time. There are two clocks: the times in responses to clients come from

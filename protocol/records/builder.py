@@ -20,6 +20,16 @@ from barnabas.protocol.records.record import BatchRecord
 _pack_crc: Final = Struct(">I").pack_into
 _pack_header: Final = batches.HEADER.pack_into
 _NO_HEADER: Final = bytes(batches.HEADER_SIZE)
+# fmt: off
+_SINGLE_HEADER: Final = batches.HEADER.pack(
+    0, 0, batches.NO_LEADER_EPOCH, batches.MAGIC, 0, 0, 0, 0, 0,
+    batches.NO_PRODUCER_ID, batches.NO_PRODUCER_EPOCH, batches.NO_SEQUENCE, 1,
+)
+# fmt: on
+_pack_length: Final = Struct(">i").pack_into
+_LENGTH_POSITION: Final = 8
+_pack_timestamps: Final = Struct(">qq").pack_into
+_TIMESTAMPS_POSITION: Final = 27
 
 
 class NewRecord(NamedTuple):
@@ -119,14 +129,9 @@ def build_single(key: bytes, value: bytes | None, timestamp_ms: int) -> bytearra
     value_size, value = (b"\1", b"") if value is None else (uvarint(2 * len(value)), value)
     size = 4 + len(key_size) + len(key) + len(value_size) + len(value)
     # The record: attributes, zero deltas of timestamp and offset, key, value, no headers.
-    batch = bytearray(b"%b%b\0\0\0%b%b%b%b\0" % (_NO_HEADER, uvarint(2 * size), key_size, key, value_size, value))
-    # The fields in their order, several on a line.
-    # fmt: off
-    _pack_header(
-        batch, 0, 0, len(batch) - batches.LOG_OVERHEAD, batches.NO_LEADER_EPOCH, batches.MAGIC, 0, 0, 0,
-        timestamp_ms, timestamp_ms, batches.NO_PRODUCER_ID, batches.NO_PRODUCER_EPOCH, batches.NO_SEQUENCE, 1,
-    )
-    # fmt: on
+    batch = bytearray(b"%b%b\0\0\0%b%b%b%b\0" % (_SINGLE_HEADER, uvarint(2 * size), key_size, key, value_size, value))
+    _pack_length(batch, _LENGTH_POSITION, len(batch) - batches.LOG_OVERHEAD)
+    _pack_timestamps(batch, _TIMESTAMPS_POSITION, timestamp_ms, timestamp_ms)
     _pack_crc(batch, batches.CRC_POSITION, crc32c(memoryview(batch)[batches.ATTRIBUTES_POSITION :]))
     return batch
 

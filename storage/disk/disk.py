@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The health of one data directory, its free space, and limits of its open files and index memory.
 
 Knows no names; directory.py does. With disk_file.py, small_file.py and sync_job.py these are the only users of

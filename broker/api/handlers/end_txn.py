@@ -11,6 +11,7 @@ epoch to continue with.
 from __future__ import annotations
 
 from asyncio import Future
+from typing import Final
 
 from barnabas.broker.coordinator.transaction.decisions.error_codes import code_in_version
 from barnabas.broker.coordinator.transaction.decisions.model import EPOCH_BUMP_VERSION, EndReply, EndRequest
@@ -19,16 +20,13 @@ from barnabas.broker.services import RequestContext
 from barnabas.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 
 _EPOCH_BUMP_SINCE = 5
+_new_tuple: Final = tuple.__new__  # half the cost of a NamedTuple's constructor
 
 
 def handle(request: EndTxnRequest, context: RequestContext) -> EndTxnResponse | Future[EndTxnResponse]:
-    requested = EndRequest(
-        request.transactional_id,
-        request.producer_id,
-        request.producer_epoch,
-        is_commit=request.committed,
-        client_transaction_version=EPOCH_BUMP_VERSION if context.api_version >= _EPOCH_BUMP_SINCE else 0,
-    )
+    version = EPOCH_BUMP_VERSION if context.api_version >= _EPOCH_BUMP_SINCE else 0
+    fields = request.transactional_id, request.producer_id, request.producer_epoch, request.committed, version
+    requested = _new_tuple(EndRequest, fields)
     return reply_to(
         lambda: context.services.transactions.end_transaction(requested),
         lambda reply: _response(reply, context),

@@ -53,6 +53,7 @@ _TOPIC_KIND: Final = Resource.TOPIC
 _TRANSACTIONAL_ID: Final = Resource.TRANSACTIONAL_ID
 _LEADER: Final = 1
 _ALL: Final = -1
+_NO_ERROR: Final = ErrorCode.NONE  # compiled, the look-up of an enum's member takes as long as a call
 # A request, from the tags that end its header on. Behind the transactional id:
 _TOPIC_COUNT: Final = 6  # behind acks i16 and timeout i32
 _TOPIC: Final = 7
@@ -203,8 +204,7 @@ class ShortProduce:
             if not self._adds:
                 return (
                     transactions.config.partition_verification_enabled
-                    and confirm(transactions, transactional_id, producer_id, producer_epoch, (key,))[key]
-                    is ErrorCode.NONE
+                    and confirm(transactions, transactional_id, producer_id, producer_epoch, (key,))[key] is _NO_ERROR
                 )
             if LOG_OVERHEAD + _unpack_length(batch, _LENGTH)[0] != len(batch):
                 return False  # an incomplete batch begins nothing

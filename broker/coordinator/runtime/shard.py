@@ -19,7 +19,7 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from barnabas.broker.coordinator.runtime.decision_listener import DecisionListener, ListenerFactory
 from barnabas.broker.coordinator.runtime.outcome import (
@@ -47,6 +47,7 @@ R = TypeVar("R")
 V = TypeVar("V")
 
 _log = logger("coordinator")
+_NONE: Final = ErrorCode.NONE  # compiled, the look-up of an enum's member takes as long as a call
 TIMER_RETRY_MS = 500
 """The delay before a timer whose decision could not be written fires again, as in Kafka; doubled each time."""
 TIMER_RETRY_MAX_MS = 10_000
@@ -166,7 +167,7 @@ class Shard(Generic[R, V]):
                 _log.warning(line("append refused", partition=self.partition, entity=entity_id, error=refusal))
                 outcome = outcome.or_else(code)
                 _, _, volatile, reply, effects, _, _ = outcome
-        elif not isinstance(reply, ErrorCode) or reply is ErrorCode.NONE:  # an error does not depend on written records
+        elif not isinstance(reply, ErrorCode) or reply is _NONE:  # an error does not depend on written records
             synced = self._journal.unsynced(self.partition)
         if volatile is not None:
             self._machine.install(entity_id, volatile)
@@ -223,7 +224,7 @@ class Shard(Generic[R, V]):
         if self._is_closed:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is shutting down")
         try:
-            encoded = list(map(self._machine.encode, records)) if prepared is None else prepared.encoded
+            encoded = [self._machine.encode(each) for each in records] if prepared is None else prepared.encoded
         except EncodeError as unfit:  # a client's name is longer than a record can carry
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(unfit)) from unfit
         if listener is not None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
 from barnabas.broker.coordinator.runtime.coordinator_partitions import (
     CoordinatorPartition,
@@ -68,6 +68,10 @@ TransactionPartition: TypeAlias = CoordinatorPartition[TransactionMachine]
 TRANSACTION_VERSION = "transaction.version"
 SWEEP = WorkClass(under_way_max=1_000, slice_ms=5, may_begin_again=False)
 _RETRY_MS = 1_000
+# Compiled, the look-up of an enum's member takes as long as a call.
+_NONE: Final = ErrorCode.NONE
+_PREPARE_COMMIT: Final = TransactionState.PREPARE_COMMIT
+_new_tuple: Final = tuple.__new__  # half the cost of a NamedTuple's constructor
 
 
 class TransactionTopic(OwnedTopic, Protocol):
@@ -178,7 +182,7 @@ class TransactionCoordinator:
         self._check_request(request.transactional_id)
         version = self._transaction_version()
         error = initialising.refusal(request, config=self.config, transaction_version=version)
-        if error is not ErrorCode.NONE:
+        if error is not _NONE:
             return InitReply(error)
         partition = self._partitions.of(request.transactional_id)
         outcome = initialising.initialise(
@@ -198,7 +202,7 @@ class TransactionCoordinator:
         txn = partition.machine.transaction(request.transactional_id)
         outcome = adding.add(txn, request, now_ms=self.clock.now_ms())
         answer: ErrorCode = outcome.reply
-        if answer is not ErrorCode.NONE and not emits_refusal:
+        if answer is not _NONE and not emits_refusal:
             return answer
         return self._execute(partition, request.transactional_id, outcome)
 
@@ -315,9 +319,10 @@ class TransactionCoordinator:
             _log.error(line("transaction not finished yet", transactional_id=transactional_id, reason=refusal))
             self._machine_clock.call_later(_RETRY_MS, partial(self._finish, partition, transactional_id))
             return
+        fields = is_commit, producer_id, producer_epoch, coordinator_epoch, -1, self.clock.now_ms()
         self.markers.finish(
             transactional_id,
-            EndTxnMarker(is_commit, producer_id, producer_epoch, coordinator_epoch, -1, self.clock.now_ms()),
+            _new_tuple(EndTxnMarker, fields),
             txn.partitions,
             transaction_version=txn.client_transaction_version,
             done=partial(self._complete, partition, transactional_id),
@@ -330,7 +335,7 @@ class TransactionCoordinator:
         outcome = completing.complete(txn, now_ms=self.clock.now_ms())
         if not self._execute_unasked(partition, transactional_id, outcome, "completion"):
             return False
-        self.completions.completed(transactional_id, is_commit=txn.state is TransactionState.PREPARE_COMMIT)
+        self.completions.completed(transactional_id, is_commit=txn.state is _PREPARE_COMMIT)
         return True
 
     def _on_loaded(self, partition: TransactionPartition) -> None:

@@ -13,7 +13,7 @@ BUGS = (
     Bug(
         "prepared abort ends in a commit",
         "A transaction that a restart finds in the state PrepareAbort gets commit markers.",
-    ).at("marker", "txn.state is TransactionState.PREPARE_COMMIT", "True"),
+    ).at("marker", "txn.state is _PREPARE_COMMIT", "True"),
     Bug(
         "prepared transactions not completed",
         "A transaction that was in a prepared state when the broker was killed is not completed by the next start.",
@@ -82,9 +82,7 @@ BUGS = (
         "A batch is accepted on a partition that was not added to its transaction.",
         seeds=300,
         is_missed=True,
-    ).at(
-        "verify", "ErrorCode.NONE if partition in txn.partitions else ErrorCode.TRANSACTION_ABORTABLE", "ErrorCode.NONE"
-    ),
+    ).at("verify", "_NONE if partition in txn.partitions else ErrorCode.TRANSACTION_ABORTABLE", "_NONE"),
     Bug("offsets committed before their marker", "Offsets in an open transaction are committed at once.").at(
         "commit_in_transaction",
         "Outcome(records=records, producer=producer, reply=reply)",

@@ -16,7 +16,7 @@ What is not shown is at its default: times are relative to the story's begin, `t
 A story is its own expectation: `run` plays the commands and returns the text as it should be.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -150,7 +150,7 @@ class Story:
 
     def _config(self, names: list[str], settings: dict[str, str]) -> None:
         changes: dict[str, Any] = {key: int(value) for key, value in settings.items()}
-        self.world.config = replace(self.world.config, **changes)
+        self.world.config = self.world.config._replace(**changes)
 
     def _refuse(self, names: list[str], settings: dict[str, str]) -> None:
         self.world.topic.refuse_with = ErrorCode[names[0]]

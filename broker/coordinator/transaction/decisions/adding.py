@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Final
 
 from barnabas.broker.coordinator.runtime.outcome import Outcome
 from barnabas.broker.coordinator.runtime.transitions import Say
@@ -13,33 +14,39 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     TransactionMetadata,
     TransactionOutcome,
 )
-from barnabas.broker.coordinator.transaction.decisions.next_state import moved, written
-from barnabas.broker.coordinator.transaction.decisions.states import TransactionEvent, TransactionState, on
+from barnabas.broker.coordinator.transaction.decisions.next_state import moved, on, written
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionEvent, TransactionState
 from barnabas.protocol.errors import ErrorCode
+
+# Compiled, the look-up of an enum's member takes as long as a call.
+_NONE: Final = ErrorCode.NONE
+_ONGOING: Final = TransactionState.ONGOING
+_ADDED: Final = TransactionEvent.ADDED
+_VERIFIED: Final = TransactionEvent.VERIFIED
 
 
 def add(txn: TransactionMetadata | None, request: AddRequest, *, now_ms: int) -> TransactionOutcome:
     """Decide whether the partitions become part of the producer's transaction; the reply is an error code."""
     if txn is None:
         return Outcome(reply=ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    meaning = on(txn.state, TransactionEvent.ADDED)
+    meaning = on(txn.state, _ADDED)
     if isinstance(meaning, Say):
         return Outcome(reply=meaning.code)
     error = _holder_error(txn, request.producer_id, request.producer_epoch)
-    if error is not ErrorCode.NONE:
+    if error is not _NONE:
         return Outcome(reply=error)
-    is_ongoing = txn.state is TransactionState.ONGOING
+    is_ongoing = txn.state is _ONGOING
     if is_ongoing and request.partitions <= txn.partitions:
-        return Outcome(reply=ErrorCode.NONE)
+        return Outcome(reply=_NONE)
     after = moved(
         txn,
-        TransactionEvent.ADDED,
+        _ADDED,
         now_ms=now_ms,
         partitions=txn.partitions | request.partitions,
         start_timestamp_ms=txn.start_timestamp_ms if is_ongoing else now_ms,
         client_transaction_version=request.client_transaction_version,
     )
-    return written(after, ErrorCode.NONE)
+    return written(after, _NONE)
 
 
 def verify(
@@ -47,11 +54,10 @@ def verify(
 ) -> Mapping[TopicPartition, ErrorCode]:
     """Return for each partition NONE if it is in the producer's transaction, TRANSACTION_ABORTABLE if it is not."""
     error = _verification_error(txn, producer_id, producer_epoch)
-    if txn is None or error is not ErrorCode.NONE:
+    if txn is None or error is not _NONE:
         return dict.fromkeys(partitions, error)
     return {
-        partition: ErrorCode.NONE if partition in txn.partitions else ErrorCode.TRANSACTION_ABORTABLE
-        for partition in partitions
+        partition: _NONE if partition in txn.partitions else ErrorCode.TRANSACTION_ABORTABLE for partition in partitions
     }
 
 
@@ -59,10 +65,10 @@ def _verification_error(txn: TransactionMetadata | None, producer_id: int, produ
     if txn is None:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     error = _holder_error(txn, producer_id, producer_epoch)
-    if error is not ErrorCode.NONE:
+    if error is not _NONE:
         return error
-    meaning = on(txn.state, TransactionEvent.VERIFIED)
-    return meaning.code if isinstance(meaning, Say) else ErrorCode.NONE
+    meaning = on(txn.state, _VERIFIED)
+    return meaning.code if isinstance(meaning, Say) else _NONE
 
 
 def _holder_error(txn: TransactionMetadata, producer_id: int, producer_epoch: int) -> ErrorCode:
@@ -72,4 +78,4 @@ def _holder_error(txn: TransactionMetadata, producer_id: int, producer_epoch: in
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     if producer_epoch != holder_epoch:
         return ErrorCode.PRODUCER_FENCED
-    return ErrorCode.INVALID_TXN_STATE if txn.is_kept else ErrorCode.NONE
+    return ErrorCode.INVALID_TXN_STATE if txn.is_kept else _NONE

@@ -13,7 +13,7 @@ one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from barnabas.broker.coordinator.runtime.outcome import Outcome
 from barnabas.broker.coordinator.runtime.transitions import Proceed, Say
@@ -28,9 +28,16 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     TransactionOutcome,
     is_exhausted,
 )
-from barnabas.broker.coordinator.transaction.decisions.next_state import moved, written
-from barnabas.broker.coordinator.transaction.decisions.states import TransactionEvent, TransactionState, on
+from barnabas.broker.coordinator.transaction.decisions.next_state import moved, on, written
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionEvent, TransactionState
 from barnabas.protocol.errors import ErrorCode
+
+# Compiled, the look-up of an enum's member takes as long as a call.
+_NONE: Final = ErrorCode.NONE
+_ONGOING: Final = TransactionState.ONGOING
+_COMMITTED: Final = TransactionEvent.COMMITTED
+_ABORTED: Final = TransactionEvent.ABORTED
+_new_tuple: Final = tuple.__new__  # half the cost of a NamedTuple's constructor
 
 _TV1_CLIENT = 0
 """The client's transaction version in a transaction ended under TV1, at any feature level of the broker."""
@@ -67,12 +74,12 @@ def _end_in_epoch(txn: TransactionMetadata, request: EndRequest, now_ms: int) ->
         return _refused(ErrorCode.PRODUCER_FENCED)
     if txn.is_kept:  # the end raises the epoch, which this version of EndTxn cannot return
         return _refused(ErrorCode.UNSUPPORTED_VERSION)
-    event = TransactionEvent.COMMITTED if request.is_commit else TransactionEvent.ABORTED
+    event = _COMMITTED if request.is_commit else _ABORTED
     meaning = on(txn.state, event)
     if isinstance(meaning, Say):
         return _refused(meaning.code)
     if isinstance(meaning, Proceed):
-        return Outcome(reply=EndReply(ErrorCode.NONE, txn.producer_id, txn.producer_epoch))
+        return Outcome(reply=EndReply(_NONE, txn.producer_id, txn.producer_epoch))
     return _ended(moved(txn, event, now_ms=now_ms, client_transaction_version=_TV1_CLIENT))
 
 
@@ -97,7 +104,7 @@ def _end_with_bump(
     if isinstance(meaning, Say):
         return _refused(meaning.code)
     if isinstance(meaning, Proceed):
-        return Outcome(reply=EndReply(ErrorCode.NONE, txn.producer_id, txn.producer_epoch))
+        return Outcome(reply=EndReply(_NONE, txn.producer_id, txn.producer_epoch))
     return _ended(moved(txn, event, now_ms=now_ms, **_bumped(txn, now_ms, fresh_producer_id)))
 
 
@@ -136,7 +143,7 @@ def _bumped(txn: TransactionMetadata, now_ms: int, fresh_producer_id: Callable[[
         changes["next_producer_epoch"] = 0 if txn.is_kept else NO_PRODUCER_EPOCH
     elif txn.is_kept:
         changes["next_producer_epoch"] = holder_epoch + 1
-    if txn.state is not TransactionState.ONGOING:
+    if txn.state is not _ONGOING:
         changes["start_timestamp_ms"] = now_ms
     return changes
 
@@ -147,7 +154,7 @@ def _next_epoch(txn: TransactionMetadata) -> int:
 
 def _ended(txn: TransactionMetadata) -> TransactionOutcome:
     producer_id, producer_epoch = txn.successor
-    return written(txn, EndReply(ErrorCode.NONE, producer_id, producer_epoch))
+    return written(txn, _new_tuple(EndReply, (_NONE, producer_id, producer_epoch)))
 
 
 def _refused(code: ErrorCode) -> TransactionOutcome:

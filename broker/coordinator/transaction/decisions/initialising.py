@@ -23,8 +23,8 @@ from barnabas.broker.coordinator.transaction.decisions.model import (
     TransactionOutcome,
     is_exhausted,
 )
-from barnabas.broker.coordinator.transaction.decisions.next_state import moved, written
-from barnabas.broker.coordinator.transaction.decisions.states import TransactionEvent, TransactionState, on
+from barnabas.broker.coordinator.transaction.decisions.next_state import moved, on, written
+from barnabas.broker.coordinator.transaction.decisions.states import TransactionEvent, TransactionState
 from barnabas.protocol.errors import ErrorCode
 
 

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The values that transactions consist of: stored state, requests and replies.
 
 Plain values with no behaviour beyond reading themselves. A `TransactionMetadata` is durable: built by replay, written
@@ -7,14 +8,15 @@ wire. -1 stands for "none" wherever Kafka writes it so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.broker.coordinator.runtime.outcome import Outcome
 from barnabas.broker.coordinator.transaction.decisions.states import TransactionState
 from barnabas.protocol.errors import ErrorCode
 
 TopicPartition = tuple[str, int]
+
+_ONGOING: Final = TransactionState.ONGOING  # compiled, the look-up of an enum's member takes as long as a call
 
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
@@ -29,8 +31,7 @@ EPOCH_BUMP_VERSION = 2
 """From this transaction.version on each end of a transaction raises the epoch: TV2."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransactionConfig:
+class TransactionConfig(NamedTuple):
     """The broker's configuration for transactions; names and defaults are Kafka's."""
 
     max_timeout_ms: int = 900_000
@@ -85,7 +86,7 @@ class TransactionMetadata(NamedTuple):
 
         Its markers will have the epoch after the old producer's; requests have the new one's.
         """
-        return self.next_producer_epoch != NO_PRODUCER_EPOCH and self.state is TransactionState.ONGOING
+        return self.next_producer_epoch != NO_PRODUCER_EPOCH and self.state is _ONGOING
 
     @property
     def holder(self) -> tuple[int, int]:

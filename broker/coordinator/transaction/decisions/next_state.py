@@ -1,24 +1,33 @@
 # compiled: mypyc
-"""The next state of a transaction after an event that changes it, and the outcome that stores it.
+"""The meaning of an event, the next state of a transaction that it changes, and the outcome that stores it.
 
 A transaction changes three times, so `moved` names the fields one by one: any general way takes twice as long.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from barnabas.broker.coordinator.runtime.outcome import Effect, FinishTransaction, Outcome
-from barnabas.broker.coordinator.runtime.transitions import Go
+from barnabas.broker.coordinator.runtime.transitions import Go, Never, Proceed, Say
 from barnabas.broker.coordinator.transaction.decisions.model import (
     TopicPartition,
     TransactionMetadata,
     TransactionOutcome,
     TransactionStored,
 )
-from barnabas.broker.coordinator.transaction.decisions.states import TransactionEvent, on
+from barnabas.broker.coordinator.transaction.decisions.states import TABLE, TransactionEvent, TransactionState
 
-_FINISH: tuple[Effect, ...] = (FinishTransaction(),)
+_FINISH: Final[tuple[Effect, ...]] = (FinishTransaction(),)
+_NO_EFFECTS: Final[tuple[Effect, ...]] = ()
+_new_tuple: Final = tuple.__new__  # half the cost of a NamedTuple's constructor
+
+
+def on(state: TransactionState, event: TransactionEvent) -> Go[TransactionState] | Proceed | Say:
+    """Return the meaning of `event` in `state`. Raises AssertionError for an impossible combination."""
+    meaning = TABLE[state, event]
+    assert not isinstance(meaning, Never), f"{event.name} in {state.value}: {meaning.why}"
+    return meaning
 
 
 def moved(
@@ -48,7 +57,7 @@ def moved(
     (transactional_id, old_id, old_epoch, old_timeout, _, _, _, old_next_id, old_next_epoch, old_last_epoch,
      old_partitions, old_start, old_version) = txn
     # fmt: on
-    return TransactionMetadata(
+    fields = (
         transactional_id,
         old_id if producer_id is None else producer_id,
         old_epoch if producer_epoch is None else producer_epoch,
@@ -63,9 +72,11 @@ def moved(
         old_start if start_timestamp_ms is None else start_timestamp_ms,
         old_version if client_transaction_version is None else client_transaction_version,
     )
+    return _new_tuple(TransactionMetadata, fields)
 
 
 def written(txn: TransactionMetadata, reply: Any = None) -> TransactionOutcome:
     """Return the outcome that stores `txn`, finishes it if it is prepared, and replies `reply`."""
-    effects = _FINISH if txn.state.is_prepared else ()
-    return Outcome(records=(TransactionStored(txn.transactional_id, txn),), reply=reply, effects=effects)
+    effects = _FINISH if txn.state.is_prepared else _NO_EFFECTS
+    stored = _new_tuple(TransactionStored, (txn.transactional_id, txn))
+    return _new_tuple(Outcome, ((stored,), None, None, reply, effects, None, None))

@@ -122,10 +122,3 @@ LEGAL_TRANSITIONS = frozenset(
     (state, meaning.state) for (state, _), meaning in TABLE.items() if isinstance(meaning, Go)
 )
 """Every (before, after) that two consecutive records of one id may have; Dead stands for a tombstone."""
-
-
-def on(state: TransactionState, event: TransactionEvent) -> Go[TransactionState] | Proceed | Say:
-    """Return the meaning of `event` in `state`. Raises AssertionError for an impossible combination."""
-    meaning = TABLE[state, event]
-    assert not isinstance(meaning, Never), f"{event.name} in {state.value}: {meaning.why}"
-    return meaning

@@ -5,12 +5,12 @@ from itertools import product
 import pytest
 
 from barnabas.broker.coordinator.runtime.transitions import Go, Never
+from barnabas.broker.coordinator.transaction.decisions.next_state import on
 from barnabas.broker.coordinator.transaction.decisions.states import (
     LEGAL_TRANSITIONS,
     TABLE,
     TransactionEvent,
     TransactionState,
-    on,
 )
 
 EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT, COMPLETE_ABORT, DEAD, PREPARE_EPOCH_FENCE = (
