@@ -18,6 +18,7 @@ from barnabas.protocol.messages.init_producer_id import InitProducerIdResponse
 from tests.support.clients.java import run_tool
 from tests.support.depth import long
 from tests.support.files.data_directory import CLUSTER_METADATA, open_catalogue, write_partition
+from tests.support.kafka.handed_over import levels_for
 from tests.support.kafka.jars import KAFKA_VERSION
 from tests.support.kafka.process import KafkaProcess
 from tests.support.requests import init_producer
@@ -35,10 +36,11 @@ def _snapshots(data_dir: Path) -> list[Path]:
     return [path for path in (data_dir / CLUSTER_METADATA).glob("*.checkpoint") if int(path.name[:20]) > 0]
 
 
-def _fill(data_dir: Path, *, with_snapshots: bool = False) -> Catalogue:
+def _fill(data_dir: Path, *, with_snapshots: bool = False, version: str = KAFKA_VERSION) -> Catalogue:
     """Two runs' worth of topics, settings, used partitions, a deleted topic and producer ids."""
     config = _config(with_snapshots=with_snapshots)
     catalogue = open_catalogue(data_dir, config)
+    catalogue.set_features(levels_for(version))
     catalogue.create_topic("orders", 3, {"retention.ms": "-1", "cleanup.policy": "compact"})
     catalogue.create_topic("gone")
     catalogue.delete_topics(["gone"])
@@ -91,7 +93,7 @@ def test_kafka_boots_our_directory_with_everything_in_it(
     tmp_path: Path, stopped_cleanly: bool, with_snapshots: bool, version: str
 ) -> None:
     data_dir = tmp_path / "data"
-    catalogue = _fill(data_dir, with_snapshots=with_snapshots)
+    catalogue = _fill(data_dir, with_snapshots=with_snapshots, version=version)
     if stopped_cleanly:
         catalogue.close()
     assert bool(_snapshots(data_dir)) == with_snapshots

@@ -15,7 +15,7 @@ from barnabas.client.admin.groups import list_groups
 from barnabas.client.client import Client
 from tests.support.depth import long
 from tests.support.files.kafkas_traces import active_segment, cleaned_to, metadata_checkpoints
-from tests.support.kafka.handed_over import HandedOverKafka, checked
+from tests.support.kafka.handed_over import HandedOverKafka, checked, levels_for
 from tests.support.kafka.jars import KAFKA_VERSION
 from tests.support.kafka.process import UNCLEAN_ELECTION
 from tests.support.processes.broker import BrokerProcess
@@ -46,7 +46,8 @@ class Story:
 
     def our_turn(self) -> None:
         settings = SETTINGS | {"metadata.log.max.record.bytes.between.snapshots": 1, "log.cleaner.backoff.ms": 50}
-        with BrokerProcess(self.data_dir, settings) as broker:
+        flags = [f"--feature={name}={level}" for name, level in levels_for(self.version).items()]
+        with BrokerProcess(self.data_dir, settings, flags=flags) as broker:
             with Client(broker.address) as client:
                 self._have_coordinators_cleaned(client)
                 self._take_turn(client)

@@ -6,9 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from barnabas.broker.cli.handover.releases import RELEASES, release_of
 from tests.support.kafka.process import KafkaProcess
 from tests.support.processes.server import ROOT
 from tests.support.waiting import PATIENCE_S
+
+
+def levels_for(version: str) -> dict[str, int]:
+    """The levels of the features that a directory must not exceed for this version of Kafka."""
+    known = RELEASES[str(release_of(version))]
+    return {feature: known.get(feature, 0) for feature in ("share.version", "streams.version")}
 
 
 def handover(*arguments: str) -> tuple[int, str]:
