@@ -32,7 +32,10 @@ class AuthenticationFailed(KafkaError):
 
 
 class UnsupportedByBroker(KafkaError):
-    """The broker offers no version of an API that this client supports: UNSUPPORTED_VERSION, before sending."""
+    """The broker offers no version of an API that this client supports, or that has a field of the request.
+
+    UNSUPPORTED_VERSION, before sending.
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.UNSUPPORTED_VERSION, message)

@@ -174,6 +174,10 @@ class EncodeError(ValueError):
     """A message that does not fit the version to write it in. Always an error of this program, never the peer's."""
 
 
+class FieldNotInVersion(EncodeError):
+    """A field that holds a value, and is not in the version to write: the peer is older than the request's purpose."""
+
+
 MESSAGE_CHARS_MAX = 4_000  # at most 16,000 bytes: the wire format permits 32,767
 
 

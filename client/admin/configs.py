@@ -87,10 +87,14 @@ class ConfigChange(NamedTuple):
 
 
 def list_resources(client: Client, resource: ResourceType) -> list[str]:
-    """Return the names of the resources of a type that have configs, sorted."""
-    answer = client.ask_any(ListConfigResourcesRequest(resource_types=[resource]))
+    """Return the names of the resources of a type that have configs, sorted.
+
+    UnsupportedByBroker from Kafka before 4.1, which lists client metrics only, by a request without a type.
+    """
+    types: list[int] = [] if resource is ResourceType.CLIENT_METRICS else [resource]
+    answer = client.ask_any(ListConfigResourcesRequest(resource_types=types))
     raise_for(answer.error_code, None, f"resources of type {resource.name.lower()}")
-    return sorted(each.resource_name for each in answer.config_resources)
+    return sorted(each.resource_name for each in answer.config_resources if each.resource_type == resource)
 
 
 def describe_configs(

@@ -18,11 +18,11 @@ from typing import Any
 from barnabas.client.addresses import Address
 from barnabas.client.clock import ClientClock, Deadline, SystemClientClock
 from barnabas.client.connections.versions import ApiVersionRange, choose_version
-from barnabas.client.errors import AuthenticationFailed, ConnectionFailed, raise_for
+from barnabas.client.errors import AuthenticationFailed, ConnectionFailed, UnsupportedByBroker, raise_for
 from barnabas.client.network import ClientNetwork, Socket, SystemNetwork
 from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.connection.client import ClientConnection, ConnectionBroken
-from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.errors import ErrorCode, FieldNotInVersion
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.protocol.registry import ApiKey
 
@@ -98,7 +98,11 @@ class BrokerConnection:
         """
         if self._session_used_at is not None and self._session_used_at.is_over and self._log_in is not None:
             self._begin_session(self._log_in, deadline)
-        self._put(request, choose_version(_api(request), self.versions, highest_version), deadline, answered=answered)
+        version = choose_version(_api(request), self.versions, highest_version)
+        try:
+            self._put(request, version, deadline, answered=answered)
+        except FieldNotInVersion as error:
+            raise UnsupportedByBroker(f"the broker is too old: {error}") from None
 
     def receive(self, deadline: Deadline) -> Any:
         """Return the response to the oldest request without one; ConnectionFailed if it does not come."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from barnabas.protocol.codec.emit import FEW, Source, absent_fields, positional_fields, tagged_fields
 from barnabas.protocol.codec.schema import Field, FieldType, Struct, default_instance, schema_of
-from barnabas.protocol.errors import EncodeError
+from barnabas.protocol.errors import EncodeError, FieldNotInVersion
 from barnabas.protocol.primitives import MAX_STRING_BYTES, uvarint
 
 
@@ -211,8 +211,8 @@ def _tag_section(tags: list[tuple[int, bytes]]) -> bytes:
     return b"".join(parts)
 
 
-def _absent(where: str, version: int) -> EncodeError:
-    return EncodeError(f"{where} holds a value, but version {version} has no such field")
+def _absent(where: str, version: int) -> FieldNotInVersion:
+    return FieldNotInVersion(f"{where} holds a value, but version {version} has no such field")
 
 
 _HELPERS: dict[str, Any] = {

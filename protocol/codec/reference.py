@@ -8,7 +8,7 @@ from struct import Struct as Layout
 from typing import Any, TypeVar
 
 from barnabas.protocol.codec.schema import FieldType, Struct, default_instance
-from barnabas.protocol.errors import EncodeError
+from barnabas.protocol.errors import EncodeError, FieldNotInVersion
 from barnabas.protocol.primitives import Buffer, read_uvarint, uvarint
 
 M = TypeVar("M", bound=Struct)
@@ -36,7 +36,7 @@ class _Walk:
             is_default = value == field.default_value() or (field.may_be_unset and value == _unset(field.type))
             if not field.in_version(self.version):
                 if not is_default and not field.ignorable:
-                    raise EncodeError(f"{field.name} is not in version {self.version}")
+                    raise FieldNotInVersion(f"{field.name} is not in version {self.version}")
             elif not field.tagged_in(self.version):
                 body += self.encode_value(field.type, value, field.nullable_in(self.version))
             elif not is_default:

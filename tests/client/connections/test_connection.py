@@ -39,6 +39,18 @@ def test_the_highest_common_version_is_spoken() -> None:
         connection.close()
 
 
+def test_a_broker_too_old_for_a_field_gets_nothing() -> None:
+    static = HeartbeatRequest(group_id="g", generation_id=1, member_id="m", group_instance_id="i")
+    with ScriptedBroker({ApiKey.HEARTBEAT: lambda request: HeartbeatResponse(error_code=0)}) as broker:
+        broker.offered[ApiKey.HEARTBEAT] = (0, 2)
+        connection = connect(broker)
+        with pytest.raises(UnsupportedByBroker, match=r"too old: HeartbeatRequest\.group_instance_id"):
+            connection.ask(static, soon())
+        assert connection.ask(HEARTBEAT, soon()) == HeartbeatResponse(error_code=0)
+        assert broker.requests == [(2, HEARTBEAT)]
+        connection.close()
+
+
 def test_a_broker_with_older_api_versions_is_understood() -> None:
     with ScriptedBroker() as broker:
         broker.offered[ApiKey.API_VERSIONS] = (0, 2)
