@@ -244,6 +244,14 @@ def accepted_before_a_reset_behind_it() -> History:
     return reset(accepted_first(), 1, 250)
 
 
+def accepted_late_when_a_reset_had_skipped_it() -> History:
+    return reset(accepted_late(), 1, SECOND)
+
+
+def accepted_late_after_a_reset_to_it() -> History:
+    return reset(accepted_late(), 0, SECOND)
+
+
 def accepted_and_never_again_after_a_reset() -> History:
     first = delivery("a", 1, 100)
     said(first, ACCEPT, 200)
@@ -324,7 +332,15 @@ def reset_after_a_member() -> History:
                 *(taken_after_a_reset, taken_at_another_leader),
             ],
         ),
-        (overlong_locks, [accepted_late], [accepted_late_and_renewed, accepted_late_when_it_was_finished]),
+        (
+            overlong_locks,
+            [accepted_late, accepted_late_after_a_reset_to_it],
+            [
+                accepted_late_and_renewed,
+                accepted_late_when_it_was_finished,
+                accepted_late_when_a_reset_had_skipped_it,
+            ],
+        ),
         (acknowledged_by_others, [accepted_while_another_holds], [accepted_late_when_it_was_finished, accepted_late]),
         (refused_holders, [refused_while_it_is_held], [refused_late, accepted_late]),
         (

@@ -255,11 +255,16 @@ def _may_be_final(acknowledgement: Acknowledgement, offset: int) -> bool:
 
 
 def _may_be_finished(shares: ShareHistory, deliveries: list[Delivery], offset: int, late: Acknowledgement) -> bool:
-    """Whether a record may have been finished before an acknowledgement was answered."""
+    """Whether a record may have been finished, or skipped by a reset, before an acknowledgement was answered."""
     assert shares.promise is not None, "only a share group gets deliveries"
     assert late.ended_us is not None, "it was answered"
     count = max(each.count for each in deliveries)
     lost = sum(began_us < late.ended_us for began_us in shares.lost_fetches_us)
+    if any(
+        each.at == late.delivery.at and each.offset > offset and each.may_have_been(0, late.ended_us)
+        for each in shares.resets
+    ):
+        return True
     return count + lost >= shares.promise.delivery_count_limit or any(
         each is not late
         and each.began_us < late.ended_us
