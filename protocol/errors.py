@@ -171,11 +171,11 @@ class DecodeError(ValueError):
 
 
 class EncodeError(ValueError):
-    """A message that does not fit the version to write it in. Always an error of this program, never the peer's."""
+    """A message that does not fit the version to write it in. An error of this program."""
 
 
 class FieldNotInVersion(EncodeError):
-    """A field that holds a value, and is not in the version to write: the peer is older than the request's purpose."""
+    """A field that holds a value, and is not in the version to write, which may be the highest that the peer knows."""
 
 
 MESSAGE_CHARS_MAX = 4_000  # at most 16,000 bytes: the wire format permits 32,767

@@ -92,7 +92,7 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol() -> Generator[None, object, object]:
+def pytest_runtest_call() -> Generator[None, object, object]:
     """Set the loggers' levels back: pytest keeps each line of a test, which needs memory if one is left at DEBUG."""
     levels = {each.name: each.level for each in _loggers()}
     result = yield
@@ -104,7 +104,7 @@ def pytest_runtest_protocol() -> Generator[None, object, object]:
 
 def _loggers() -> Iterator[logging.Logger]:
     yield logging.root
-    yield from (each for each in logging.root.manager.loggerDict.values() if isinstance(each, logging.Logger))
+    yield from (each for each in list(logging.root.manager.loggerDict.values()) if isinstance(each, logging.Logger))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -103,13 +103,12 @@ def end_txn_marker(
 
 
 class _LastMarker:
-    """The marker that was encoded last, and its bytes."""
+    """The marker that was encoded last, with its bytes; one pair, as brokers in two threads may change it."""
 
-    __slots__ = ("batch", "marker")
+    __slots__ = ("pair",)
 
     def __init__(self) -> None:
-        self.marker: EndTxnMarker | None = None
-        self.batch = b""
+        self.pair: tuple[EndTxnMarker | None, bytes] = (None, b"")
 
 
 _last: Final = _LastMarker()
@@ -121,13 +120,14 @@ def marker_batch(marker: EndTxnMarker, base_offset: int, leader_epoch: int) -> b
     One is written for every partition of every transaction. All of one transaction are alike but for two fields, which
     the CRC does not cover: while the same marker comes again, only these are set in a copy.
     """
-    if marker is _last.marker:
-        batch = bytearray(_last.batch)
+    last, encoded = _last.pair
+    if marker is last:
+        batch = bytearray(encoded)
         _pack_offset_to_epoch(batch, 0, base_offset, END_TXN_MARKER_SIZE - LOG_OVERHEAD, leader_epoch)
         return batch
     commit, producer_id, producer_epoch, coordinator_epoch, _, timestamp = marker
     batch = end_txn_marker(commit, producer_id, producer_epoch, coordinator_epoch, timestamp, base_offset, leader_epoch)
-    _last.marker, _last.batch = marker, bytes(batch)
+    _last.pair = (marker, bytes(batch))
     return batch
 
 

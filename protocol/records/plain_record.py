@@ -2,7 +2,7 @@
 """A reader of one record at a time that allocates nothing, for records as producers write them.
 
 It knows positions and sizes, not the record's bytes. Everything unusual is left to `record_rows.py`, which reads every
-record and names what is wrong: a record that is cut or damaged, has no key, or has a size of 2^28 bytes and more.
+record and names what is wrong: a record that is cut or damaged, has no key, or has a size of 2^27 bytes or more.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The groups of tests: what each runs, what it needs, and how much processor time it may take.
 
 `GROUPS` is the only list of the tests. They start in its order, on two processors two at a time, or more of those that
-wait for much of the time (for JVMs, Spark, browsers, timers). First comes what keeps a processor busy for long: what
-waits fills up places then, until that is set up, and beside it.
+wait for much of the time (for JVMs, Spark, browsers, timers). Those that keep a processor busy for long come first,
+and those that wait run beside them.
 
 A run leaves out the tests marked `long`, and the groups and parts that are marked here as left out: they repeat the
 others in more depth. `scripts/test --long` runs just these. Groups run the hot modules in the form that users get,

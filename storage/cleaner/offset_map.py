@@ -10,7 +10,7 @@ removed. The array begins small and grows by four, to the memory and no further 
 mostly waits for memory, and a small array stays in the processor's cache. While it grows, the one before is there, too,
 of a quarter of the size.
 
-`vector_offset_map.py` has the same map for the compiled form.
+`vector_offset_map.py` has the compiled form's map, which stores short keys whole.
 """
 
 from __future__ import annotations

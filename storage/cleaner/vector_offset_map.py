@@ -27,7 +27,7 @@ from barnabas.storage.cleaner.offset_map import COLUMNS, PLACES_AT_ONCE, OffsetM
 from barnabas.storage.cleaner.results import CleanTally
 
 if TYPE_CHECKING:
-    from mypy_extensions import i64, u8  # offsets and positions, which have less bits, and hashes, which may wrap
+    from mypy_extensions import i64, u8  # offsets and positions, which have fewer bits, and hashes, which may wrap
 
 _RECORDS_AT_ONCE: Final = 512  # between two pauses
 _WORD_BYTES: Final = 8

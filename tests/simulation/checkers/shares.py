@@ -261,7 +261,9 @@ def _may_be_finished(shares: ShareHistory, deliveries: list[Delivery], offset: i
     count = max(each.count for each in deliveries)
     lost = sum(began_us < late.ended_us for began_us in shares.lost_fetches_us)
     if any(
-        each.at == late.delivery.at and each.offset > offset and each.may_have_been(0, late.ended_us)
+        each.at == late.delivery.at
+        and each.offset > offset
+        and each.may_have_been(late.delivery.began_us, late.ended_us)
         for each in shares.resets
     ):
         return True

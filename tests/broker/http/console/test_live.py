@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import tracemalloc
 from collections.abc import AsyncGenerator
 
@@ -72,12 +73,14 @@ async def test_a_page_that_is_looked_at_for_long_holds_no_more_than_at_first() -
 
     clock = VirtualClock()
     parts = events(look, clock)
+    logging.disable()  # pytest keeps each line, if an earlier test has set a logger to DEBUG
     tracemalloc.start()
     try:
         before = await looked_at(30)
         assert await looked_at(100) - before < HELD_BYTES_MAX
     finally:
         tracemalloc.stop()
+        logging.disable(logging.NOTSET)
         await parts.aclose()
     assert clock.pending_timers() == 0
 
