@@ -82,9 +82,15 @@ class Receiver:
         self._own: bytearray | None = None
 
     def buffer(self) -> memoryview:
-        """Return the buffer for the next bytes; never empty."""
-        if self._aside and self._own is None:
-            self._load()
+        """Return the buffer for the next bytes; never empty.
+
+        Nothing changes until `received`: perhaps no bytes come (uvloop asks before each read; a record of TLS may be
+        incomplete), and another receiver uses the shared buffer first.
+        """
+        aside = self._aside
+        if aside and self._own is None:
+            self._shared[: len(aside)] = aside
+            return self._shared[len(aside) :]
         return self._view[self._end :] if self._end else self._view
 
     def only_frame(self, count: int) -> memoryview | None:
@@ -95,12 +101,15 @@ class Receiver:
         for any other bytes: then nothing was done, and those have to be called.
         """
         size = count - 4
-        if self._end == 0 and 0 <= size <= self.size_max and _size_at(self._shared)[0] == size:
+        if self._end == 0 and not self._aside and 0 <= size <= self.size_max and _size_at(self._shared)[0] == size:
             return self._shared[4:count]
         return None
 
     def received(self, count: int) -> None:
         """Count `count` bytes that were put into `buffer()`."""
+        if self._aside and self._own is None:  # `buffer` has put it in front of them
+            self._end = len(self._aside)
+            self._aside = b""
         self._end += count
         self.received_bytes += count
 

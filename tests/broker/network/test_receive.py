@@ -58,6 +58,19 @@ def parser() -> Callable[[bytes], Sequence[bytes]]:
     return Socket().receive
 
 
+@pytest.mark.parametrize("size", [10, 1_000, SHARED_BYTES - 8, 3 * SHARED_BYTES])
+def test_a_buffer_into_which_nothing_comes_leaves_the_frame_to_its_receiver(size: int) -> None:
+    """uvloop asks for a buffer before each read, also if there is nothing; and a record of TLS may be incomplete."""
+    shared = shared_buffer()
+    one, other = Socket(shared), Socket(shared)
+    whole = frame(b"a" * size)
+    for end in (1, 5, len(whole) // 2, len(whole) - 1):
+        assert one.receive(whole[:end]) == []
+        one.receiver.buffer()
+        assert other.receive(frame(b"b" * 50) + frame(b"c" * SHARED_BYTES)) == [b"b" * 50, b"c" * SHARED_BYTES]
+        assert one.receive(whole[end:]) == [b"a" * size]
+
+
 @pytest.fixture
 def socket() -> Socket:
     return Socket()

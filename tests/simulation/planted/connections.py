@@ -38,4 +38,13 @@ BUGS = (
     Bug("partial size field lost", "If fewer than four bytes of a frame have arrived, they are lost.", seeds=60).at(
         "Receiver.settle", "if left: ...", "if left >= 4: ..."
     ),
+    Bug(
+        "partial frame left in the shared buffer",
+        "If no bytes come after a connection has asked for a buffer, the next connection overwrites its partial frame.",
+        seeds=60,
+    ).at(
+        "Receiver.buffer",
+        "return self._shared[len(aside) :]",
+        "self._load()\nreturn self._view[self._end :]",
+    ),
 )

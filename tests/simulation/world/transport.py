@@ -147,6 +147,8 @@ class SimulatedTransport(asyncio.Transport):
                 self._unread.appendleft(data[size:])
             del buffer
             self._protocol.buffer_updated(size)
+            if self._is_reading and not self._is_closing:
+                self._protocol.get_buffer(-1)  # as uvloop does, which then finds that there is nothing to read
 
     # --- the end ---------------------------------------------------------------------------------------------------
 
