@@ -5,8 +5,8 @@ from tests.simulation.planted.planting import Bug
 _SEEDS = 450  # of which a tenth has a share group
 
 
-def _bug(name: str, says: str) -> Bug:
-    return Bug(name, says, seeds=_SEEDS, needs="sharers")
+def _bug(name: str, says: str, seeds: int = _SEEDS) -> Bug:
+    return Bug(name, says, seeds=seeds, needs="sharers")
 
 
 BUGS = (
@@ -78,5 +78,6 @@ BUGS = (
     _bug(
         "state epoch not checked after a reset",
         "A leader that does not know of a reset can still write delivery states.",
+        seeds=900,
     ).at("deciding:_check_state_epoch", "tracked is not None and state_epoch < tracked.max_state_epoch", "False"),
 )
