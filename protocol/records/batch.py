@@ -29,6 +29,7 @@ assert HEADER.size == HEADER_SIZE
 
 MAGIC: Final = 2
 LOG_OVERHEAD: Final = 12  # bytes before the counted part: base offset and batch length
+LENGTH_POSITION: Final = 8
 MAGIC_POSITION: Final = 16
 BATCH_LENGTH_MIN: Final = HEADER_SIZE - LOG_OVERHEAD  # 49; formats before v2 could be as short as 14
 _OLD_BATCH_LENGTH_MIN: Final = 14
@@ -52,6 +53,7 @@ SEQUENCE_MAX: Final = 0x7FFFFFFF
 
 CRC_POSITION: Final = 17
 ATTRIBUTES_POSITION: Final = 21
+BASE_TIMESTAMP_POSITION: Final = 27  # the largest timestamp and the producer are behind it
 _pack_crc_and_attributes: Final = struct.Struct(">Ih").pack_into
 _pack_max_timestamp: Final = struct.Struct(">q").pack_into
 _unpack_length: Final = struct.Struct(">i").unpack_from

@@ -27,9 +27,7 @@ _SINGLE_HEADER: Final = batches.HEADER.pack(
 )
 # fmt: on
 _pack_length: Final = Struct(">i").pack_into
-_LENGTH_POSITION: Final = 8
 _pack_timestamps: Final = Struct(">qq").pack_into
-_TIMESTAMPS_POSITION: Final = 27
 
 
 class NewRecord(NamedTuple):
@@ -130,8 +128,8 @@ def build_single(key: bytes, value: bytes | None, timestamp_ms: int) -> bytearra
     size = 4 + len(key_size) + len(key) + len(value_size) + len(value)
     # The record: attributes, zero deltas of timestamp and offset, key, value, no headers.
     batch = bytearray(b"%b%b\0\0\0%b%b%b%b\0" % (_SINGLE_HEADER, uvarint(2 * size), key_size, key, value_size, value))
-    _pack_length(batch, _LENGTH_POSITION, len(batch) - batches.LOG_OVERHEAD)
-    _pack_timestamps(batch, _TIMESTAMPS_POSITION, timestamp_ms, timestamp_ms)
+    _pack_length(batch, batches.LENGTH_POSITION, len(batch) - batches.LOG_OVERHEAD)
+    _pack_timestamps(batch, batches.BASE_TIMESTAMP_POSITION, timestamp_ms, timestamp_ms)
     _pack_crc(batch, batches.CRC_POSITION, crc32c(memoryview(batch)[batches.ATTRIBUTES_POSITION :]))
     return batch
 

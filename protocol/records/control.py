@@ -17,6 +17,7 @@ from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import Buffer
 from barnabas.protocol.records.batch import (
     ATTRIBUTES_POSITION,
+    BASE_TIMESTAMP_POSITION,
     CONTROL_MASK,
     CRC_POSITION,
     LOG_OVERHEAD,
@@ -39,7 +40,6 @@ _MARKER_BATCH: Final = struct.Struct(">qiibIhiqqqhii 5shh bhi b")  # header; rec
 _pack_crc: Final = struct.Struct(">I").pack_into
 _pack_offset_to_epoch: Final = struct.Struct(">qii").pack_into  # base offset, batch length, leader epoch
 _pack_times_to_epoch: Final = struct.Struct(">qqqh").pack_into  # both timestamps, producer id and epoch
-_TIMES_POSITION: Final = 27
 _pack_coordinator_epoch: Final = struct.Struct(">i").pack_into
 _COORDINATOR_EPOCH_POSITION: Final = 73
 _CONTROL_RECORD_BYTES_MAX: Final = 1 << 20
@@ -96,7 +96,7 @@ def end_txn_marker(
     """Return the 78-byte control batch that ends a transaction, as build_batch, faster."""
     batch = bytearray(_COMMIT_MARKER if commit else _ABORT_MARKER)
     _pack_offset_to_epoch(batch, 0, base_offset, END_TXN_MARKER_SIZE - LOG_OVERHEAD, leader_epoch)
-    _pack_times_to_epoch(batch, _TIMES_POSITION, timestamp_ms, timestamp_ms, producer_id, producer_epoch)
+    _pack_times_to_epoch(batch, BASE_TIMESTAMP_POSITION, timestamp_ms, timestamp_ms, producer_id, producer_epoch)
     _pack_coordinator_epoch(batch, _COORDINATOR_EPOCH_POSITION, coordinator_epoch)
     _pack_crc(batch, CRC_POSITION, crc32c(memoryview(batch)[ATTRIBUTES_POSITION:]))
     return batch

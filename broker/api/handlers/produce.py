@@ -64,7 +64,7 @@ from barnabas.broker.runtime.replies import Reply, reply_to
 from barnabas.broker.services import OwnedRequestContext, RequestContext
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.hot.produce import PartitionResult, ProduceRequest
-from barnabas.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD, NO_TIMESTAMP
+from barnabas.protocol.records.batch import HEADER_SIZE, LENGTH_POSITION, LOG_OVERHEAD, NO_TIMESTAMP
 from barnabas.storage.log.append import PLAIN_SINCE_PRODUCE_VERSION
 from barnabas.storage.log.log_validator import check_shape
 from barnabas.storage.refusals import AppendRefused
@@ -84,7 +84,6 @@ _CODEC_MASK: Final = 0x07
 _TRANSACTIONAL: Final = 0x10
 _PRODUCER_POSITION: Final = 43
 _unpack_producer: Final = Struct(">qh").unpack_from  # id, epoch
-_LENGTH_POSITION: Final = 8
 _unpack_length: Final = Struct(">i").unpack_from
 _NONE_REFUSED: Verdicts = {}
 _NO_ERROR: Final = ErrorCode.NONE  # compiled, the look-up of an enum's member takes as long as a call
@@ -295,7 +294,7 @@ def _transactional_batches(
                 continue
             if _is_refused(topic, context) or log.is_fenced(*writer) or log.has_open_transaction(*writer):
                 continue
-            if LOG_OVERHEAD + _unpack_length(records, _LENGTH_POSITION)[0] != len(records):
+            if LOG_OVERHEAD + _unpack_length(records, LENGTH_POSITION)[0] != len(records):
                 try:
                     check_shape(records, context.api_version)
                 except AppendRefused:

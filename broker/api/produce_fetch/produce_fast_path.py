@@ -32,7 +32,7 @@ from barnabas.broker.security.session.operations import Operation, Resource
 from barnabas.broker.services import RequestContext
 from barnabas.protocol.errors import DecodeError, ErrorCode, KafkaError
 from barnabas.protocol.hot import produce
-from barnabas.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD, NO_TIMESTAMP, TRANSACTIONAL_MASK
+from barnabas.protocol.records.batch import HEADER_SIZE, LENGTH_POSITION, LOG_OVERHEAD, NO_TIMESTAMP, TRANSACTIONAL_MASK
 from barnabas.protocol.registry import ApiKey
 from barnabas.storage.refusals import AppendRefused
 
@@ -66,7 +66,6 @@ _NO_TAGS: Final[bytes] = b"\0\0\0"  # of the partition, the topic, the request
 _ATTRIBUTES_LOW_BYTE: Final = 22
 _PRODUCER: Final = 43
 _unpack_producer: Final = Struct(">qh").unpack_from  # id, epoch
-_LENGTH: Final = 8
 _unpack_length: Final = Struct(">i").unpack_from
 # An answer:
 _CORRELATION_ID: Final = 4
@@ -206,7 +205,7 @@ class ShortProduce:
                     transactions.config.partition_verification_enabled
                     and confirm(transactions, transactional_id, producer_id, producer_epoch, (key,))[key] is _NO_ERROR
                 )
-            if LOG_OVERHEAD + _unpack_length(batch, _LENGTH)[0] != len(batch):
+            if LOG_OVERHEAD + _unpack_length(batch, LENGTH_POSITION)[0] != len(batch):
                 return False  # an incomplete batch begins nothing
             if events.is_on:
                 events.cause = self._cause(transactional_id, correlation_id, client)
