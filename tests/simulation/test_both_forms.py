@@ -3,11 +3,11 @@
 What differs there is how long objects live: mypyc makes cycles of references that Python does not.
 """
 
-from tests.simulation.running.many import run_many
+from tests.simulation.running.many import findings_of
 
 SEEDS = range(201, 213)
 
 
 def test_nothing_is_found_in_either_form() -> None:
-    found = [f"seed {result.seed}: {result.findings[0]}" for result in run_many(SEEDS) if result.findings]
+    found = findings_of(SEEDS)
     assert not found, "\n".join(found)

@@ -5,13 +5,11 @@ found at all is found under one of them. With `--long` there are more, and other
 there before.
 """
 
-from collections.abc import Sequence
-
 import pytest
 
 from tests.simulation.plans.swarm import plan_for
 from tests.simulation.planted.found import found as found_first
-from tests.simulation.running.many import run_many
+from tests.simulation.running.many import findings_of
 from tests.simulation.running.shrinking import changed, shrunk
 
 SEEDS = sorted({*range(1, 201), *(first.seed for first in found_first().values())})
@@ -19,30 +17,20 @@ MORE_SEEDS = sorted({*range(1, 1001)}.difference(SEEDS))
 LONG_SEEDS = 10_000
 
 
-def findings(seeds: Sequence[int]) -> list[str]:
-    """A line for each seed that fails, and for what is found there first."""
-    return [
-        f"{result.summary}\n  {result.findings[0].rule}: {result.findings[0].text}"
-        f"\n  scripts/simulate --seed {result.seed}"
-        for result in run_many(seeds)
-        if result.findings
-    ]
-
-
 def test_nothing_is_found_under_the_first_seeds() -> None:
-    found = findings(SEEDS)
+    found = findings_of(SEEDS)
     assert not found, "\n".join(found)
 
 
 @pytest.mark.long
 def test_nothing_is_found_under_more_seeds() -> None:
-    found = findings(MORE_SEEDS)
+    found = findings_of(MORE_SEEDS)
     assert not found, "\n".join(found)
 
 
 @pytest.mark.long
 def test_nothing_is_found_under_ten_thousand_seeds_of_the_day(seed: int) -> None:
-    found = findings(range(seed, seed + LONG_SEEDS))
+    found = findings_of(range(seed, seed + LONG_SEEDS))
     assert not found, "\n".join(found)
 
 

@@ -237,6 +237,15 @@ def _may_be_reset(shares: ShareHistory, at: TopicPartition, offset: int, since_u
     )
 
 
+def _may_be_skipped(shares: ShareHistory, offset: int, late: Acknowledgement) -> bool:
+    """Whether an offset behind the record may have been set between its delivery and the acknowledgement's answer."""
+    at, since_us, until_us = late.delivery.at, late.delivery.began_us, late.ended_us
+    assert until_us is not None, "it was answered"
+    return any(
+        each.at == at and each.offset > offset and each.may_have_been(since_us, until_us) for each in shares.resets
+    )
+
+
 def _by_place(shares: ShareHistory) -> dict[Place, list[Delivery]]:
     places: dict[Place, list[Delivery]] = defaultdict(list)
     for delivery in shares.deliveries:
@@ -260,14 +269,9 @@ def _may_be_finished(shares: ShareHistory, deliveries: list[Delivery], offset: i
     assert late.ended_us is not None, "it was answered"
     count = max(each.count for each in deliveries)
     lost = sum(began_us < late.ended_us for began_us in shares.lost_fetches_us)
-    if any(
-        each.at == late.delivery.at
-        and each.offset > offset
-        and each.may_have_been(late.delivery.began_us, late.ended_us)
-        for each in shares.resets
-    ):
+    if count + lost >= shares.promise.delivery_count_limit or _may_be_skipped(shares, offset, late):
         return True
-    return count + lost >= shares.promise.delivery_count_limit or any(
+    return any(
         each is not late
         and each.began_us < late.ended_us
         and each.outcome is not Outcome.FAILED

@@ -57,6 +57,16 @@ def run_many(seeds: Iterable[int], *, planted: str | None = None, processes: int
         yield from pool.imap(run_seed, seeds, chunksize=2)
 
 
+def findings_of(seeds: Iterable[int]) -> list[str]:
+    """A line for each seed that fails, and for what is found there first."""
+    return [
+        f"{result.summary}\n  {result.findings[0].rule}: {result.findings[0].text}"
+        f"\n  scripts/simulate --seed {result.seed}"
+        for result in run_many(seeds)
+        if result.findings
+    ]
+
+
 def first_finding(bug: Bug) -> FirstFinding | None:
     """By which rule, and under which seed, a planted bug is found first; None if it is not found within its seeds.
 
