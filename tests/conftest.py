@@ -6,11 +6,10 @@ real clients against Apache Kafka instead of Barnabas, one writes the golden sto
 
 import functools
 import gc
-import logging
 import socket
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 
 import pytest
@@ -89,22 +88,6 @@ def pytest_collection_finish() -> None:
         from kafka.net.inet import KafkaNetSocket
 
         KafkaNetSocket.socket = lambda _, *arguments: _ClosedSocket(*arguments)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call() -> Generator[None, object, object]:
-    """Set the loggers' levels back: pytest keeps each line of a test, which needs memory if one is left at DEBUG."""
-    levels = {each.name: each.level for each in _loggers()}
-    result = yield
-    for each in _loggers():
-        if each.level != levels.get(each.name, logging.NOTSET):
-            each.setLevel(levels.get(each.name, logging.NOTSET))
-    return result
-
-
-def _loggers() -> Iterator[logging.Logger]:
-    yield logging.root
-    yield from (each for each in list(logging.root.manager.loggerDict.values()) if isinstance(each, logging.Logger))
 
 
 @pytest.hookimpl(wrapper=True)
