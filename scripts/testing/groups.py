@@ -45,7 +45,7 @@ class Group:
     workers: int = 0  # pytest-xdist's; 0 runs the tests one after the other
     by_file: bool = False  # whether a worker takes whole files, because the tests of a file share a broker or a JVM
     is_measured: bool = False  # whether coverage is measured when all of its tests run
-    is_in_memory: bool = False  # whether tests get their folders there: a disk makes each test wait that syncs
+    is_in_memory: bool = False  # whether the folders of tests are there: on a disk, a test waits for each sync
     form: str = COMPILED  # of the hot modules, in the tests and in the brokers that they start
     marks: str = ""  # the tests that a run takes, by their marks, beside those that are not long
     is_left_out: bool = False  # whether only --long runs it

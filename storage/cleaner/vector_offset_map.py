@@ -129,7 +129,7 @@ class VectorOffsetMap(OffsetMap):
 
 
 class VectorDirtyRecords(DirtyRecords):
-    """States in a vector of bytes."""
+    """States in a vector of bytes. A view of a vector is for reading only, so what changes them is here again."""
 
     def __init__(self, first_dirty: int, size: int) -> None:
         self._vector = vec[u8]([0] * size)

@@ -51,14 +51,14 @@ def _acknowledge(request: ShareAcknowledgeRequest, context: RequestContext) -> R
     is_last = request.share_session_epoch == FINAL_EPOCH
     return reply_to(
         lambda: share.acknowledge(session, requested),
-        lambda replies: _respond(share, context, list(requested), replies, session if is_last else None),
+        lambda replies: _respond(share, context, requested, replies, session if is_last else None),
     )
 
 
 def _respond(
     share: ShareRequest,
     context: RequestContext,
-    wanted: Sequence[SessionPartition],
+    wanted: Iterable[SessionPartition],
     replies: Sequence[Outcome],
     ended: ShareSession | None,
 ) -> Reply[ShareAcknowledgeResponse]:
