@@ -6,7 +6,8 @@ logged, at most once a minute for a group, and counted.
 
 Dead letters go to the partition with the number of the source's, modulo the number of partitions. A topic that is
 missing is created where the broker allows it. An append that may succeed later is tried again, four times in fifteen
-seconds; all other errors are final, and what was not written by then is lost.
+seconds; all other errors are final, and what was not written by then is lost. A source that has no leader for a moment,
+as while it moves to another node, is waited for nearly as long; after that dead letters have no copy of its records.
 
 Invariants: a write never fails, it is only cancelled when the broker stops; few write at a time, and hold at most a
 batch of the source and one of the target each.
@@ -15,7 +16,7 @@ batch of the source and one of the target each.
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -31,6 +32,7 @@ from barnabas.broker.partitions.share.dead_letters import (
     DeadLetter,
     DeadLetterSource,
     LetterBatch,
+    Pause,
     letter_batches,
     refusal,
     without_first,
@@ -61,6 +63,8 @@ _ENABLED = "errors.deadletterqueue.group.enable"
 _TOPIC_CONFIGS = {_ENABLED: "true", "message.timestamp.type": "CreateTime"}
 _WRITING = WorkClass(under_way_max=16, may_begin_again=False, first_ms=SLICE_MS)
 _PAUSES_MS = (1_000, 2_000, 4_000, 8_000)
+_SOURCE_PAUSES_MS = (100, 200, 400, 800, 1_600, 3_200, 6_400)
+_WITHOUT_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.LEADER_NOT_AVAILABLE)
 _PRODUCE_VERSION = 13
 
 _log = logger("share")
@@ -137,8 +141,8 @@ class DeadLetterQueue:
             target = self._target(settings.dead_letter_topic, key.partition)
             copies = self._copies(letters, source, target.max_bytes if settings.dead_letter_copies else None)
             for batch in letter_batches(copies, source, target.max_bytes):
-                if batch is None:
-                    yield None
+                if not isinstance(batch, LetterBatch):
+                    yield batch
                 else:
                     facts = _placed(source, target, batch)
                     base_offset = yield from self._append(target, batch, facts, counts)
@@ -258,23 +262,37 @@ class DeadLetterQueue:
 
     def _copies(
         self, letters: Sequence[DeadLetter], source: DeadLetterSource, max_bytes: int | None
-    ) -> Iterator[CopiedRecord | None]:
-        """Yield each record of the letters, and None for pauses. `max_bytes`: of copied contents; None without them."""
-        records = None if max_bytes is None else DeadLetterRecords(partial(self._batch_at, source), max_bytes)
+    ) -> Iterator[CopiedRecord | Pause]:
+        """Yield each record of the letters, and pauses. `max_bytes`: of copied contents; None without them."""
+        records = None if max_bytes is None else DeadLetterRecords(max_bytes)
+        pauses_ms = iter(_SOURCE_PAUSES_MS)
         for letter in letters:
             if records is not None:
                 records.begin_letter()
             for offset in range(letter.first, letter.last + 1):
+                if records is not None and records.needs_batch(offset):
+                    records.take_batch((yield from self._batch_at(source, offset, pauses_ms)))
                 found = None if records is None else (yield from records.at(offset))
                 contents = (None, None) if found is None else (found.key, found.value)
                 yield CopiedRecord(offset, letter, *contents)
 
-    def _batch_at(self, source: DeadLetterSource, offset: int) -> bytes:
-        """Return the batch that has this offset or follows it, nothing if it cannot be read any more."""
-        try:
-            return self._partitions.get(source.topic, source.partition).read_own(offset, 1)
-        except (KafkaError, StorageError):
-            return b""
+    def _batch_at(
+        self, source: DeadLetterSource, offset: int, pauses_ms: Iterator[int]
+    ) -> Generator[Pause, None, bytes]:
+        """Return the batch that has this offset or follows it, nothing if it cannot be read any more.
+
+        Waits while the source has no leader, or is being recovered, for as long as there are pauses.
+        """
+        while True:
+            try:
+                return self._partitions.get(source.topic, source.partition).read_own(offset, 1)
+            except StorageError:
+                return b""
+            except KafkaError as error:
+                pause_ms = next(pauses_ms, None) if error.code in _WITHOUT_LEADER else None
+                if pause_ms is None:
+                    return b""
+            yield self._after(pause_ms)
 
 
 def _where(source: DeadLetterSource) -> Facts:

@@ -10,10 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from barnabas.protocol.records.batch import HEADER_SIZE
 from barnabas.protocol.records.builder import NewRecord, encode_records
+
+if TYPE_CHECKING:
+    from asyncio import Future
+
+Pause: TypeAlias = "Future[None] | None"
+"""What a pause waits for; None: nothing, other work may run."""
 
 
 class DeadLetterCause(Enum):
@@ -116,18 +122,19 @@ def refusal(topic: str, *, exists: bool, is_enabled: bool, may_create: bool, pre
 
 
 def letter_batches(
-    copies: Iterable[CopiedRecord | None], source: DeadLetterSource, max_bytes: int
-) -> Iterator[LetterBatch | None]:
-    """Yield the batches of dead letters, each as large as the topic takes, and None for pauses.
+    copies: Iterable[CopiedRecord | Pause], source: DeadLetterSource, max_bytes: int
+) -> Iterator[LetterBatch | Pause]:
+    """Yield the batches of dead letters, each as large as the topic takes, and pauses.
 
     A batch of one record may be larger: the topic refuses it.
     """
     area, count = bytearray(), 0
     ranges: list[tuple[int, int]] = []
     for copy in copies:
-        yield None
-        if copy is None:
+        if not isinstance(copy, CopiedRecord):
+            yield copy
             continue
+        yield None
         encoded = _encoded(copy, source, count)
         if HEADER_SIZE + len(encoded) > max_bytes:
             copy = copy._replace(key=None, value=None)

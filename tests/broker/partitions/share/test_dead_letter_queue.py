@@ -7,6 +7,7 @@ import pytest
 
 from barnabas.broker.metadata.catalogue.config_alterations import Alteration, AlterConfigOp
 from barnabas.broker.metadata.image.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
+from barnabas.broker.partitions.partitions import Partitions
 from barnabas.broker.partitions.share.dead_letter_queue import DeadLetterCounts
 from barnabas.broker.partitions.share.dead_letters import DeadLetter, DeadLetterCause
 from barnabas.broker.partitions.share.persister import NOT_STARTED, SharePartitionKey
@@ -15,6 +16,7 @@ from barnabas.protocol.records.batch import iter_batches
 from barnabas.protocol.records.builder import NewRecord, build_batch
 from barnabas.protocol.records.compression import GZIP
 from barnabas.protocol.records.record import iter_records
+from barnabas.storage.log.log import PartitionLog
 from tests.support.worlds.broker import BrokerWorld, settle, until
 from tests.support.worlds.share_world import ShareMember, ShareWorld
 
@@ -159,6 +161,43 @@ async def test_records_that_are_gone_are_written_without_their_contents() -> Non
     await member.acknowledge((0, 1, [REJECT]))
     await settle()
     assert [each.value for each in letters_in(world)] == [None, None]
+
+
+class WithoutLeader:
+    """Partitions that cannot be read so many times."""
+
+    def __init__(self, partitions: Partitions, refusals: int, code: ErrorCode) -> None:
+        self._partitions = partitions
+        self._refusals = refusals
+        self._code = code
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._partitions, name)
+
+    def get(self, topic: str, partition: int) -> PartitionLog:
+        self._refusals -= 1
+        if self._refusals >= 0:
+            raise KafkaError(self._code)
+        return self._partitions.get(topic, partition)
+
+
+@pytest.mark.parametrize("code", [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.LEADER_NOT_AVAILABLE])
+@pytest.mark.parametrize(("refusals", "copies"), [(7, [b"a", b"b"]), (8, [None, None])])
+async def test_records_are_copied_once_their_partition_has_a_leader(
+    code: ErrorCode, refusals: int, copies: list[bytes | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = world_with_queue()
+    world.configure("errors.deadletterqueue.copy.record.enable", "true")
+    world.append("t", b"a", b"b")
+    member = world.member()
+    await member.fetch()
+    partitions = WithoutLeader(world.services.partitions, refusals, code)
+    monkeypatch.setattr(world.services.share_partitions.dead_letters, "_partitions", partitions)
+    await member.acknowledge((0, 1, [REJECT]))
+    for count in range(7):
+        assert letters_in(world) == []
+        await world.advance(100 << count)
+    assert [each.value for each in letters_in(world)] == copies
 
 
 def set_for_topic(world: ShareWorld, key: str, value: str) -> None:

@@ -78,7 +78,7 @@ def test_the_first_records_are_taken_off_letters(count: int, left: list[tuple[in
 
 
 def built(*copies: CopiedRecord | None, max_bytes: int = 1 << 20) -> list[LetterBatch]:
-    return [batch for batch in letter_batches(copies, SOURCE, max_bytes) if batch is not None]
+    return [each for each in letter_batches(copies, SOURCE, max_bytes) if isinstance(each, LetterBatch)]
 
 
 def contents(batch: LetterBatch) -> list[tuple[bytes | None, bytes | None]]:
