@@ -4,8 +4,9 @@
 Knows frames and back-pressure; the meaning of requests is left to the dispatcher.
 
 Theory of operation: received bytes are served at once, inside the event loop's read callback. The first response
-of a read leaves at once, the rest of them together; requests on other connections that these have woken are answered
-after that, in the same callback. Where a turn of the loop serves many connections, the only response of a read is held
+of a read leaves at once, the rest of them together; what a request leaves to be done, such as the markers of a
+transaction, is done after its answer; then requests on other connections that these have woken are answered, all in the
+same callback. Where a turn of the loop serves many connections, the only response of a read is held
 until the turn ends (response_batch.py). A request may be parked: until it is answered nothing more is parsed, and as
 soon as more bytes come nothing more is received either. The same happens while the peer does not read: a write that did
 not go to the kernel whole (send.py) stops parsing and receiving until it has.
@@ -182,6 +183,8 @@ class Connection(asyncio.BufferedProtocol):
             self._receiver.settle()
         if self._parked is not None or not sender.is_writable or self._receiver.is_starved:
             self._regulate_receiving()
+        if self._waiters.left_over:
+            self._waiters.do_left_over()
         if self._waiters.woken:
             self._waiters.finish_woken()
         else:
@@ -247,6 +250,8 @@ class Connection(asyncio.BufferedProtocol):
                     self._answer_in_parts_or_later(answer)
                     if self.is_busy:
                         break
+                if self._waiters.left_over:  # the next request must find it done
+                    self._waiters.do_left_over()
         except CloseConnection as close:
             self._refuse(close.reason, close.api, later)
         except FramingError as refusal:  # another name than below: mypyc gives a name one type

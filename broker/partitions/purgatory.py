@@ -9,7 +9,8 @@ changes a partition (an append, a moved high watermark, a deletion) calls `wake(
 ready, or whose deadline passes, is finished soon, never inside the call that woke it: after the connection that is
 being served has written its own answers, if it announced that it will call `finish_woken`; else in a callback of the
 event loop. Its owner is signalled at that moment: with a turn of the loop between the two, others would be served, and
-a consumer would wait for them.
+a consumer would wait for them. `after_answer` does the same for work that a request leaves behind: its client reads the
+answer meanwhile, and no request that is served later finds the work undone.
 
 Invariants: a request is finished exactly once; its owner may cancel it at any moment and nothing of it stays behind; an
 exception in `is_ready` or `finish` belongs to the parked request, and neither that nor one of its owner's reaches the
@@ -129,6 +130,8 @@ class Purgatory:
         """The operations that `finish_woken` will finish."""
         self.is_attended = False
         """Set by the code that will call `finish_woken` before this callback of the event loop is over."""
+        self.left_over: list[Callable[[], None]] = []
+        """What requests that are being served left to do once their answers are sent."""
 
     def __len__(self) -> int:
         return len(self._parked)
@@ -193,8 +196,22 @@ class Purgatory:
         for parked in self._parked:
             self._finish(parked)
 
+    def after_answer(self, action: Callable[[], None]) -> None:
+        """Call `action`, which must not raise, once the request that is being served is answered; now if none is."""
+        if self.is_attended:
+            self.left_over.append(action)
+        else:
+            action()
+
+    def do_left_over(self) -> None:
+        """Do what the request that was answered left to do."""
+        while self.left_over:
+            self.left_over.pop(0)()
+
     def finish_woken(self) -> None:
-        """Finish the woken operations, and those that are woken meanwhile, and clear `is_attended`."""
+        """Do what is left over, finish what was woken and what that wakes, and clear `is_attended`."""
+        if self.left_over:
+            self.do_left_over()
         for parked in self.woken:
             parked.run()
         self.woken.clear()

@@ -115,7 +115,7 @@ class Broker:
         in_cluster = cluster(directory.meta.node_id, self.catalogue)
         self._partitions = partitions = self._open_partitions(config, in_cluster, upkeep, workers, waiters)
         producer_ids = ProducerIds(self.catalogue.allocate_producer_ids)
-        parts = self._parts(config, upkeep, producer_ids)
+        parts = self._parts(config, upkeep, producer_ids, waiters)
         tokens = open_tokens(config, self.catalogue, clock, random_bytes)
         self._maintenance = self._open_maintenance(parts, waiters, workers, tokens)
         self._housekeeping, self.disk_space = self._open_housekeeping(config, waiters, slices)
@@ -176,7 +176,9 @@ class Broker:
             random_bytes=self._environment.random,
         )
 
-    def _parts(self, config: BrokerConfig, upkeep: CooperativeScheduler, producer_ids: ProducerIds) -> Parts:
+    def _parts(
+        self, config: BrokerConfig, upkeep: CooperativeScheduler, producer_ids: ProducerIds, waiters: Purgatory
+    ) -> Parts:
         return Parts(
             config=config,
             catalogue=self.catalogue,
@@ -186,6 +188,7 @@ class Broker:
             producer_ids=producer_ids,
             random_bytes=self._environment.random,
             events=self.events,
+            after_answer=waiters.after_answer,
         )
 
     def _open_maintenance(

@@ -37,6 +37,7 @@ class Parts(NamedTuple):
     producer_ids: ProducerIds
     random_bytes: Callable[[int], bytes]
     events: Events
+    after_answer: Callable[[Callable[[], None]], None]
 
 
 def deferred_groups(
@@ -92,6 +93,7 @@ def deferred_transactions(
             machine_clock=parts.machine_clock,
             upkeep=parts.upkeep,
             fresh_producer_id=parts.producer_ids.next,
+            after_answer=parts.after_answer,
             listener_factory=ListenerFactory(parts.events, _transaction_listener),
         )
 

@@ -2,8 +2,9 @@
 """EndTxn (key 26), v0-5: commit or abort a transaction.
 
 Answered as soon as the decision is in `__transaction_state` (and on disk, where flushing is on): from then on no crash
-can change it. Answers CONCURRENT_TRANSACTIONS while the markers of this or an earlier end are being written,
-INVALID_TXN_STATE, PRODUCER_FENCED (before v2: INVALID_PRODUCER_EPOCH), INVALID_PRODUCER_ID_MAPPING. The decision is in
+can change it. The markers are written after the answer, before another request is served. Answers
+CONCURRENT_TRANSACTIONS while the markers of this or an earlier end are being written, INVALID_TXN_STATE,
+PRODUCER_FENCED (before v2: INVALID_PRODUCER_EPOCH), INVALID_PRODUCER_ID_MAPPING. The decision is in
 coordinator/transaction/decisions/ending. Versions: 5 every end raises the epoch, and the answer has the producer id and
 epoch to continue with.
 """

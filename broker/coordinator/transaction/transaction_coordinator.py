@@ -98,9 +98,13 @@ class TransactionCoordinator:
         upkeep: CooperativeScheduler,
         fresh_producer_id: Callable[[], int],
         transaction_version: Callable[[], int],
+        after_answer: Callable[[Callable[[], None]], None],
         listener_factory: ListenerFactory | None = None,
     ) -> None:
-        """Create the coordinator. `transaction_version` is called at each decision; `fresh_producer_id` may raise."""
+        """Create the coordinator. `transaction_version` is called at each decision; `fresh_producer_id` may raise.
+
+        `after_answer` calls a function once the request that is being served is answered; now if none is.
+        """
         self.config = config
         self.markers = markers
         self._topic = topic
@@ -108,6 +112,7 @@ class TransactionCoordinator:
         self._machine_clock = machine_clock
         self._fresh_producer_id = fresh_producer_id
         self._transaction_version = transaction_version
+        self._after_answer = after_answer
         self._listener_factory = listener_factory
         self.upkeep = upkeep
         self._create_future = upkeep.loop.create_future
@@ -134,6 +139,7 @@ class TransactionCoordinator:
         machine_clock: Clock,
         upkeep: CooperativeScheduler,
         fresh_producer_id: Callable[[], int],
+        after_answer: Callable[[Callable[[], None]], None],
         listener_factory: ListenerFactory | None = None,
         marked: Partitions | None = None,
     ) -> TransactionCoordinator:
@@ -152,6 +158,7 @@ class TransactionCoordinator:
             upkeep=upkeep,
             fresh_producer_id=fresh_producer_id,
             transaction_version=lambda: catalogue.feature_level(TRANSACTION_VERSION),
+            after_answer=after_answer,
             listener_factory=listener_factory,
         )
         catalogue.subscribe(TopicDeletions(coordinator.on_topic_deleted))
@@ -219,7 +226,7 @@ class TransactionCoordinator:
         return adding.verify(txn, producer_id, producer_epoch, partitions)
 
     def end_transaction(self, request: EndRequest) -> Reply[EndReply]:
-        """Handle EndTxn. If there is nothing to wait for, the transaction is complete when this returns."""
+        """Handle EndTxn. If there is nothing to wait for, the transaction is complete once the answer is sent."""
         self._check_request(request.transactional_id)
         partition = self._partitions.of(request.transactional_id)
         txn = partition.machine.transaction(request.transactional_id)
@@ -305,7 +312,11 @@ class TransactionCoordinator:
         return True
 
     def _perform(self, index: int, transactional_id: str, effect: Effect) -> None:
-        self._finish(self._partitions.at(index), transactional_id)
+        partition = self._partitions.at(index)
+        if self._listener_factory is not None and self._listener_factory.events.is_on:
+            self._finish(partition, transactional_id)  # now, while the request is the cause of events
+        else:
+            self._after_answer(partial(self._finish, partition, transactional_id))
 
     def _finish(self, partition: TransactionPartition, transactional_id: str) -> None:
         """Write the markers of a prepared transaction, and complete it."""

@@ -65,6 +65,45 @@ async def test_the_first_answer_of_a_read_leaves_at_once_and_the_rest_together(w
     assert len(peer.frames()) == 8
 
 
+async def begun_transaction(world: BrokerWorld, peer: Peer) -> tuple[int, int]:
+    """A transaction with a record in partition 0: its producer id and epoch."""
+    begun = await peer.answer_to(requests.init_producer(), 4)
+    producer = begun.producer_id, begun.producer_epoch
+    await peer.answer_to(requests.add_partitions("tx", producer, ("t", [0])), 3)
+    batch = world.batch(b"v", producer=(*producer, 0), transactional=True)
+    await peer.answer_to(requests.produce(batch, "t", transactional_id="tx"), VERSION)
+    return producer
+
+
+async def test_a_commit_is_answered_before_its_marker_is_written(world: BrokerWorld) -> None:
+    peer = world.connect()
+    producer = await begun_transaction(world, peer)
+    log = world.services.partitions.get("t", 0)
+    at_answer: list[int] = []
+    write = peer.transport.write
+
+    def noted(data: bytes | bytearray | memoryview) -> None:
+        at_answer.append(log.log_end_offset)
+        write(data)
+
+    peer.transport.write = noted  # type: ignore[method-assign]  # because only this test looks
+    peer.ask(requests.end_txn("tx", producer), 3)
+    assert at_answer == [1]
+    assert (log.log_end_offset, log.last_stable_offset) == (2, 2), "written in the same turn"
+    assert peer.answer().error_code == 0
+
+
+async def test_a_request_behind_a_commit_finds_the_transaction_complete(world: BrokerWorld) -> None:
+    peer = world.connect()
+    producer = await begun_transaction(world, peer)
+    end = request_frame(requests.end_txn("tx", producer), 3, correlation_id=1)
+    peer.transport.send(end + request_frame(requests.add_partitions("tx", producer, ("t", [1])), 3, correlation_id=2))
+    assert peer.numbers() == [1, 2]
+    transaction = world.services.transactions.describe("tx")
+    assert transaction is not None
+    assert (transaction.state.name, list(transaction.partitions)) == ("ONGOING", [("t", 1)])
+
+
 async def test_acks_0_has_no_answer_and_the_next_request_has(world: BrokerWorld) -> None:
     peer = world.connect()
     peer.transport.send(request_frame(produce(world, b"v", acks=0), VERSION))

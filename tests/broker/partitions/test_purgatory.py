@@ -1,6 +1,8 @@
 """Parked requests: woken, timed out, given up; and nobody's trouble is anybody else's."""
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -160,6 +162,23 @@ async def test_an_attendant_finishes_its_woken_requests_on_demand(parking: Parki
     assert not later.done()
     await settle()
     assert later.done(), "nobody attends any more"
+
+
+@pytest.mark.parametrize("finish", [Purgatory.do_left_over, Purgatory.finish_woken])
+async def test_what_a_request_leaves_over_is_done_after_its_answer(
+    parking: Parking, finish: Callable[[Purgatory], None]
+) -> None:
+    done: list[int] = []
+    parking.waiters.after_answer(lambda: done.append(1))
+    assert done == [1], "nobody attends"
+    parking.waiters.is_attended = True
+    for number in (2, 3):
+        parking.waiters.after_answer(partial(done.append, number))
+    assert done == [1]
+    finish(parking.waiters)
+    assert done == [1, 2, 3]
+    finish(parking.waiters)
+    assert done == [1, 2, 3], "once"
 
 
 async def test_an_owner_that_fails_keeps_nobody_else_from_being_signalled(parking: Parking) -> None:
