@@ -148,6 +148,7 @@ def test_a_topic_that_is_deleted_once_a_move_has_found_it_is_told_to_be_gone(
     ("words", "status", "says"),
     [
         (["stop", "3"], 1, "There is no node 3"),
+        (["start", "9"], 1, "There is no node 9"),
         (["move", "none", "--to", "1"], 1, "topic 'none': There is no such topic or partition here"),
         (["move", "t:1", "--to", "1"], 1, "topic 't' has no partition 1"),
         (["move", "t:x", "--to", "1"], 2, "'x' is not a whole number"),

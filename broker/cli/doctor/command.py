@@ -68,8 +68,8 @@ def _examine_running(options: Options) -> list[CheckResult]:
 
     path = options.get("--command-config", [None])[-1]
     settings = None if path is None else settings_in(path)
-    given = ",".join(options.get("--bootstrap-server", []))
-    if not (given or (settings is not None and settings.bootstrap)):
+    given = ",".join(options["--bootstrap-server"]) if "--bootstrap-server" in options else None
+    if given is None and (settings is None or not settings.bootstrap):
         raise UsageError(f"doctor: --command-config {path} has no bootstrap.servers: give --bootstrap-server")
     try:
         bootstrap = addresses_of(given, settings)

@@ -27,6 +27,7 @@ CONSOLE_PORT = 9404
 REGISTRY_PORT = 8081
 BROKERS_MAX = 16
 _FILE_BYTES_MAX = 1 << 20
+_PATHS = ("--config", "--data-dir", "--seed")
 _LEVELS = ("debug", "info", "warning", "error")
 _FORMATS = ("text", "json")
 _TOKEN_VARIABLE = "BARNABAS_CONTROL_TOKEN"  # nosec B105 - the name of a variable
@@ -99,7 +100,7 @@ def parse(arguments: Sequence[str], table: Table = OPTIONS, command: str = "serv
         if name not in table:
             is_option = name.startswith("-")
             shown = name if is_option else "a word"  # perhaps a part of a password that had to be quoted
-            meant = _did_you_mean(name, table) if is_option else ""
+            meant = _did_you_mean(name, table) if is_option else ", nor the value of one"
             raise UsageError(f"{command}: {shown} is not an option{meant} (see barnabas {command} --help)")
         placeholder = table[name][0]
         if placeholder is None:
@@ -113,6 +114,8 @@ def parse(arguments: Sequence[str], table: Table = OPTIONS, command: str = "serv
             if given is None:
                 raise UsageError(f"{command}: {name} needs a value")
             value = given
+        if name in _PATHS and not value:
+            raise UsageError(f"{command}: {name} needs a value, and was given an empty one")
         options.setdefault(name, []).append(value)
     level = options.get("--log-level", ["info"])[-1]
     if level not in _LEVELS:

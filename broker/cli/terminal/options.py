@@ -160,7 +160,7 @@ def addresses_of(given: str | None, settings: ClientSettings | None) -> list[Add
     """Return the cluster's addresses: of --bootstrap-server, or of bootstrap.servers in the file. UsageError."""
     in_file = None if settings is None else settings.bootstrap
     try:
-        return parse_addresses(given or in_file or DEFAULT_BOOTSTRAP)
+        return parse_addresses(in_file or DEFAULT_BOOTSTRAP if given is None else given)
     except ValueError as error:
         where = "--bootstrap-server"
         if settings is not None and in_file and not given:
@@ -182,7 +182,7 @@ def at_most(limit: int, number: Callable[[str], int]) -> Callable[[str], int]:
 
 def positive(text: str) -> int:
     """Parse a whole number above 0."""
-    number = whole(text)
+    number = 0 if _is_negative(text) else whole(text)
     if not number:
         raise argparse.ArgumentTypeError("must be above 0")
     return number
@@ -190,12 +190,18 @@ def positive(text: str) -> int:
 
 def whole(text: str) -> int:
     """Parse a whole number, 0 or more, of 64 bits."""
+    if _is_negative(text):
+        raise argparse.ArgumentTypeError("must be at least 0")
     if not (text.isascii() and text.isdecimal()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     digits = text.lstrip("0")
     if len(digits) > _DIGITS_MAX or (number := int(digits or "0")) > INT64_MAX:
         raise argparse.ArgumentTypeError(f"must be at most {INT64_MAX}")
     return number
+
+
+def _is_negative(text: str) -> bool:
+    return text.startswith("-") and text.isascii() and text[1:].isdecimal()
 
 
 def assignment(text: str) -> tuple[str, str]:

@@ -36,6 +36,8 @@ def alter_stopped_nodes(
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Alter {STOPPED_NODES} without other keys.")
     ((_, operation, value),) = alterations
     named = set() if operation == AlterConfigOp.DELETE or not value else _node_ids(value)
+    for node in sorted(named):
+        nodes.check(node)
     if validate_only:
         return None
     if operation == AlterConfigOp.APPEND:

@@ -272,7 +272,8 @@ class ClusterTopology:
     def check(self, node: int) -> None:
         """Raise KafkaError if there is no such node."""
         if node not in self.brokers:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"There is no node {node}, only {sorted(self.brokers)}.")
+            existing = ", ".join(map(str, sorted(self.brokers)))
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"There is no node {node}, only {existing}.")
 
     def reassign(self, wishes: Mapping[PartitionKey, Sequence[int]]) -> None:
         """Move partitions to these replicas, which are existing nodes, at once. Raises KafkaError or StorageError."""

@@ -54,6 +54,7 @@ def test_every_command_has_help(offline: Barnabas, name: str) -> None:
         (["topics", "create", "t", "--partitions", "0"], "topics create: argument --partitions: must be above 0"),
         (["topics", "create", "t", "--partitions", "x"], "argument --partitions: 'x' is not a whole number"),
         (["topics", "create", "t", "--config", "x"], "argument --config: an argument is not KEY=VALUE"),
+        (["topics", "list", "--bootstrap-server", ""], "--bootstrap-server: "),
         (["topics", "list", "--bootstrap-server", "h:x"], "--bootstrap-server: not a broker address: 'h:x'"),
         (["produce"], "produce: the following arguments are required: TOPIC"),
         (["produce", "t", "--compression", "rar"], "produce: argument --compression: invalid choice: 'rar'"),

@@ -153,7 +153,9 @@ def test_flags_come_before_settings_before_the_environment_before_the_file(tmp_p
     ("arguments", "status", "words"),
     [
         (["--nonsense"], 2, "--nonsense is not an option"),
-        (["extra"], 2, "a word is not an option"),
+        (["extra"], 2, "a word is not an option, nor the value of one"),
+        (["--data-dir", ""], 2, "--data-dir needs a value"),
+        (["--seed="], 2, "--seed needs a value"),
         (["--add-scram", "SCRAM-SHA-256=[name=a,", "password=secret]"], 2, "a word is not an option"),
         (["--nonsense=secret"], 2, "--nonsense is not an option"),
         (["--port"], 2, "--port needs a value"),
