@@ -75,10 +75,11 @@ def level_findings(level: int, groups: list[str], with_dead_letters: list[str], 
 
 def topic_findings(topic: DeadLetterTopic, address: Address) -> list[CheckResult]:
     """Return why a topic gets no dead letters, if it gets none."""
+    has_prefix = topic.name.startswith(topic.prefix)  # without it, nothing else has to be mended
     reason = refusal(
         topic.name,
-        exists=topic.exists,
-        is_enabled=topic.is_enabled,
+        exists=topic.exists or not has_prefix,
+        is_enabled=topic.is_enabled or not has_prefix,
         may_create=topic.may_create,
         prefix=topic.prefix,
     )

@@ -94,6 +94,12 @@ def test_each_reason_has_its_advice(differs: dict[str, Any], advice: str) -> Non
     assert advice in (found.advice or "")
 
 
+def test_a_name_without_the_prefix_is_the_reason_though_the_topic_is_missing() -> None:
+    absent = {"prefix": "dead.", "exists": False, "is_enabled": False}
+    (found,) = topic_findings(DeadLetterTopic(**{**GOOD, **absent}), HERE)
+    assert "the name does not begin with" in found.text
+
+
 @pytest.mark.parametrize("differs", [{}, {"exists": False, "may_create": True}, {"prefix": ""}])
 def test_a_topic_that_gets_dead_letters_has_no_finding(differs: dict[str, Any]) -> None:
     assert topic_findings(DeadLetterTopic(**{**GOOD, **differs}), HERE) == []
