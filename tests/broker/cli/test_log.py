@@ -200,7 +200,8 @@ def test_a_source_without_partitions_is_refused_with_a_sentence(
     partition: Path, tmp_path: Path, offline: Barnabas
 ) -> None:
     (tmp_path / "empty").mkdir()
-    for path in (segment(partition, 0), tmp_path / "empty"):
+    (tmp_path / "other" / "named-1").mkdir(parents=True)
+    for path in (segment(partition, 0), tmp_path / "empty", tmp_path / "other"):
         status, _, said = offline("log", "verify", str(path))
         assert (status, "not a data directory" in said) == (1, True)
 
