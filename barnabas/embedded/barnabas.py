@@ -392,7 +392,7 @@ class Barnabas:
             log = self._running.logs()
             crash = crash_in(log)
             if crash is not None:
-                raise Crashed(*crash, str(crash))
+                raise Crashed(*crash, crash.while_down)
             last_lines = log.splitlines()[-_LAST_LINES:]
             raise NotRunning(
                 "\n".join(
@@ -433,7 +433,7 @@ class Barnabas:
                 crash = self._revival.revived(running)
                 if crash is None:
                     raise
-                raise Crashed(*crash, f"{crash.what} during the call; it was started again: repeat the call") from None
+                raise Crashed(*crash, f"{crash} during the call; it was started again: repeat the call") from None
 
     def _partition_count(self, topic: str) -> int:
         there: Mapping[str, int] = self._ask("topics")

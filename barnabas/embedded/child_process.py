@@ -138,7 +138,7 @@ class ChildProcess:
         output = read_log(self.home) if self.pid else self._pool.last_output()
         crash = crash_in(output)
         if crash is not None:
-            return Crashed(*crash, str(crash))
+            return Crashed(*crash, crash.while_down)
         return NotRunning(
             "\n".join(
                 ["the broker's process has ended; the last lines of its log:", *output.splitlines()[-_LAST_LINES:]]

@@ -22,12 +22,12 @@ class Crash(NamedTuple):
     point: str
 
     def __str__(self) -> str:
-        return f"{self.what}; start() brings it back, with its data and at its port"
+        return f"fault {self.fault} crashed the broker at {self.point}"
 
     @property
-    def what(self) -> str:
-        """The beginning of a sentence."""
-        return f"fault {self.fault} crashed the broker at {self.point}"
+    def while_down(self) -> str:
+        """The message while the broker is not started again."""
+        return f"{self}; start() brings it back, with its data and at its port"
 
 
 def crash_in(log: str) -> Crash | None:

@@ -84,7 +84,9 @@ def test_a_broker_is_started_again_by_itself_while_a_client_goes_on(writer: Writ
                 Crashed, match=r"^fault mine crashed the broker at topic\.created during the call; it was "
             ):
                 broker.create_topic("new")
-            assert broker.faults.wait_crashed() == Crash("mine", "topic.created")
+            crash = broker.faults.wait_crashed()
+            assert crash == Crash("mine", "topic.created")
+            assert str(crash) == "fault mine crashed the broker at topic.created"
             assert broker.is_running
             assert (broker.port, broker.pid != pid) == (port, True)
             assert broker.faults.armed == []
