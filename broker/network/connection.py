@@ -4,12 +4,12 @@
 Knows frames and back-pressure; the meaning of requests is left to the dispatcher.
 
 Theory of operation: received bytes are served at once, inside the event loop's read callback. The first response
-of a read leaves at once, the rest of them together; what a request leaves to be done, such as the markers of a
-transaction, is done after its answer; then requests on other connections that these have woken are answered, all in the
-same callback. Where a turn of the loop serves many connections, the only response of a read is held
-until the turn ends (response_batch.py). A request may be parked: until it is answered nothing more is parsed, and as
-soon as more bytes come nothing more is received either. The same happens while the peer does not read: a write that did
-not go to the kernel whole (send.py) stops parsing and receiving until it has.
+of a read leaves at once, the rest of them together. In the same callback follow what the requests left to be done after
+their responses, such as the markers of a transaction, and the requests on other connections that these have woken.
+Where a turn of the loop serves many connections, the only response of a read is held until the turn ends
+(response_batch.py). A request may be parked: until it is answered nothing more is parsed, and as soon as more bytes
+come nothing more is received either. The same happens while the peer does not read: a write that did not go to the
+kernel whole (send.py) stops parsing and receiving until it has.
 
 Invariants: at most one request in flight; responses leave in the order of requests; after `connection_lost` nothing
 refers to the connection any more, and it is in no cycle: its objects are freed at once, without the garbage collector.
@@ -183,9 +183,7 @@ class Connection(asyncio.BufferedProtocol):
             self._receiver.settle()
         if self._parked is not None or not sender.is_writable or self._receiver.is_starved:
             self._regulate_receiving()
-        if self._waiters.left_over:
-            self._waiters.do_left_over()
-        if self._waiters.woken:
+        if self._waiters.woken or self._waiters.left_over:
             self._waiters.finish_woken()
         else:
             self._waiters.is_attended = False

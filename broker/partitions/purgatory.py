@@ -210,8 +210,7 @@ class Purgatory:
 
     def finish_woken(self) -> None:
         """Do what is left over, finish what was woken and what that wakes, and clear `is_attended`."""
-        if self.left_over:
-            self.do_left_over()
+        self.do_left_over()
         for parked in self.woken:
             parked.run()
         self.woken.clear()

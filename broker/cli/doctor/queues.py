@@ -75,7 +75,8 @@ def level_findings(level: int, groups: list[str], with_dead_letters: list[str], 
 
 def topic_findings(topic: DeadLetterTopic, address: Address) -> list[CheckResult]:
     """Return why a topic gets no dead letters, if it gets none."""
-    has_prefix = topic.name.startswith(topic.prefix)  # without it, nothing else has to be mended
+    has_prefix = topic.name.startswith(topic.prefix)
+    # Without it another topic is needed, so the state of this one is no reason.
     reason = refusal(
         topic.name,
         exists=topic.exists or not has_prefix,

@@ -24,7 +24,7 @@ LOOKED_INTO = frozenset(DirectoryState) - {DirectoryState.DELETE}  # a directory
 def partitions(directory: Path) -> list[PartitionFiles]:
     """Return the partitions of a data directory, or the single one of a partition's directory; empty for others."""
     is_data_directory = (directory / META_PROPERTIES).exists()
-    if not is_data_directory and not any(next(directory.glob(logs), None) for logs in ("*.log", "*/*.log")):
+    if not is_data_directory and not any(any(directory.glob(logs)) for logs in ("*.log", "*/*.log")):
         return []  # it only has directories with names like those of partitions
     try:
         return read_layout(str(directory), lambda topic, partition: True, LOOKED_INTO)
