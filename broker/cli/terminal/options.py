@@ -163,7 +163,7 @@ def addresses_of(given: str | None, settings: ClientSettings | None) -> list[Add
         return parse_addresses(in_file or DEFAULT_BOOTSTRAP if given is None else given)
     except ValueError as error:
         where = "--bootstrap-server"
-        if settings is not None and in_file and not given:
+        if settings is not None and in_file and given is None:
             where = f"{OPTION}: {settings.path}: bootstrap.servers"
         raise UsageError(f"{where}: {error}") from error
 

@@ -87,6 +87,8 @@ def test_the_file_states_where_the_cluster_is_unless_an_option_does(offline: Bar
     found = offline("topics", "list", "--command-config", path)
     assert found.status == 2
     assert found.stderr.startswith(f"barnabas: --command-config: {path}: bootstrap.servers: ")
+    found = offline("topics", "list", "--command-config", path, "--bootstrap-server", "")
+    assert (found.status, found.stderr.startswith("barnabas: --bootstrap-server: ")) == (2, True)
     found = offline("doctor", "--command-config", secured.settings())
     assert (found.status, "has no bootstrap.servers: give --bootstrap-server" in found.stderr) == (2, True)
 
