@@ -1,7 +1,7 @@
 #!/bin/sh
 # kafka-go shows the producer's timestamps of a topic whose timestamps are the broker's (LogAppendTime).
 #
-# Software: kafka-go v0.4.51 (Reader); franz-go's kfake v0.0.0-20260918054303-01f206a7e32c as the broker, its kmsg v1.15.1
+# Software: kafka-go v0.4.51 (Reader); franz-go's kfake v0.0.0-20260918054303-01f206a7e32c as the broker, kmsg v1.15.1
 #   to write the batch, franz-go v1.22.3 and sarama v1.61.1 to read it as well; Go 1.26 or later.
 # Expected: with message.timestamp.type=LogAppendTime a broker sets a bit in the attributes of each batch, and its own
 #   time as the largest timestamp (KIP-32). It leaves the others as the producer wrote them: with that bit each record's
