@@ -175,6 +175,8 @@ class Purgatory:
 
     def wake(self, topic: str, partition: int) -> None:
         """Finish the requests that are ready after a change of this partition."""
+        if not self._by_key:
+            return
         key = topic, partition
         parked_here = self._by_key.get(key)
         if parked_here is None:

@@ -16,7 +16,7 @@ from typing import Final
 
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.primitives import Buffer, read_varint, read_varlong
-from barnabas.protocol.records.batch import HEADER_SIZE, LOG_APPEND_TIME, BatchHeader
+from barnabas.protocol.records.batch import LOG_APPEND_TIME, BatchHeader
 from barnabas.protocol.records.compression import DECOMPRESSED_BYTES_MAX
 from barnabas.protocol.records.record import RECORD_BYTES_MAX, open_batch, read_short_varint, refill
 
@@ -25,11 +25,10 @@ _DELTA_MIN: Final = -(1 << 64)
 _HEAD_BYTES: Final = 21  # at most: body length 5, attributes 1, timestamp delta 10, offset delta 5
 
 
-def largest_timestamp(batch: Buffer, base_timestamp: int, count: int) -> int | None:
-    """Return the largest timestamp in ms of the batch's `count` uncompressed records.
-    None if their layout is invalid. `batch` has nothing after them, and `count` is not 0.
+def largest_timestamp(records: bytes, base_timestamp: int, count: int) -> int | None:
+    """Return the largest timestamp in ms of a batch's `count` uncompressed records.
+    None if their layout is invalid. `records` has nothing after them, and `count` is not 0.
     """
-    records = bytes(memoryview(batch)[HEADER_SIZE:])
     position, largest = 0, _DELTA_MIN  # twice a delta, as for one that is not negative
     try:
         for _ in range(count):

@@ -183,6 +183,7 @@ class Appender:
         (sent_offset, length, _, magic, crc, attributes, last_delta, base_timestamp, max_timestamp,
          producer_id, producer_epoch, base_sequence, count) = _unpack_header(batch)
         # fmt: on
+        whole = batch if isinstance(batch, memoryview) else memoryview(batch)
         producer = self._known_producer(producer_id)
         active = self._segments.active
         watermarks = self._watermarks
@@ -205,11 +206,12 @@ class Appender:
                 and producer.next_sequence == base_sequence
                 and (attributes & TRANSACTIONAL_MASK or producer.current_txn_first_offset is None)
             )
-            and crc32c(memoryview(batch)[21:]) == crc
+            and crc32c(whole[21:]) == crc
             and (
-                count <= COUNTED_AT_ONCE_MAX and largest_timestamp(batch, base_timestamp, count) == max_timestamp
+                count <= COUNTED_AT_ONCE_MAX
+                and largest_timestamp(bytes(whole[HEADER_SIZE:]), base_timestamp, count) == max_timestamp
                 if (codec := attributes & COMPRESSION_MASK) == NONE
-                else producer_id >= 0 and (codec != LZ4 or lz4_blocks_are_independent(memoryview(batch)[HEADER_SIZE:]))
+                else producer_id >= 0 and (codec != LZ4 or lz4_blocks_are_independent(whole[HEADER_SIZE:]))
             )
             and not active.should_roll(size, last_offset, max_timestamp, now_ms)
         ):

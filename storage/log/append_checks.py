@@ -15,6 +15,7 @@ from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.primitives import Buffer
 from barnabas.protocol.records.batch import (
     CREATE_TIME,
+    HEADER_SIZE,
     LOG_APPEND_TIME,
     NO_TIMESTAMP,
     BatchHeader,
@@ -97,7 +98,8 @@ def _largest_timestamp(batch: Buffer, header: BatchHeader, demands: Demands, now
     """
     if header.compression != NONE or demands.timestamp_type == LOG_APPEND_TIME:
         return header.max_timestamp
-    found = largest_timestamp(batch, header.base_timestamp, header.records_count)
+    records = bytes(memoryview(batch)[HEADER_SIZE:])
+    found = largest_timestamp(records, header.base_timestamp, header.records_count)
     if found is None or not -LONG_MAX <= found <= min(LONG_MAX, now_ms + demands.timestamp_after_max_ms):
         return None
     return found

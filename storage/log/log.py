@@ -377,6 +377,10 @@ class PartitionLog:
         """Return whether a batch of this producer would continue a transaction, not begin one."""
         return self.producers.has_open_transaction(producer_id, producer_epoch)
 
+    def would_begin_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        """Return whether a transactional batch of this producer would begin a transaction here."""
+        return self.producers.would_begin_transaction(producer_id, producer_epoch)
+
     @property
     def first_undecided(self) -> tuple[int, int] | None:
         """The (first offset, producer id) of the transaction that limits the last stable offset; None without one."""

@@ -165,6 +165,17 @@ class ProducerStateManager:
         producer = self._producers.get(producer_id)
         return producer is not None and producer_epoch < producer.producer_epoch
 
+    def would_begin_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        """Return whether a transactional batch of this producer would begin a transaction: none of its epoch is open,
+        and no later epoch was seen.
+        """
+        producer = self._producers.get(producer_id)
+        return (
+            producer is None
+            or producer_epoch > producer.producer_epoch
+            or (producer_epoch == producer.producer_epoch and producer.current_txn_first_offset is None)
+        )
+
     def wants_older(self, header: BatchHeader) -> bool:
         """Return whether `header` may repeat a batch below `seen_from` that would still fit in the window."""
         producer = self._producers.get(header.producer_id)

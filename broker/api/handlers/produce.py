@@ -29,7 +29,7 @@ With acks=0 there is no answer; the dispatcher handles the errors. Requests and 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from struct import Struct
@@ -83,8 +83,9 @@ _ATTRIBUTES_LOW_BYTE: Final = 22
 _CODEC_MASK: Final = 0x07
 _TRANSACTIONAL: Final = 0x10
 _PRODUCER_POSITION: Final = 43
-_unpack_producer: Final = Struct(">qh").unpack_from  # id, epoch
-_unpack_length: Final = Struct(">i").unpack_from
+# Declared, because compiled, numbers of type Any are objects: each comparison then takes a call.
+_unpack_producer: Final[Callable[[Buffer, int], tuple[int, int]]] = Struct(">qh").unpack_from  # id, epoch
+_unpack_length: Final[Callable[[Buffer, int], tuple[int]]] = Struct(">i").unpack_from
 _NONE_REFUSED: Verdicts = {}
 _NO_ERROR: Final = ErrorCode.NONE  # compiled, the look-up of an enum's member takes as long as a call
 _new_tuple: Final = tuple.__new__  # half the cost of a NamedTuple's constructor
@@ -270,36 +271,38 @@ def _transactional_batches(
     The errors are of partitions that are not available, so that this is unknown: no batch is appended there, even if
     the partition is available later.
     """
-    services = context.services
+    topics_by_id, partitions = context.services.catalogue.topics_by_id, context.services.partitions
     writers: set[tuple[int, int]] = set()
     beginning: dict[TopicPartition, memoryview] = {}
     unjudged: dict[TopicPartition, ErrorCode] = {}
-    for topic, partitions in request[3]:
+    for topic, batches in request[3]:
         if isinstance(topic, bytes):
-            found = services.catalogue.topics_by_id.get(topic)
+            found = topics_by_id.get(topic)
             topic = "" if found is None else found.name
-        for index, records in partitions:
+        is_refused = _is_refused(topic, context)
+        for index, records in batches:
             if records is None or len(records) < HEADER_SIZE or not records[_ATTRIBUTES_LOW_BYTE] & _TRANSACTIONAL:
                 continue
-            writer = _unpack_producer(records, _PRODUCER_POSITION)
-            if writer[0] < 0:
+            producer_id, producer_epoch = writer = _unpack_producer(records, _PRODUCER_POSITION)
+            if producer_id < 0:
                 continue
             writers.add(writer)
+            where = topic, index
             try:
-                log = services.partitions.get_led(topic, index)
+                log = partitions.get_led(topic, index)
                 if not log.answers_at_once:
                     check_disk_space(log)
             except KafkaError as error:
-                unjudged[topic, index] = error.code
+                unjudged[where] = error.code
                 continue
-            if _is_refused(topic, context) or log.is_fenced(*writer) or log.has_open_transaction(*writer):
+            if is_refused or not log.would_begin_transaction(producer_id, producer_epoch):
                 continue
             if LOG_OVERHEAD + _unpack_length(records, LENGTH_POSITION)[0] != len(records):
                 try:
                     check_shape(records, context.api_version)
                 except AppendRefused:
                     continue  # the append refuses it, too, so it begins nothing
-            beginning[topic, index] = records
+            beginning[where] = records
     return writers, beginning, unjudged
 
 

@@ -130,6 +130,21 @@ def test_an_open_transaction_refuses_batches_outside_it(partition: Partition) ->
     assert partition.append(2) is None
 
 
+def test_a_batch_begins_a_transaction_unless_one_of_its_epoch_is_open_or_a_later_epoch_was_seen(
+    partition: Partition,
+) -> None:
+    def beginning() -> list[int]:
+        return [epoch for epoch in range(4) if partition.producers.would_begin_transaction(PID, epoch)]
+
+    assert beginning() == [0, 1, 2, 3]
+    partition.append(0, epoch=1)
+    assert beginning() == [1, 2, 3]
+    partition.append(1, epoch=1, transactional=True)
+    assert beginning() == [2, 3]
+    partition.mark(epoch=2)
+    assert beginning() == [2, 3]
+
+
 def test_an_open_transaction_holds_the_first_unstable_offset_until_its_marker_is_below_the_high_watermark(
     partition: Partition,
 ) -> None:
