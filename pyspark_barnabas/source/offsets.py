@@ -1,8 +1,8 @@
 """Offsets as JSON, in the form that Spark's stock source writes: {"topic": {"0": 23}}. Pure.
 
-A stream adds the ids of the topics, each as a key without partitions: {"topic#Yv6hB3KQTlmm4dx8pN0XcA": {}}. No name of
-a topic has a `#`, and the stock source and older releases read nothing from such a key, so a query can still change
-between them.
+A stream adds the ids of the topics, each as a key without partitions: {"topic#Yv6hB3KQTlmm4dx8pN0XcA": {}}. The end of
+its first batch also has where that batch begins, as the JSON of these offsets behind a `#`. No name of a topic has a
+`#`, and the stock source and older releases read nothing from such a key, so a query can still change between them.
 
 Partitions come sorted by topic and number, so that equal offsets are equal texts: Spark compares them so.
 """
@@ -23,7 +23,7 @@ OFFSET_MAX = 2**63 - 1
 _SPECIAL_MIN = -2  # EARLIEST, and LATEST above it
 
 
-_ID_MARK = "#"
+_MARK = "#"
 
 
 class StreamPosition(NamedTuple):
@@ -31,10 +31,14 @@ class StreamPosition(NamedTuple):
 
     topic_ids: of the topics of these offsets, in Kafka's text form. A topic has none if the offsets come from the stock
     source or an older release, or if the broker gives none.
+
+    begin: of the end of a query's first batch, where this batch begins. Spark logs only ends; after a kill it asks anew
+    where the query begins, and `latest`, or the partitions that there are, may be others by then.
     """
 
     offsets: Offsets
     topic_ids: TopicIds
+    begin: Offsets | None = None
 
 
 class OffsetsError(ValueError):
@@ -55,16 +59,21 @@ def from_json(found: Any) -> Offsets:
 
 
 def position_to_json(position: StreamPosition) -> Json:
-    """Convert offsets and topic ids for Spark and its checkpoint."""
-    ids: Json = {f"{topic}{_ID_MARK}{topic_id}": {} for topic, topic_id in sorted(position.topic_ids.items())}
-    return to_json(position.offsets) | ids
+    """Convert a position for Spark and its checkpoint."""
+    found = to_json(position.offsets)
+    found |= {f"{topic}{_MARK}{topic_id}": {} for topic, topic_id in sorted(position.topic_ids.items())}
+    if position.begin is not None:
+        found[_MARK + json.dumps(to_json(position.begin), separators=(",", ":"))] = {}
+    return found
 
 
 def position_from_json(found: Any) -> StreamPosition:
-    """Read offsets and topic ids from a checkpoint. Raise OffsetsError if it contains something else."""
+    """Read a position from a checkpoint. Raise OffsetsError if it contains something else."""
     offsets = from_json(found)
-    parts = (key.partition(_ID_MARK) for key in found)
-    return StreamPosition(offsets, {topic: topic_id for topic, mark, topic_id in parts if mark})
+    parts = [key.partition(_MARK) for key in found]
+    begins = [from_json(_load(text)) for topic, mark, text in parts if mark and not topic]
+    topic_ids = {topic: topic_id for topic, mark, topic_id in parts if mark and topic}
+    return StreamPosition(offsets, topic_ids, begins[0] if begins else None)
 
 
 def parse_offsets(text: str) -> Offsets:

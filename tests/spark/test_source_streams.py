@@ -1,5 +1,6 @@
 """`spark.readStream.format("barnabas")` while topics change, brokers die and records are lost."""
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -115,6 +116,22 @@ def test_a_stream_goes_on_from_the_stock_sources_checkpoint(reading: Reading) ->
     reading.send(40)
     reading.run("kafka")
     assert reading.found() == list(range(120))
+
+
+def test_a_stream_killed_in_its_first_batch_begins_where_it_began(reading: Reading) -> None:
+    reading.create(1)
+    reading.send(10)
+    latest = {"startingOffsets": "latest"}
+    with reading.running(**latest) as query:
+        until(lambda: query.exception() or query.recentProgress, PATIENCE_S)
+    commits = reading.directory / "checkpoint" / "commits"
+    assert [each.name for each in commits.glob("[0-9]*")] == ["0"]
+    shutil.rmtree(commits)  # as if it was killed before the end of the batch
+    reading.send(50)
+    with Client(reading.server.address) as client:
+        create_partitions(client, reading.topic, 3)
+    reading.run(**latest)
+    assert reading.found() == list(range(10, 60))
 
 
 def test_a_stream_waits_at_an_open_transaction(reading: Reading) -> None:

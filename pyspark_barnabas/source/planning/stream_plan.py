@@ -30,6 +30,7 @@ class StreamPlan:
         self.seen: StreamPosition | None = None
         self._client = client
         self._settings = settings
+        self._first: StreamPosition | None = None
         self._last: StreamPosition | None = None
         self._patience = Patience(settings.min_offsets, settings.max_trigger_delay_ms)
 
@@ -40,7 +41,8 @@ class StreamPlan:
         offsets = cluster.find_offsets(
             self._client, self._settings.starting, partitions, isolation=self._settings.isolation, side="starting"
         )
-        return StreamPosition(offsets, topic_ids)
+        self._first = StreamPosition(offsets, topic_ids)
+        return self._first
 
     def fix_the_end(self) -> None:
         """Fix the end for Trigger.AvailableNow: read all that exists now, in any number of batches, nothing newer."""
@@ -52,6 +54,10 @@ class StreamPlan:
         most: how many offsets it has at most, None for all. waits: whether minOffsetsPerTrigger counts; if the end
         is fixed it does not, for then nothing more would come.
         """
+        end = self._end_of_batch(start, most, waits=waits)
+        return end._replace(begin=start.offsets) if start == self._first else end
+
+    def _end_of_batch(self, start: StreamPosition, most: int | None, *, waits: bool) -> StreamPosition:
         latest = self._ends(start.offsets) if self._last is None else self._last
         if waits and self._last is None and self._settings.min_offsets:
             now_ms = int(self._client.clock.monotonic() * 1000)
@@ -65,7 +71,12 @@ class StreamPlan:
         return StreamPosition(limit(begins, latest.offsets, most), latest.topic_ids)
 
     def ranges(self, start: StreamPosition, end: StreamPosition) -> list[OffsetRange]:
-        """Return the ranges of a batch's tasks. Raise DataLoss if records are gone and failOnDataLoss is set."""
+        """Return the ranges of a batch's tasks. Raise DataLoss if records are gone and failOnDataLoss is set.
+
+        The first batch begins where its end says: `start` is new if an earlier run planned it.
+        """
+        if end.begin is not None and start.begin is None:
+            start = StreamPosition(end.begin, end.topic_ids)
         earliest_of_new = self._earliest_of_new(start.offsets, end.offsets)
         changes = find_changes(start, end, earliest_of_new, self._topic_ids())
         lose(changes.losses, fail=self._settings.fail_on_data_loss)

@@ -55,9 +55,20 @@ def test_a_position_survives_a_checkpoint_and_equal_ones_are_equal_texts() -> No
     assert json.dumps(position_to_json(reordered)) == text
 
 
-def test_topic_ids_add_no_offsets_for_those_who_read_only_offsets() -> None:
-    found = position_to_json(StreamPosition({A0: 3}, {"a": "Yv6hB3KQTlmm4dx8pN0XcA"}))
-    assert found == {"a": {"0": 3}, "a#Yv6hB3KQTlmm4dx8pN0XcA": {}}
+@given(offsets, offsets)
+def test_where_the_first_batch_begins_survives_a_checkpoint(
+    some: dict[tuple[str, int], int], begin: dict[tuple[str, int], int]
+) -> None:
+    position = StreamPosition(some, {"a": "Yv6hB3KQTlmm4dx8pN0XcA"}, begin)
+    text = json.dumps(position_to_json(position))
+    assert position_from_json(json.loads(text)) == position
+    reordered = position._replace(begin=dict(reversed(begin.items())))
+    assert json.dumps(position_to_json(reordered)) == text
+
+
+def test_a_position_adds_no_offsets_for_those_who_read_only_offsets() -> None:
+    found = position_to_json(StreamPosition({A0: 3}, {"a": "Yv6hB3KQTlmm4dx8pN0XcA"}, {A0: 1}))
+    assert found == {"a": {"0": 3}, "a#Yv6hB3KQTlmm4dx8pN0XcA": {}, '#{"a":{"0":1}}': {}}
     assert from_json(found) == {A0: 3}
     assert parse_checkpoint(f"v1\n{{}}\n{json.dumps(found)}").offsets == (SourceOffset("a", 0, 3),)
 

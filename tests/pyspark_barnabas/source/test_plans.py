@@ -11,7 +11,7 @@ from barnabas.client.client import Client
 from barnabas.client.offsets import committed_offsets
 from barnabas.client.produce.producer import Producer
 from pyspark_barnabas.source.errors import DataLoss, SourceError
-from pyspark_barnabas.source.offsets import StreamPosition
+from pyspark_barnabas.source.offsets import StreamPosition, position_from_json, position_to_json
 from pyspark_barnabas.source.options import batch_settings, stream_settings
 from pyspark_barnabas.source.planning.batch_plan import plan_batch
 from pyspark_barnabas.source.planning.stream_plan import StreamPlan
@@ -239,6 +239,37 @@ def test_a_batch_that_an_earlier_run_planned_is_not_read_from_another_topic(clie
     with pytest.raises(DataLoss, match=r"^planned had the id "):
         stream(**options).ranges(start, end)
     assert earlier.ranges(start, end) == [OffsetRange("planned", 0, 0, 5)], "it has not seen the new topic"
+
+
+@pytest.mark.parametrize(("starting", "begin"), [("latest", 5), ("earliest", 0)])
+def test_a_first_batch_that_an_earlier_run_planned_begins_where_that_run_began(
+    client: Client, stream: NewStream, starting: str, begin: int
+) -> None:
+    topic = f"killed-{starting}"
+    options = {"subscribe": topic, "startingOffsets": starting}
+    fill(client, topic, 5)
+    earlier = stream(**options)
+    start = earlier.first_position()
+    fill(client, topic, 3)
+    end = position_from_json(position_to_json(earlier.end_of_batch(start, None, waits=False)))
+    create_partitions(client, topic, 2)
+    fill(client, topic, 2, 4)
+    later = stream(**options)
+    assert later.ranges(later.first_position(), end) == [OffsetRange(topic, 0, begin, 8)]
+    second = later.end_of_batch(end, None, waits=False)
+    assert second.begin is None
+    assert later.ranges(end, second) == [OffsetRange(topic, 0, 8, 10), OffsetRange(topic, 1, 0, 4)]
+
+
+def test_a_first_batch_without_records_begins_where_its_run_began(client: Client, stream: NewStream) -> None:
+    fill(client, "quiet", 5)
+    earlier = stream(subscribe="quiet")
+    end = earlier.end_of_batch(earlier.first_position(), None, waits=False)
+    fill(client, "quiet", 3)
+    later = stream(subscribe="quiet")
+    assert later.ranges(later.first_position(), end) == []
+    assert later.ranges(end, end) == []
+    assert later.ranges(end, later.end_of_batch(end, None, waits=False)) == [OffsetRange("quiet", 0, 5, 8)]
 
 
 def test_a_checkpoint_without_topic_ids_gets_them_with_the_next_records(client: Client, stream: NewStream) -> None:
