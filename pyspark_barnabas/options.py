@@ -109,7 +109,7 @@ def sink(options: Mapping[str, str], *, default_prefix: str | None = None) -> Si
         prefix=name(options, "transactionalIdPrefix", longest=200) or default_prefix,
         transaction_timeout_ms=_timeout_ms(options),
         compression=one_of(options, "kafka.compression.type", COMPRESSIONS, "none"),
-        batch_bytes=min(integer(options, "kafka.batch.size", BATCH_BYTES, at_least=1), request_bytes),
+        batch_bytes=_batch_bytes(options, request_bytes),
         max_request_bytes=request_bytes,
         delivery_timeout_ms=integer(options, "kafka.delivery.timeout.ms", DELIVERY_TIMEOUT_MS, at_least=1),
         group_id=_group(options),
@@ -193,6 +193,11 @@ def _timeout_ms(options: Mapping[str, str]) -> int | None:
     """Return the transaction timeout; None if it is not given: as long as the brokers allow."""
     name = "kafka.transaction.timeout.ms"
     return None if text(options, name) is None else integer(options, name, 0, at_least=1, at_most=2**31 - 1)
+
+
+def _batch_bytes(options: Mapping[str, str], request_bytes: int) -> int:
+    """Return the aim for a batch; 0 means a batch for each record, as in Kafka's producer, which 1 does, too."""
+    return max(1, min(integer(options, "kafka.batch.size", BATCH_BYTES), request_bytes))
 
 
 def _group(options: Mapping[str, str]) -> str | None:

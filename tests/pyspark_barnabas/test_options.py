@@ -70,6 +70,10 @@ def test_a_batch_of_records_fits_a_request() -> None:
     assert sink(_lowered(kafka__max__request__size="2048")).batch_bytes == 2048
 
 
+def test_a_batch_size_of_0_is_a_batch_for_each_record() -> None:
+    assert sink(_lowered(kafka__batch__size="0")).batch_bytes == 1
+
+
 @pytest.mark.parametrize("option", ["kafka.compresion.type", "transactionalIdPrefx", "checkpointLocaton"])
 def test_an_option_with_a_slip_in_its_name_is_refused_with_the_one_that_was_meant(option: str) -> None:
     with pytest.raises(OptionError, match="did you mean") as refused:
@@ -97,7 +101,7 @@ def test_an_unknown_setting_of_kafkas_is_refused_with_those_that_are_known() -> 
         ({"transactionalIdPrefix": "x" * 201}, "1 to 200"),
         ({"path": "somewhere"}, "not to a path"),
         ({"topic": ".."}, "letters, digits, dots"),
-        ({"kafka__batch__size": "many"}, "whole number from 1"),
+        ({"kafka__batch__size": "many"}, "whole number from 0"),
         ({"firstBatch": "-1"}, "whole number from 0"),
         ({"kafka__transaction__timeout__ms": str(2**31)}, "whole number from 1 to 2147483647"),
         ({"kafka__compression__type": "brotli"}, "one of none, gzip"),

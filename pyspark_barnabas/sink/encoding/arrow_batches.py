@@ -150,7 +150,7 @@ class Encoder:
         start = taken = 0
         while start < len(sizes):
             pending = self._pending.setdefault(where, _Pending())
-            room = self._layout.batch_bytes - pending.size
+            room = max(0, self._layout.batch_bytes - pending.size)  # a batch's header may already be larger
             stop = int(np.searchsorted(behind, taken + room, "right"))
             if stop == start and not pending.tails:
                 stop += 1  # a separate batch

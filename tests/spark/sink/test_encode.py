@@ -69,10 +69,10 @@ def read(batches: list[NewBatch]) -> dict[tuple[str, int], list[Any]]:
     return found
 
 
-@given(_rows, st.integers(1, 25))
-def test_columns_and_rows_come_to_the_same(rows: list[dict[str, Any]], chunk: int) -> None:
+@given(_rows, st.integers(1, 25), st.sampled_from([1, 61, 700]))
+def test_columns_and_rows_come_to_the_same(rows: list[dict[str, Any]], chunk: int, batch_bytes: int) -> None:
     batches = pa.Table.from_pylist(rows, schema=SCHEMA).to_batches(max_chunksize=chunk)
-    how = layout(fixed_headers=(("batch", b"7"),))
+    how = layout(fixed_headers=(("batch", b"7"),), batch_bytes=batch_bytes)
     fast, slow = (kind(how, PARTITIONS.__getitem__, lambda: NOW_MS) for kind in (Encoder, PlainEncoder))
     by_column, by_row = read(encode(fast, batches)), read(encode(slow, batches))
     assert (fast.rows, fast.digest) == (slow.rows, slow.digest) == (len(rows), fast.digest)
