@@ -149,6 +149,10 @@ def _bound(options: Mapping[str, str], side: str, default: str, *, is_stream: bo
 def _given_bound(option: str, value: str) -> Given:
     if value.lower() in _WORDS:
         return Given(None, _WORDS[value.lower()])
+    if not value.lstrip().startswith("{"):
+        raise OptionError(
+            f'{option} is {value!r}, and should be earliest, latest or JSON, as in {{"orders":{{"0":23}}}}'
+        )
     return Given(_parsed(option, parse_offsets, value), LATEST)
 
 
