@@ -192,6 +192,14 @@ def test_a_broker_has_the_port_it_is_given(new_broker: NewBroker) -> None:
     assert (broker.bootstrap_servers, broker.port) == (f"127.0.0.1:{port}", port)
 
 
+def test_a_host_that_there_is_not_is_reported_with_the_resolvers_words(new_broker: NewBroker) -> None:
+    host = "no.such.host.invalid"
+    with pytest.raises(socket.gaierror) as unknown:
+        socket.getaddrinfo(host, 0)
+    with pytest.raises(BarnabasError, match=f"cannot listen on {host}:0: {str(unknown.value.strerror).lower()}"):
+        new_broker(host=host)
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [

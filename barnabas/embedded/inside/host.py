@@ -6,7 +6,6 @@ Knows the broker's parts, not its caller: `child.py` reads calls from a socket, 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
 from inspect import isawaitable
@@ -261,8 +260,7 @@ def _bind_registry(settings: Mapping[str, Any]) -> list[socket.socket]:
     try:
         return bind(host, port)
     except OSError as error:
-        reason = os.strerror(error.errno or 0).lower()
-        raise OSError(f"cannot listen on {host}:{port} for the schema registry: {reason}") from error
+        raise OSError(f"cannot listen on {host}:{port} for the schema registry: {_reason(error)}") from error
 
 
 def _seed(settings: Mapping[str, Any]) -> SeedSource | None:
@@ -287,4 +285,9 @@ def _bind(config: BrokerConfig, count: int, ports: list[int]) -> list[list[Bound
     except ValueError as error:
         raise ConfigError(str(error)) from error
     except OSError as error:
-        raise OSError(f"cannot listen on {error.filename}: {os.strerror(error.errno or 0).lower()}") from error
+        raise OSError(f"cannot listen on {error.filename}: {_reason(error)}") from error
+
+
+def _reason(error: OSError) -> str:
+    """Return what the system said; the numbers of a resolver's errors are not those of errno."""
+    return (error.strerror or str(error)).lower()
