@@ -6,9 +6,9 @@
 #   or later, Java 17 or later, Maven.
 # Expected: by RFC 5802 both sides apply SASLprep to a password before it is salted, so that one written with other
 #   characters of the same meaning ("m²" and "m2") is the same. Or neither side does.
-# Seen: kafka-go does, by its library for SCRAM. Kafka's method `normalize` only takes the UTF-8 bytes, and salts "m²" and
-#   "m2" to different keys. So a user with the password "m²" logs in by Java and franz-go, and never by kafka-go, which
-#   logs in with it where the password is "m2". A no-break space, "½" or a decomposed "ä" do the same.
+# Seen: kafka-go does, by its library for SCRAM. Kafka's method `normalize` only takes the UTF-8 bytes, and salts "m²"
+#   and "m2" to different keys. So a user with the password "m²" logs in by Java and franz-go, and never by kafka-go,
+#   which logs in with it where the password is "m2". A no-break space, "½" or a decomposed "ä" do the same.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -6,8 +6,8 @@
 # Expected: "it throws IllegalStateException if transactional.id has been configured and no transaction has been
 #   started" (the documentation of KafkaProducer.send). The mock keeps to such rules: beginTransaction() without
 #   initTransactions() raises IllegalStateException in both, and so does a second beginTransaction().
-# Seen: after initTransactions(), and after a commit, the mock's send() is done, and the record is in history() at once as
-#   a committed one is. A program that sends a last record after commitTransaction() passes its tests, and fails with
+# Seen: after initTransactions(), and after a commit, the mock's send() is done, and the record is in history() at once,
+#   as a committed one is. A program that sends a last record after commitTransaction() passes its tests, and fails with
 #   its first broker.
 set -eu
 folder=$(mktemp -d)
