@@ -93,6 +93,7 @@ class Barnabas:
         )
         self._in_process = in_process
         self._running: Running | None = None
+        self._owner = 0
         self._port = port
         self._ports: list[int] = []  # of all nodes, from the first start on
         self._registry_port = 0
@@ -118,6 +119,7 @@ class Barnabas:
     def start(self) -> Self:
         """Start the broker; after `stop` or `kill` with the same data and port. Raises BarnabasError."""
         with self._turn:
+            self._check_owner()
             if self.is_running:
                 raise BarnabasError("the broker runs already")
             self._revival.begin_anew()
@@ -135,6 +137,7 @@ class Barnabas:
     def kill(self) -> None:
         """Kill the broker now, like `kill -9`. The data stay as they are. Does nothing if it does not run."""
         with self._turn:
+            self._check_owner()
             self._revival.forget()
             if self._running is not None:
                 self._running.kill()
@@ -148,10 +151,12 @@ class Barnabas:
 
     def close(self) -> None:
         """End the broker for good. A temporary directory is removed with all its snapshots; other data are closed
-        cleanly.
+        cleanly. In a fork of the process that started it this does nothing.
 
         Raises BarnabasError where a fault crashed it and it could not be started again, unless an earlier call did so.
         """
+        if self._is_forked:
+            return
         with self._turn:
             self._revival.forget()
             try:
@@ -370,6 +375,7 @@ class Barnabas:
         self.kill()  # a broker that died by itself still holds a socket
         ports = {"port": self._port, "ports": self._ports, "registry_port": self._registry_port}
         self._running = running = self._begin({**self._settings.wire(), **ports})
+        self._owner = os.getpid()
         self._ports, self._home = running.ports, running.home
         self._port = self._ports[0]
         if self._settings.registry:
@@ -384,7 +390,20 @@ class Barnabas:
 
         return ChildProcess(settings, self._home)
 
+    @property
+    def _is_forked(self) -> bool:
+        """Whether this process is a fork of the one that started the broker, which alone may end it."""
+        return self._running is not None and self._owner != os.getpid()
+
+    def _check_owner(self) -> None:
+        if self._is_forked:
+            raise BarnabasError(
+                f"process {self._owner} started the broker, and this is a fork of it: call its methods there, and "
+                f"connect a client to {self.bootstrap_servers} here"
+            )
+
     def _present(self) -> Running:
+        self._check_owner()
         if self._running is None:
             raise NotRunning("the broker was never started, or it is closed")
         self._revival.revived(self._running)

@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -104,6 +104,45 @@ def test_a_forked_child_of_the_owner_has_a_pool_of_its_own_and_leaves_the_owners
                 os._exit(4)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
         assert broker.topics() == {"orders": 1}
+
+
+@pytest.mark.parametrize("in_process", [False, True])
+def test_a_forked_child_cannot_end_the_owners_broker_or_touch_its_data(in_process: bool) -> None:
+    with Barnabas(topics=["orders"], in_process=in_process) as broker:
+        snapshot = broker.snapshot()
+        calls = (
+            broker.topics,
+            broker.start,
+            broker.stop,
+            broker.kill,
+            broker.restart,
+            lambda: broker.restore(snapshot),
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+            pid = os.fork()
+        if pid == 0:
+            try:
+                refused = [_is_refused(call, broker) for call in calls]
+                broker.close()
+                os._exit(0 if all(refused) else 3)
+            finally:
+                os._exit(4)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        broker.create_topic("after", 1, {})
+        broker.restart()
+        assert broker.topics() == {"orders": 1, "after": 1}
+
+
+def _is_refused(call: Callable[[], object], broker: Barnabas) -> bool:
+    try:
+        call()
+    except BarnabasError as error:
+        return str(error) == (
+            f"process {os.getppid()} started the broker, and this is a fork of it: call its methods there, and connect "
+            f"a client to {broker.bootstrap_servers} here"
+        )
+    return False
 
 
 def test_messages_go_over_a_socket_whole_and_its_end_is_reported() -> None:
