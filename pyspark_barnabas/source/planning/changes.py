@@ -51,7 +51,7 @@ def find_changes(
         if offset != 0:
             losses.append(f"the new partition {topic}-{partition} begins at {offset}, not at 0")
     if gone := start.offsets.keys() - end.offsets.keys():
-        losses.append(f"{describe(gone)} was deleted, with all records that were not read")
+        losses.append(f"{describe(gone)} was deleted or is no longer subscribed, with all records that were not read")
     begins = {**start.offsets, **earliest_of_new}
     ranges = []
     for where in sorted(end.offsets.keys() & begins.keys()):
