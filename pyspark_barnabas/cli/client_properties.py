@@ -25,6 +25,6 @@ def read(path: str) -> ClientProperties:
 
     found = read_properties(path)
     try:
-        return ClientProperties(security_of(found), found.get("bootstrap.servers", "").strip() or None)
+        return ClientProperties(security_of(found), found.get("bootstrap.servers"))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from barnabas.client.addresses import parse_addresses
 from barnabas.client.client import Client
 from barnabas.client.errors import ConnectionFailed
 from barnabas.protocol.errors import KafkaError
@@ -46,8 +47,8 @@ def main(arguments: Sequence[str]) -> int:
         found = client_properties.ClientProperties()
         if options.command_config is not None:
             found = client_properties.read(options.command_config)
-        bootstrap = options.bootstrap_servers or found.bootstrap
-        where = bootstrap or _BOOTSTRAP
+        bootstrap = found.bootstrap if options.bootstrap_servers is None else options.bootstrap_servers
+        where = _BOOTSTRAP if bootstrap is None else bootstrap
         connection = ConnectionSettings(where, "barnabas-ledger", options.request_timeout_ms, found.security)
         client = connection.client()
     except ValueError as error:
@@ -144,9 +145,12 @@ def _add_signs_of_life(command: argparse.ArgumentParser) -> None:
 
 def _shared() -> _Parser:
     shared = _Parser(add_help=False)
-    shared.add_argument("prefix", metavar="PREFIX", help="the sink's transactionalIdPrefix, or spark-<query id>")
+    shared.add_argument(
+        "prefix", type=_prefix, metavar="PREFIX", help="the sink's transactionalIdPrefix, or spark-<query id>"
+    )
     shared.add_argument(
         "--bootstrap-servers",
+        type=_addresses,
         metavar="HOST:PORT[,…]",
         help=f"where to find the cluster (default {_BOOTSTRAP}, or bootstrap.servers of --command-config)",
     )
@@ -196,6 +200,20 @@ def _batch(text: str) -> tuple[str, int]:
     if not (query_id and batch_id.isascii() and batch_id.isdecimal() and len(batch_id) < 19):
         raise argparse.ArgumentTypeError(f"{text!r} is not a QUERY_ID:BATCH, as `ledger show` prints them")
     return query_id, int(batch_id)
+
+
+def _prefix(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty")
+    return text
+
+
+def _addresses(text: str) -> str:
+    try:
+        parse_addresses(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def _positive(text: str) -> int:

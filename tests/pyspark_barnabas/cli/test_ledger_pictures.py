@@ -210,7 +210,9 @@ def test_times_are_for_people() -> None:
         (["ledger", "show", "p", "--last", "0"], "is not a whole number from 1"),
         (["recover", "p", "--topic", "t", "--settle", "7"], "'7' is not a QUERY_ID:BATCH"),
         (["recover", "p", "--topic", "t", "--settle", "q:7", "--execute"], "not allowed with argument --settle"),
-        (["ledger", "show", "p", "--bootstrap-servers", "nowhere:x"], "nowhere:x"),
+        (["ledger", "show", "p", "--bootstrap-servers", "nowhere:x"], "--bootstrap-servers: not a broker address"),
+        (["ledger", "abandon", "p", "--bootstrap-servers", ""], "--bootstrap-servers: no broker address"),
+        (["ledger", "abandon", ""], "argument PREFIX: it is empty"),
         (["ledger", "show", "p", "--command-config", "/nowhere/client.properties"], "no such file"),
     ],
 )
@@ -222,6 +224,16 @@ def test_a_command_that_is_invalid_is_one_line_and_status_2(
     printed = capsys.readouterr().err
     assert (ended.value.code, printed.count("\n")) == (2, 1)
     assert sentence in printed
+
+
+def test_a_file_with_an_empty_address_does_not_mean_the_default(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text("bootstrap.servers=\n")
+    with pytest.raises(SystemExit):
+        main(["ledger", "abandon", "p", "--command-config", str(path)])
+    assert "no broker address" in capsys.readouterr().err
 
 
 def test_a_cluster_that_is_not_there_is_one_line_and_status_1(capsys: pytest.CaptureFixture[str]) -> None:
