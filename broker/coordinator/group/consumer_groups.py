@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Consumer groups (KIP-848): the interface of the group coordinator for the request handlers.
 
 Calls the decisions in `decisions/consumer`, and has `GroupDecisions` carry them out. The topics that match regular

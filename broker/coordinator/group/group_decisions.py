@@ -1,3 +1,4 @@
+# compiled: mypyc
 """How decisions about groups are carried out: one after the other for each group, those that take long in slices.
 
 A decision that computes a target for many members takes longer than a turn of the event loop may. It is a generator: it

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Decisions that may take longer than a turn of the event loop: in slices, and one at a time for each entity.
 
 Knows neither groups nor decisions. Kafka's coordinator computes as long as it takes, and all requests for a partition

@@ -79,6 +79,7 @@ def test_a_group_is_described(api: GroupApi, version: int) -> None:
     assert member.member_type == (1 if version else -1)
 
 
+@pytest.mark.pure
 def test_a_group_that_is_named_a_thousand_times_is_looked_at_once(
     api: GroupApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:

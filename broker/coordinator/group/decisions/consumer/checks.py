@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The checks of a ConsumerGroupHeartbeat: of the request alone, and of the member that sends it (KIP-848).
 
 Raise KafkaError with Kafka's codes and messages, in Kafka's order.

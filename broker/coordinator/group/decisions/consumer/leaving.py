@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Members that leave: for good or temporarily, at the end of a session, or because they did not revoke in time.
 
 The records of a member that left are deleted, and the group epoch rises so that the others get its partitions. With the

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The way of a member to its target assignment (KIP-848): which partitions it may have next. Pure.
 
               target reached

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The records of consumer groups in `__consumer_offsets`: built from values, and parsed to values.
 
 A record is its key and its value as `protocol/log_records/group.py` declares them, types 3 to 8 and 16; a value of None

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Subscriptions by regular expression (KIP-848, RE2): when they are resolved, and how the result is used.
 
 A regular expression is compiled when the first member subscribes to it, and resolved to names of topics outside of the
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.broker.coordinator.group.decisions.consumer import records
 from barnabas.broker.coordinator.group.decisions.consumer.expressions import InvalidExpression, compiled
@@ -45,6 +46,9 @@ class RegexUpdate(NamedTuple):
     """All regular expressions of the group, if they have to be resolved now."""
 
 
+_NOTHING_CHANGED: Final = RegexUpdate(Status.UNCHANGED)
+
+
 def check_regex(regex: str) -> None:
     """Raise INVALID_REGULAR_EXPRESSION if it is not RE2."""
     try:
@@ -66,6 +70,8 @@ def update(
     refresh_interval_ms: int,
 ) -> RegexUpdate:
     """Return the effect of a heartbeat that changes a member from `before` to `after`. INVALID_REGULAR_EXPRESSION."""
+    if before is after and not group.regex_counts:
+        return _NOTHING_CHANGED
     old, new = before.topic_regex or "", after.topic_regex or ""
     status, is_new = Status.UNCHANGED, False
     written: tuple[KeyedRecord, ...] = ()

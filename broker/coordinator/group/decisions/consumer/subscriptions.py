@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The topics that the members of a consumer group subscribe to, together and one by one.
 
 A topic is subscribed to by its name, or by a regular expression that was resolved to names. The metadata hash covers

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """Members of modern groups: the epochs that heartbeats name, and the checks that groups of all types make alike.
 
 The checks raise KafkaError with Kafka's codes and messages.

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The records of modern groups in `__consumer_offsets`: a declared key with its declared value, in either direction.
 
 Modern groups are those to which the coordinator assigns partitions: consumer, share and streams groups. The structs are

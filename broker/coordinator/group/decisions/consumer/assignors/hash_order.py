@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The iteration order of java.util.HashMap and HashSet, which Kafka's assignors depend on.
 
 A table has a power of two of bins. A key goes into the bin given by the low bits of its hash; within a bin, `put` adds
@@ -14,8 +15,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.tree_bin import TreeBin
 from barnabas.broker.coordinator.runtime.partition_for import java_hash, utf16
@@ -32,8 +32,7 @@ _WORDS = struct.Struct(">4I")
 _HALVES = struct.Struct(">2q")
 
 
-@dataclass(frozen=True, slots=True)
-class KeyType(Generic[K]):
+class KeyType(NamedTuple, Generic[K]):
     """Java's hash and order of a class of keys."""
 
     hash: Callable[[K], int]
@@ -73,7 +72,10 @@ TOPIC_ID: KeyType[bytes] = KeyType(_id_hash, lambda topic_id: (_signed(_id_hash(
 
 def table_size(capacity: int) -> int:
     """Return how many bins `new HashMap(capacity)` has: the next power of two."""
-    return 1 if capacity <= 1 else 1 << (capacity - 1).bit_length()
+    size = 1
+    while size < capacity:
+        size *= 2
+    return size
 
 
 def roomy_table_size(count: int) -> int:

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The order in which Kafka's group coordinator gives the members, and the topics of each, to an assignor.
 
 Kafka stores members in a TimelineHashMap, a hash table of its own, and names of topics in Java's HashSet. Code that has
@@ -42,9 +43,10 @@ def timeline_order(member_ids: Iterable[str], largest: int) -> Generator[None, N
     have room for. That is the largest number of members at a time so far, and one more if any was updated while there
     were so many, because then Kafka makes room for one that does not come. The table never shrinks.
     """
-    bits = 1
-    while largest * 3 > 4 << bits:
+    bits, most = 1, 8
+    while largest * 3 > most:
         bits += 1
+        most *= 2
     slots: dict[int, list[str]] = {}
     for member_id in member_ids:
         slots.setdefault((java_hash(member_id) * _MULTIPLIER & 2**64 - 1) >> 64 - bits, []).append(member_id)
