@@ -78,7 +78,11 @@ def _dump(options: argparse.Namespace) -> int:
     from barnabas.logfiles.describe import line
 
     status = 0
-    for path in (file for given in options.path for file in files_below(given)):
+    found = {given: files_below(given) for given in options.path}
+    for given in (given for given, files in found.items() if not files):
+        print(f"barnabas: there is no file of a data directory below {given}", file=sys.stderr)
+        status = 1
+    for path in (file for files in found.values() for file in files):
         if not options.json:
             print(f"Dumping {path}")
         for row in dump(path, with_records=options.records):

@@ -232,6 +232,13 @@ def test_dump_shows_batches_records_markers_and_entries(partition: Path, offline
     assert {"file": str(partition / "leader-epoch-checkpoint"), "epoch": 0, "startOffset": 0} in rows
 
 
+def test_dump_says_where_it_finds_nothing_to_print(partition: Path, tmp_path: Path, offline: Barnabas) -> None:
+    (tmp_path / "other").mkdir()
+    status, out, err = offline("log", "dump", str(tmp_path / "other"), str(partition))
+    assert (status, err) == (1, f"barnabas: there is no file of a data directory below {tmp_path / 'other'}\n")
+    assert f"Dumping {segment(partition, 0)}" in out
+
+
 def test_dump_states_where_damage_begins(partition: Path, offline: Barnabas) -> None:
     log = segment(partition, 0)
     damage(log, len(batch(0)) + 16, b"\x09")
