@@ -141,8 +141,18 @@ def _make_path(disk: Disk, path: str) -> None:
         try:
             disk.files.mkdir(path)
         except FileNotFoundError:
+            if _exists(disk, parent):  # such as /proc, in which nothing can be created
+                raise
             _make_path(disk, parent)
             disk.files.mkdir(path)
         disk.files.sync_directory(parent)
     except OSError as error:
         raise from_os_error(path, "create the directory", error) from error
+
+
+def _exists(disk: Disk, path: str) -> bool:
+    try:
+        disk.files.stat(path)
+    except FileNotFoundError:
+        return False
+    return True
