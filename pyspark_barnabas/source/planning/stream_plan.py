@@ -35,12 +35,20 @@ class StreamPlan:
         self._patience = Patience(settings.min_offsets, settings.max_trigger_delay_ms)
 
     def first_position(self) -> StreamPosition:
-        """Return where a query without a checkpoint begins."""
+        """Return where a query without a checkpoint begins.
+
+        Spark may have the end of its first batch already: with AvailableNow, and always before 4.2. Then `latest` is
+        that end, and partitions without one are new ones.
+        """
+        ends = None if self.seen is None else self.seen.offsets
         partitions, topic_ids = self._find()
         cluster.require_all(self._client, self._settings.subscription, partitions)
+        starting, isolation = self._settings.starting, self._settings.isolation
         offsets = cluster.find_offsets(
-            self._client, self._settings.starting, partitions, isolation=self._settings.isolation, side="starting"
+            self._client, starting, partitions, isolation=isolation, side="starting", ends=ends
         )
+        if ends is not None:
+            offsets = {where: offset for where, offset in offsets.items() if where in ends}
         self._first = StreamPosition(offsets, topic_ids)
         return self._first
 

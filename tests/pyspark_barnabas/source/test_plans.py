@@ -172,6 +172,33 @@ def test_records_behind_the_fixed_end_are_not_read(client: Client, stream: NewSt
     assert plan.end_of_batch(StreamPosition({("fixed", 0): 0}, {}), None, waits=False).offsets == {("fixed", 0): 5}
 
 
+@pytest.mark.parametrize(
+    "starting",
+    [
+        {"startingOffsets": "latest"},
+        {"startingTimestamp": str(START_MS + 10**9), "startingOffsetsByTimestampStrategy": "latest"},
+    ],
+    ids=["offsets", "time"],
+)
+def test_a_stream_from_the_latest_begins_at_an_end_that_spark_has(
+    client: Client, stream: NewStream, request: pytest.FixtureRequest, starting: dict[str, str]
+) -> None:
+    topic = f"busy-{request.node.callspec.id}"
+    fill(client, topic, 5)
+    plan = stream(subscribe=topic, **starting)
+    plan.fix_the_end()
+    fill(client, topic, 3)
+    create_partitions(client, topic, 2)
+    start = plan.first_position()
+    end = plan.end_of_batch(start, None, waits=False)
+    assert start.offsets == end.offsets == {(topic, 0): 5}
+    assert plan.ranges(start, end) == []
+    fill(client, topic, 0, 2)
+    again = stream(subscribe=topic, **starting)
+    later = again.end_of_batch(end, None, waits=False)
+    assert again.ranges(end, later) == [OffsetRange(topic, 0, 5, 8), OffsetRange(topic, 1, 0, 2)]
+
+
 def test_new_partitions_are_read_from_their_beginning(client: Client, stream: NewStream) -> None:
     fill(client, "growing", 5)
     plan = stream(subscribe="growing")
