@@ -77,6 +77,31 @@ def test_the_reader_for_spark_4_0_reads_to_where_the_topic_ends(server: Server) 
     reader.stop()
 
 
+def test_the_reader_for_spark_4_0_begins_at_the_end_that_spark_requests_first(server: Server) -> None:
+    topics.create(server.address, "first-end", 1)
+    topics.send(server.address, "first-end", (b"%d" % n for n in range(5)))
+    options = {"kafka.bootstrap.servers": server.address, "subscribe": "first-end", "startingOffsets": "latest"}
+    reader = StreamReader(options, row_schema(options))
+    end = reader.latestOffset()
+    topics.send(server.address, "first-end", (b"%d" % n for n in range(3)))
+    assert reader.partitions(reader.initialOffset(), end) == []
+    second = reader.latestOffset()
+    (part,) = reader.partitions(end, second)
+    assert sum(batch.num_rows for batch in reader.read(part)) == 3
+    reader.stop()
+
+
+def test_the_reader_for_spark_4_0_tells_one_end_while_nothing_comes(server: Server) -> None:
+    """Spark compares the texts of ends, and another one would be a batch without records."""
+    topics.create(server.address, "one-end", 1)
+    options = {"kafka.bootstrap.servers": server.address, "subscribe": "one-end", "startingOffsets": "latest"}
+    reader = StreamReader(options, row_schema(options))
+    end = reader.latestOffset()
+    reader.initialOffset()
+    assert reader.latestOffset() == end
+    reader.stop()
+
+
 @pytest.mark.long
 def test_the_locked_spark_does_everything(spark: SparkSession, server: Server, tmp_path: Path) -> None:
     assert outcomes(Work(spark, server.address, str(server.data_dir), "locked", tmp_path)) == WHOLE

@@ -90,9 +90,12 @@ class StreamReader(SentToWorkers, DataSourceStreamReader):  # type: ignore[misc]
 
     @sentence_alone
     def latestOffset(self) -> Json:
-        """Return where the next batch ends. Spark does not give its start: the end is never below the last one seen."""
+        """Return where the next batch ends. Spark does not give its start: the end is never below the last one seen,
+        and does not say where the batch begins.
+        """
         with self._planning() as plan:
-            return position_to_json(plan.end_of_batch(plan.seen or StreamPosition({}, {}), None, waits=False))
+            end = plan.end_of_batch(plan.seen or StreamPosition({}, {}), None, waits=False)
+            return position_to_json(end._replace(begin=None))
 
     @sentence_alone
     def partitions(self, start: Json, end: Json) -> list[InputPartition]:
