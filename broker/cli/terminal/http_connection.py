@@ -47,6 +47,10 @@ def answered(
         raise OSError(f"{address}: no response: {_advice(address, settings, served_with)}") from None
     except gaierror as unknown:
         raise OSError(f"{address}: {str(unknown.strerror).lower()}") from None
+    except UnicodeError as error:
+        if getattr(error, "encoding", "idna") != "idna":
+            raise  # of a header, and not of the host
+        raise OSError(f"{address}: that cannot be the name of a host") from None
     except HTTPException as broken:
         raise OSError(f"{address}: the response ended early: {broken!r}") from broken
     finally:

@@ -67,6 +67,7 @@ def test_settings_of_clients_lead_to_a_secured_http_port(tmp_path: Path, offline
             "{plain}: the broker there serves no HTTP: start it with --http HOST:PORT --control",
         ),
         (["why", "hanging", "--bootstrap-server", "127.0.0.1:1"], "cannot connect to 127.0.0.1:1: connection refused"),
+        (["why", "hanging", "--http", "a..b:1"], "a..b:1: that cannot be the name of a host"),
     ],
 )
 def test_a_missing_target_is_reported_in_one_line(
