@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from barnabas.client.client import GROUP, TRANSACTION, Client
 from barnabas.client.clock import Deadline
-from barnabas.client.errors import raise_for
+from barnabas.client.errors import ConnectionFailed, raise_for
 from barnabas.client.metadata import TopicPartition
 from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -51,6 +51,23 @@ _EXPLICIT_VERSIONS = {
 }
 _IMPLICIT_SINCE = {ApiKey.PRODUCE: 12, ApiKey.END_TXN: 5, ApiKey.TXN_OFFSET_COMMIT: 5}
 _STILL_THE_COORDINATOR = frozenset({ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS})
+
+_WITHOUT_EFFECT = _STILL_THE_COORDINATOR | {ErrorCode.NOT_COORDINATOR}
+"""Responses to EndTxn that say that nothing was stored. COORDINATOR_NOT_AVAILABLE also comes after a write that timed
+out."""
+
+
+class EndUnanswered(KafkaError):
+    """An EndTxn that was sent, and may have taken effect or not: no response, or one that does not say.
+
+    UNKNOWN_SERVER_ERROR, so that it is not retried.
+    """
+
+    def __init__(self, cause: KafkaError) -> None:
+        super().__init__(ErrorCode.UNKNOWN_SERVER_ERROR, str(cause))
+
+    def __str__(self) -> str:
+        return self.message
 
 
 class ProducerIdentity(NamedTuple):
@@ -232,20 +249,61 @@ def end(
     protocol: int,
     deadline: Deadline | None = None,
 ) -> ProducerIdentity:
-    """Commit or abort; return the identity for the next transaction. A retry after a lost response is harmless."""
-    request = EndTxnRequest(
+    """Commit or abort; return the identity for the next transaction.
+
+    It is repeated after a lost response. In the older protocol that is harmless only while no one else writes as this
+    producer: a repeated end would be that of their transaction, too. For others there is `end_once`.
+    """
+    return _ask(
+        client,
+        TRANSACTION,
+        transactional_id,
+        _end_request(transactional_id, identity, commit=commit),
+        lambda response: _next_identity(transactional_id, identity, response, commit=commit, protocol=protocol),
+        protocol,
+        deadline,
+    )
+
+
+def end_once(
+    client: Client, transactional_id: str, identity: ProducerIdentity, *, commit: bool, deadline: Deadline
+) -> None:
+    """Commit or abort in the older protocol, and repeat the request only if it certainly had no effect.
+
+    Raise EndUnanswered if it was sent, and its effect is not known.
+    """
+    request = _end_request(transactional_id, identity, commit=commit)
+    highest = highest_version(ApiKey.END_TXN, EXPLICIT)
+
+    def attempt(limit: Deadline) -> None:
+        connection = client.coordinator(TRANSACTION, transactional_id, limit)
+        try:
+            response = connection.ask(request, limit, highest_version=highest)
+            _next_identity(transactional_id, identity, response, commit=commit, protocol=EXPLICIT)
+        except KafkaError as error:
+            is_known = not error.code.retriable or error.code in _WITHOUT_EFFECT
+            if isinstance(error, ConnectionFailed) or not is_known:
+                raise EndUnanswered(error) from error
+            raise
+
+    _until_done(client, TRANSACTION, transactional_id, attempt, deadline)
+
+
+def _end_request(transactional_id: str, identity: ProducerIdentity, *, commit: bool) -> EndTxnRequest:
+    return EndTxnRequest(
         transactional_id=transactional_id,
         producer_id=identity.producer_id,
         producer_epoch=identity.producer_epoch,
         committed=commit,
     )
 
-    def read(response: EndTxnResponse) -> ProducerIdentity:
-        raise_for(response.error_code, None, f"{'commit' if commit else 'abort'} of {transactional_id!r}")
-        answered = ProducerIdentity(response.producer_id, response.producer_epoch)
-        return identity if protocol == EXPLICIT or answered == NO_PRODUCER else answered
 
-    return _ask(client, TRANSACTION, transactional_id, request, read, protocol, deadline)
+def _next_identity(
+    transactional_id: str, identity: ProducerIdentity, response: EndTxnResponse, *, commit: bool, protocol: int
+) -> ProducerIdentity:
+    raise_for(response.error_code, None, f"{'commit' if commit else 'abort'} of {transactional_id!r}")
+    answered = ProducerIdentity(response.producer_id, response.producer_epoch)
+    return identity if protocol == EXPLICIT or answered == NO_PRODUCER else answered
 
 
 def _ask(

@@ -15,6 +15,10 @@ fences the other, whose Register is refused, and which then uses the token that 
 one had registered already, the run's token is invalid: its commit() fails as fenced, nothing was decided, and
 the next start is clean.
 
+The end of Register is sent once: as soon as the record is visible, other tasks write with the token, and a second end
+would commit their rows. If it is not answered, the task looks for its record, and takes another token if it does not
+find it: that aborts what is open, and fences the end if it is still on its way.
+
 Invariants, explored in tests/support/commit_model: a task decides what to do with its rows from a ledger that contains
 its own run's record; all decisions of other runs are before that record, since Register is refused to a task that does
 not hold the token any more. So a run that opens late, even one that is older than the one it takes over from, continues
@@ -26,7 +30,7 @@ For a front end:
 Then nothing that any earlier driver wrote is open any more.
 * ReadLedger reads committed records up to the current high watermark, waiting for the last stable offset to
 reach it, if `taken` is set; and only up to the last stable offset otherwise, as a dead driver's transaction may be
-open there.
+open there, and with `unanswered_ms`, as the task's own may be.
 * The ledger's transactions use the older protocol (EndTxn up to v4), which does not change the token's epoch.
 * A record is produced alone in its batch, and its base sequence is its `sequence`: the producer's epoch, and so the
 numbers, continue from batch to batch of the run, across processes. See `ledger`.
@@ -45,6 +49,8 @@ PATIENCE_MS = 5_000
 _APART_MS, _RANKS = 500, 20
 """The other tasks do not lose their patience all at once, but one after the other, by their partition."""
 POLL_MS = 50
+ANSWER_MS = 1_000
+"""How long a task looks for its record after an end that was not answered, before it takes another token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,7 @@ class OpeningView:
     ledger: None until it is read; to be reset to None after every step but ReadLedger.
     taken: the token that InitProducerId returned to this very task. is_registered: its Register succeeded.
     is_fenced: its Register was refused with PRODUCER_FENCED, INVALID_PRODUCER_EPOCH or similar.
+    unanswered_ms: since its Register was sent whose end was not answered; None without one, and after TakeToken.
     waited_ms: since the task began.
     """
 
@@ -70,6 +77,7 @@ class OpeningView:
     taken: RunToken | None = None
     is_registered: bool = False
     is_fenced: bool = False
+    unanswered_ms: int | None = None
     waited_ms: int = 0
 
 
@@ -85,6 +93,8 @@ def next_step(opening: Opening, view: OpeningView) -> OpeningStep:
     is_patient = view.waited_ms < patience_ms(opening)
     if view.is_registered or view.is_fenced:  # our record, or that of the task that fenced us, is on its way
         return Wait(POLL_MS) if is_patient else Fail(_overtaken(opening))
+    if view.unanswered_ms is not None:
+        return Wait(POLL_MS) if view.unanswered_ms < ANSWER_MS else TakeToken(opening.sink.driver_id)
     if view.taken is not None:
         return Register(Run(opening.sink.query_id, opening.run_id, view.taken))
     if opening.partition == 0 or not is_patient:

@@ -23,7 +23,11 @@ class TakeToken:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """In one transaction with the token: the record, EndTxn(commit)."""
+    """In one transaction with the token: the record, EndTxn(commit).
+
+    The end is sent once. If it is not known whether it took effect, continue with `unanswered_ms`: other tasks write
+    with the token as soon as the record is visible, and a second end would commit what they wrote.
+    """
 
     record: Run
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from barnabas.client.client import Client
-from barnabas.client.transaction_requests import Initialised, init_producer
+from barnabas.client.transaction_requests import EndUnanswered, Initialised, init_producer
 from pyspark_barnabas.commit.identity import RunToken, Sink
 from pyspark_barnabas.commit.ledger import Ledger
 from pyspark_barnabas.commit.opening import Opening, OpeningView, next_step
@@ -23,8 +23,14 @@ def open_run(client: Client, settings: SinkSettings, task: TaskFacts, access: Le
     """Return the run's token, and the ledger that contains it. Raise SinkFailed if another run took over."""
     opening = Opening(Sink(settings.prefix_of(task.query_id), task.query_id), task.run_id, task.partition)
     view, began = OpeningView(), client.clock.monotonic()
+    unanswered: float | None = None  # when
+
+    def since(begin: float) -> int:
+        return int((client.clock.monotonic() - begin) * 1000)
+
     while True:
-        view = replace(view, waited_ms=int((client.clock.monotonic() - began) * 1000))
+        unanswered_ms = None if unanswered is None else since(unanswered)
+        view = replace(view, waited_ms=since(began), unanswered_ms=unanswered_ms)
         match next_step(opening, view):
             case UseToken(run):
                 assert view.ledger is not None, "the token is in it"
@@ -32,13 +38,18 @@ def open_run(client: Client, settings: SinkSettings, task: TaskFacts, access: Le
             case Fail(sentence):
                 raise SinkFailed(sentence)
             case ReadLedger():
-                view = replace(view, ledger=access.read(waits=view.taken is not None))
+                waits = view.taken is not None and unanswered is None
+                view = replace(view, ledger=access.read(waits=waits))
             case TakeToken(transactional_id):
+                unanswered = None
                 view = replace(view, ledger=None, taken=_take_token(client, settings, transactional_id))
             case Register(record):
                 try:
-                    write_record(client, settings, access.topic, record, prefix=opening.sink.prefix)
+                    prefix = opening.sink.prefix
+                    write_record(client, settings, access.topic, record, prefix=prefix, is_end_repeated=False)
                     view = replace(view, ledger=None, is_registered=True)
+                except EndUnanswered:
+                    view, unanswered = replace(view, ledger=None), client.clock.monotonic()
                 except Fenced:
                     view = replace(view, ledger=None, is_fenced=True)
             case Wait(ms):

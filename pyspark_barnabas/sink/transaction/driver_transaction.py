@@ -18,11 +18,13 @@ from barnabas.client.produce.new_batch import NewBatch, encode
 from barnabas.client.transaction_requests import (
     EXPLICIT,
     ConsumerGroupMetadata,
+    EndUnanswered,
     ProducerIdentity,
     add_offsets,
     add_partitions,
     commit_offsets,
     end,
+    end_once,
     highest_version,
 )
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -50,6 +52,7 @@ def write_record(
     prefix: str,
     rows: Iterable[NewBatch] = (),
     is_last: bool = False,
+    is_end_repeated: bool = True,
 ) -> None:
     """Commit the offsets for the group, write the record, end the transaction; retry until it is answered.
 
@@ -57,6 +60,8 @@ def write_record(
     nothing more if this fails, so that the transaction is aborted then, and no reader waits for its timeout. If the run
     continues, no record of it may be aborted: the next one would have the same sequence number, and be dropped. If the
     offsets are refused, there is no record yet, and the transaction is aborted in any case.
+    is_end_repeated: False where other processes write with the run token as soon as the record is visible: a repeated
+    end would end their transaction. Raise EndUnanswered then if the end was sent, and not answered.
     Raise Fenced if the coordinator, or the ledger's leader, knows a newer run; SinkFailed if it cannot be done, or if
     no answer to its end came in time, so that it is not known whether the record counts. The prefix is the sink's own,
     even if the record is about another query.
@@ -90,7 +95,13 @@ def write_record(
         sender.put(encode(where, [NewRecord(encode_key(record), encode_value(record), (), client.clock.now_ms())]))
         sender.flush()
         doing, is_abortable = "ending the transaction that decides", False
-        end(client, name, identity, commit=True, protocol=EXPLICIT, deadline=client.deadline(timeout_ms))
+        deadline = client.deadline(timeout_ms)
+        if is_end_repeated:
+            end(client, name, identity, commit=True, protocol=EXPLICIT, deadline=deadline)
+        else:
+            end_once(client, name, identity, commit=True, deadline=deadline)
+    except EndUnanswered:
+        raise
     except KafkaError as error:
         if error.code in FENCED:
             raise Fenced(str(error)) from error

@@ -21,6 +21,7 @@ TWO_TASKS_THAT_TAKE_THE_TOKEN = Scenario(Faults(impatience=1, preemptions=2), pa
 TWO_RUNS_THAT_OPEN = Scenario(Faults(starts=1, impatience=1), partitions=2, batches=1)
 AN_OLDER_RUN_THAT_OPENS_LATE = Scenario(Faults(starts=1, preemptions=1), partitions=1, batches=2, is_atomic=True)
 A_STAGE_TRIED_AGAIN = Scenario(Faults(restages=1, preemptions=2), partitions=1, batches=3)
+A_LOST_ANSWER = Scenario(Faults(lost_answers=1, preemptions=2), partitions=2, batches=1, is_atomic=True)
 BATCH_WRITES = Scenario(Faults(starts=1, expiries=1), partitions=2, batches=1, is_stream=False)
 TIMEOUTS = Scenario(Faults(starts=1, timeouts=1), partitions=1, batches=2)
 
@@ -35,6 +36,7 @@ SCENARIOS = {
     "two tasks that take the token": (TWO_TASKS_THAT_TAKE_THE_TOKEN, 500),
     "two runs that open": (TWO_RUNS_THAT_OPEN, 10_000),
     "a stage that is tried again": (A_STAGE_TRIED_AGAIN, 2_000),
+    "the answer to the end that registers the token is lost": (A_LOST_ANSWER, 200),
     "batch writes": (BATCH_WRITES, 10_000),
     "an older run that opens late": (AN_OLDER_RUN_THAT_OPENS_LATE, 5_000),
 }
@@ -65,6 +67,8 @@ def test_a_decided_transaction_that_timed_out_is_reported_and_never_passed_over(
         Scenario(Faults(starts=1, impatience=1, preemptions=1), partitions=2, batches=1),
         Scenario(Faults(starts=1, retries=1, impatience=1), partitions=1, batches=2),
         Scenario(Faults(retries=1, impatience=2, preemptions=2), partitions=2, batches=1),
+        Scenario(Faults(lost_answers=2, retries=1, preemptions=1), partitions=2, batches=1, is_atomic=True),
+        Scenario(Faults(starts=1, lost_answers=1, impatience=1), partitions=2, batches=1),
     ],
     ids=lambda scenario: repr(scenario),
 )
@@ -84,6 +88,7 @@ WRONG_ONES = [
     (variants.InheritingFromTheLastBatch(), A_DRIVER_THAT_THAWS, (), "false alarm"),
     (variants.LeavingNoWord(), BATCH_WRITES, (), "false alarm"),
     (variants.RegisteringWithoutReadingAgain(), AN_OLDER_RUN_THAT_OPENS_LATE, (), "twice"),
+    (variants.RepeatingTheEnd(), A_LOST_ANSWER, (), "undecided"),
     (variants.WaitingForNobody(), TASKS_IN_ANY_ORDER, (), "fails for nothing"),
     (variants.KnownByTheQuery(), TWO_RUNS_THAT_OPEN, (), "aborted"),
 ]

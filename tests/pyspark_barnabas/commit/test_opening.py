@@ -6,7 +6,7 @@ import pytest
 
 from pyspark_barnabas.commit.identity import RunToken, Sink
 from pyspark_barnabas.commit.ledger import Decided, Ledger, LedgerRecord, Run, Settled
-from pyspark_barnabas.commit.opening import PATIENCE_MS, Opening, OpeningView, next_step, patience_ms
+from pyspark_barnabas.commit.opening import ANSWER_MS, PATIENCE_MS, Opening, OpeningView, next_step, patience_ms
 from pyspark_barnabas.commit.steps import Fail, ReadLedger, Register, TakeToken, UseToken, Wait
 
 MINE, OTHER = RunToken(7, 3), RunToken(7, 2)
@@ -57,6 +57,13 @@ def test_nothing_is_registered_twice() -> None:
     for view in (replace(OPEN, taken=MINE, is_registered=True), replace(OPEN, taken=MINE, is_fenced=True)):
         assert isinstance(next_step(FIRST, view), Wait)
         assert isinstance(next_step(FIRST, replace(view, waited_ms=patience_ms(FIRST))), Fail)
+
+
+def test_after_an_end_without_an_answer_the_record_is_looked_for_and_then_another_token_is_taken() -> None:
+    unanswered = replace(OPEN, taken=MINE, unanswered_ms=ANSWER_MS - 1)
+    assert isinstance(next_step(FIRST, unanswered), Wait)
+    assert next_step(FIRST, replace(unanswered, unanswered_ms=ANSWER_MS)) == TakeToken("p.driver")
+    assert next_step(FIRST, replace(REGISTERED, taken=MINE, unanswered_ms=ANSWER_MS)) == UseToken(MINE)
 
 
 def test_a_run_that_another_one_came_after_stops_with_a_sentence() -> None:

@@ -20,7 +20,16 @@ from pyspark_barnabas.commit.steps import (
     Sweep,
 )
 from tests.support.commit_model.coordinator import Broker, Refused
-from tests.support.commit_model.tasks import TOO_LONG_MS, another, batch_of, begin, exchange, put, step_task
+from tests.support.commit_model.tasks import (
+    TOO_LONG_MS,
+    another,
+    batch_of,
+    begin,
+    exchange,
+    put,
+    step_task,
+    unanswered,
+)
 from tests.support.commit_model.variants import Protocol
 from tests.support.commit_model.world import DRIVER, NEW_QUERY, QUERY, Operation, Run, Scenario, World
 
@@ -99,6 +108,12 @@ class Stepper:
                         text = f"run {number}: task {task.task_attempt} has waited too long"
                         run_after = exchange(run, task, task._replace(opening=hurried))
                         yield Step(_ENVIRONMENT, text, put(fewer, number, run_after))
+            if faults.lost_answers:
+                fewer = world._replace(faults=faults._replace(lost_answers=faults.lost_answers - 1))
+                for task in run.tasks:
+                    if task.at == "end register":
+                        for text, after in unanswered(self.protocol, fewer, number, task):
+                            yield Step(_ENVIRONMENT, text, after)
         if faults.timeouts:
             fewer = world._replace(faults=faults._replace(timeouts=faults.timeouts - 1))
             for each in world.broker.ongoing():

@@ -1,5 +1,7 @@
 """Every step that a task can take next: about its run's token, then about its rows."""
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 
@@ -30,7 +32,7 @@ def step_task(protocol: Protocol, scenario: Scenario, world: World, number: int,
             return _open(protocol, scenario, world, number, task, label)
         case "take":
             broker, producer = world.broker.init_producer(DRIVER)
-            seen = _seen(protocol, task, taken=RunToken(*producer))
+            seen = _seen(protocol, task, taken=RunToken(*producer), unanswered_ms=None)
             after = world._replace(broker=broker)
             return f"{label} takes the token {seen.opening.taken}", put(after, number, exchange(run, task, seen))
         case "register" | "end register":
@@ -53,6 +55,9 @@ def _open(
     opening = Opening(sink, run.run_id, task.partition)
     step = protocol.open(opening, replace(task.opening, ledger=ledger))
     match step:
+        case Wait() if task.opening.unanswered_ms == 0:
+            waited = _seen(protocol, task, unanswered_ms=TOO_LONG_MS)
+            return f"{label} looks for its record for long", put(world, number, exchange(run, task, waited))
         case Wait():
             return None
         case TakeToken():
@@ -86,6 +91,20 @@ def _register(protocol: Protocol, world: World, number: int, task: Task, label: 
         fenced = _seen(protocol, task, is_fenced=True)
         return f"{label} cannot register", put(world, number, exchange(run, task, fenced))
     return f"{label}: {task.at}", put(world._replace(broker=broker), number, exchange(run, task, after))
+
+
+def unanswered(protocol: Protocol, world: World, number: int, task: Task) -> Iterator[Stepped]:
+    """What may come of an end with which a task registers the token, and which nobody answers."""
+    run, token = world.runs[number], task.opening.taken
+    assert token is not None
+    after = task if protocol.repeats_the_end else _seen(protocol, task, unanswered_ms=0)
+    with suppress(Refused):
+        broker = world.broker.end(DRIVER, token, commit=True)
+        ended = put(world._replace(broker=broker), number, exchange(run, task, after))
+        yield f"run {number}: the answer to the end of task {task.task_attempt} is lost", ended
+    if world.in_flight is None:
+        sent = put(world._replace(in_flight=token), number, exchange(run, task, after))
+        yield f"run {number}: the end of task {task.task_attempt} is held up", sent
 
 
 def _decide(

@@ -38,6 +38,8 @@ class Protocol:
     """Ours."""
 
     keeps_what_it_read = False
+    repeats_the_end = False
+    """Of the transaction that registers the token, if nobody answers."""
 
     def open(self, opening: Opening, view: OpeningView) -> OpeningStep:
         return next_opening(opening, view)
@@ -198,6 +200,12 @@ class RegisteringWithoutReadingAgain(Protocol):
         if view.is_registered and view.taken is not None:
             return UseToken(view.taken)
         return super().open(opening, view)
+
+
+class RepeatingTheEnd(Protocol):
+    """A task that gets no answer to the end with which it registers the token sends it again, as other clients do."""
+
+    repeats_the_end = True
 
 
 class WaitingForNobody(Protocol):

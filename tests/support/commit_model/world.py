@@ -89,6 +89,7 @@ class Faults(NamedTuple):
     restages: int = 0  # its whole stage is: the attempts are counted from 0
     timeouts: int = 0  # a transaction's time is up
     impatience: int = 0  # a task has waited too long for its run's token
+    lost_answers: int = 0  # nobody answers the end with which a task registers the token
     expiries: int = 0  # transactional ids that ended are forgotten, but for those of the last decision
     preemptions: int = 0  # a runnable process is stopped
 
