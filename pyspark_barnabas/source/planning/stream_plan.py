@@ -83,6 +83,7 @@ class StreamPlan:
 
         The first batch begins where its end says: `start` is new if an earlier run planned it.
         """
+        self._first = None  # behind it, an equal position is the end of a batch
         if end.begin is not None and start.begin is None:
             start = StreamPosition(end.begin, end.topic_ids)
         earliest_of_new = self._earliest_of_new(start.offsets, end.offsets)

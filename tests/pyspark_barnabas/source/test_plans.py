@@ -288,6 +288,22 @@ def test_a_first_batch_that_an_earlier_run_planned_begins_where_that_run_began(
     assert later.ranges(end, second) == [OffsetRange(topic, 0, 8, 10), OffsetRange(topic, 1, 0, 4)]
 
 
+def test_only_the_end_of_the_first_batch_tells_its_beginning(client: Client, stream: NewStream) -> None:
+    """With AvailableNow the run that repeats the batch ends where it would begin, and Spark compares the texts."""
+    fill(client, "told-once", 5)
+    earlier = stream(subscribe="told-once")
+    start = earlier.first_position()
+    fill(client, "told-once", 3)
+    first_end = earlier.end_of_batch(start, None, waits=False)
+    fill(client, "told-once", 3)
+    later = stream(subscribe="told-once")
+    later.fix_the_end()
+    assert later.ranges(later.first_position(), first_end) == [OffsetRange("told-once", 0, 5, 8)]
+    second_end = later.end_of_batch(first_end, None, waits=False)
+    assert later.ranges(first_end, second_end) == [OffsetRange("told-once", 0, 8, 11)]
+    assert later.end_of_batch(second_end, None, waits=False) == second_end
+
+
 def test_a_first_batch_without_records_begins_where_its_run_began(client: Client, stream: NewStream) -> None:
     fill(client, "quiet", 5)
     earlier = stream(subscribe="quiet")
