@@ -98,7 +98,7 @@ def unanswered(protocol: Protocol, world: World, number: int, task: Task) -> Ite
     run, token = world.runs[number], task.opening.taken
     assert token is not None
     after = task if protocol.repeats_the_end else _seen(protocol, task, unanswered_ms=0)
-    with suppress(Refused):
+    with suppress(Refused):  # then it is answered: `_register` has that
         broker = world.broker.end(DRIVER, token, commit=True)
         ended = put(world._replace(broker=broker), number, exchange(run, task, after))
         yield f"run {number}: the answer to the end of task {task.task_attempt} is lost", ended
