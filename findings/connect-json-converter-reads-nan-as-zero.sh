@@ -8,7 +8,7 @@
 # Seen: "payload":{"nan":"NaN","high":"Infinity","low":"-Infinity"} on the topic, 0.0 three times behind it.
 set -eu
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+trap 'test $? -eq 0 || cat "$folder/log"; rm -rf "$folder"' EXIT
 cd "$folder"
 cat > pom.xml <<'XML'
 <project>

@@ -11,7 +11,7 @@
 #   at midnight, in any year, is written without its time, so that one column has texts of two forms.
 set -eu
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+trap 'test $? -eq 0 || cat "$folder/log"; rm -rf "$folder"' EXIT
 cd "$folder"
 cat > pom.xml <<'XML'
 <project>

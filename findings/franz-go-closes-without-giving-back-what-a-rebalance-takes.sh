@@ -10,7 +10,7 @@
 #   A client that is closed after the rebalance is told of all four.
 set -eu
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+trap 'test $? -eq 0 || cat "$folder/log"; rm -rf "$folder"' EXIT
 cd "$folder"
 cat > main.go <<'GO'
 package main

@@ -9,7 +9,7 @@
 # Seen: closed connection 1: <nil>; 2: unable to initialize a producer ID … is TLS missing?; 3: <nil>.
 set -eu
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+trap 'test $? -eq 0 || cat "$folder/log"; rm -rf "$folder"' EXIT
 cd "$folder"
 cat > main.go <<'GO'
 package main

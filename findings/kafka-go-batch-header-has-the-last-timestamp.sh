@@ -9,7 +9,7 @@
 # Seen: messages at 3000, 1000 and 2000 ms; the header has first 3000, largest 2000.
 set -eu
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+trap 'test $? -eq 0 || cat "$folder/log"; rm -rf "$folder"' EXIT
 cd "$folder"
 cat > main.go <<'GO'
 package main

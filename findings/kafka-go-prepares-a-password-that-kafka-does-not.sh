@@ -99,7 +99,7 @@ func main() {
 GO
 copy=org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies
 mvn --quiet --batch-mode "$copy" -DoutputDirectory=jars >log 2>&1
-java -Dstdout.encoding=UTF-8 -cp 'jars/*' Main.java 2>>log || { echo "the behaviour has changed"; exit 1; }
+java -Dstdout.encoding=UTF-8 -cp 'jars/*' Main.java 2>>log || { cat log; echo "the behaviour has changed"; exit 1; }
 go mod init finding 2>>log
 go get github.com/segmentio/kafka-go@v0.4.51 github.com/xdg-go/scram@v1.1.2 github.com/twmb/franz-go@v1.22.3 \
 	github.com/twmb/franz-go/pkg/kfake@v0.0.0-20260918054303-01f206a7e32c 2>>log || { cat log; exit 1; }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Rust's kafka-protocol writes a batch of its own for each record that has no sequence, which no broker accepts.
+# Rust's kafka-protocol writes a batch of its own for each record that has no sequence, which Kafka refuses.
 #
 # Software: kafka-protocol 0.18.0 with bytes 1; Rust 1.85 or later.
 # Expected: RecordBatchEncoder makes one batch of records that differ only in what a batch keeps for each of them. A

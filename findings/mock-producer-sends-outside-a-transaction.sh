@@ -11,7 +11,7 @@
 #   its first broker.
 set -eu
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+trap 'test $? -eq 0 || cat "$folder/log"; rm -rf "$folder"' EXIT
 cd "$folder"
 cat > pom.xml <<'XML'
 <project>

@@ -8,7 +8,7 @@
 # Seen: [None, None] from the tasks of one epoch after the other, although each write() returned a message.
 set -eu
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+trap 'test $? -eq 0 || cat "$folder/log"; rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"
 "$folder/venv/bin/pip" --quiet install pyspark==4.2.0 pyarrow==26.0.1 pandas==2.3.3
 cd "$folder"

@@ -9,7 +9,7 @@
 #   connect back", although every timeout that has a setting is five minutes.
 set -eu
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+trap 'test $? -eq 0 || cat "$folder/log"; rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"
 "$folder/venv/bin/pip" --quiet install pyspark==4.2.0 pyarrow==26.0.1 pandas==2.3.3
 cat >"$folder/slow-python" <<WRAPPER

@@ -10,7 +10,7 @@
 #   is the length of the marker's record (16, as a zigzag varint) in front of its attributes.
 set -eu
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+trap 'test $? -eq 0 || cat "$folder/log"; rm -rf "$folder"' EXIT
 cd "$folder"
 mkdir broker program program/src
 cat > broker/main.go <<'GO'
