@@ -118,8 +118,7 @@ class Barnabas:
 
     def start(self) -> Self:
         """Start the broker; after `stop` or `kill` with the same data and port. Raises BarnabasError."""
-        with self._turn:
-            self._check_owner()
+        with self._owners_turn():
             if self.is_running:
                 raise BarnabasError("the broker runs already")
             self._revival.begin_anew()
@@ -131,20 +130,19 @@ class Barnabas:
 
     def stop(self) -> None:
         """Stop the broker cleanly, like SIGTERM: answer requests in flight, sync everything. The data stay."""
-        with self._turn:
+        with self._owners_turn():
             self._present().stop()
 
     def kill(self) -> None:
         """Kill the broker now, like `kill -9`. The data stay as they are. Does nothing if it does not run."""
-        with self._turn:
-            self._check_owner()
+        with self._owners_turn():
             self._revival.forget()
             if self._running is not None:
                 self._running.kill()
 
     def restart(self) -> None:
         """Stop the broker cleanly if it runs, then start it with the same data and port."""
-        with self._turn:
+        with self._owners_turn():
             if self.is_running:
                 self.stop()
             self.start()
@@ -346,7 +344,7 @@ class Barnabas:
 
         The copy is in `path`, which must not exist yet, and stays there; without `path` it is removed by `close`.
         """
-        with self._turn:
+        with self._owners_turn():
             if path is None:
                 self._snapshots += 1
                 path = os.path.join(self._home or self.data_dir, f"snapshot-{self._snapshots}")
@@ -362,7 +360,7 @@ class Barnabas:
         source = snapshot.path if isinstance(snapshot, Snapshot) else os.path.abspath(os.fspath(snapshot))
         if not os.path.isdir(source):
             raise BarnabasError(f"there is no snapshot {source}")
-        with self._turn:
+        with self._owners_turn():
             target = self.data_dir
             self.kill()
             replace_directory(source, target)
@@ -402,6 +400,11 @@ class Barnabas:
                 f"connect a client to {self.bootstrap_servers} here"
             )
 
+    def _owners_turn(self) -> threading.RLock:
+        """Return the lock of all calls. Raise BarnabasError in a fork: there a thread that is gone may hold it."""
+        self._check_owner()
+        return self._turn
+
     def _present(self) -> Running:
         self._check_owner()
         if self._running is None:
@@ -425,7 +428,7 @@ class Barnabas:
 
     def _armed(self, faults: Collection[str], restart: bool) -> None:
         """Register faults that were armed, and whether to start the broker again if one of them crashes it."""
-        with self._turn:
+        with self._owners_turn():
             if self._running is not None:
                 self._revival.wants(self._running, faults, restart=restart)
 
@@ -433,7 +436,7 @@ class Barnabas:
         """Return the fault that ended the broker within this time; other threads are not blocked meanwhile. A
         broker that is started again runs already when this returns. Raises BarnabasError where it could not be.
         """
-        with self._turn:
+        with self._owners_turn():
             if self._revival.is_awaited:
                 crash = self._revival.wait(timeout_s)
                 if crash is not None or self.is_running:
@@ -444,7 +447,7 @@ class Barnabas:
         return crash_in(running.logs()) if running.wait_ended(timeout_s) else None
 
     def _ask(self, name: str, *arguments: object, timeout_s: float = ANSWER_TIMEOUT_S) -> Any:
-        with self._turn:
+        with self._owners_turn():
             running = self._present()
             try:
                 return running.ask(name, *arguments, timeout_s=timeout_s)

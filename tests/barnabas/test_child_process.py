@@ -4,8 +4,10 @@ import errno
 import os
 import signal
 import socket
+import threading
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -118,11 +120,12 @@ def test_a_forked_child_cannot_end_the_owners_broker_or_touch_its_data(in_proces
             broker.restart,
             lambda: broker.restore(snapshot),
         )
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _in_use(broker):
             warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
             pid = os.fork()
         if pid == 0:
             try:
+                signal.alarm(60)  # ends it if a call waits for the thread that is gone
                 refused = [_is_refused(call, broker) for call in calls]
                 broker.close()
                 os._exit(0 if all(refused) else 3)
@@ -132,6 +135,28 @@ def test_a_forked_child_cannot_end_the_owners_broker_or_touch_its_data(in_proces
         broker.create_topic("after", 1, {})
         broker.restart()
         assert broker.topics() == {"orders": 1, "after": 1}
+
+
+@contextmanager
+def _in_use(broker: Barnabas) -> Iterator[None]:
+    """Have another thread in the middle of a call."""
+    owner = os.getpid()
+    begun, over = threading.Event(), threading.Event()
+
+    def call() -> None:
+        with broker._turn:
+            begun.set()
+            over.wait()
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    begun.wait()
+    try:
+        yield
+    finally:
+        over.set()
+        if os.getpid() == owner:
+            thread.join()
 
 
 def _is_refused(call: Callable[[], object], broker: Barnabas) -> bool:
