@@ -15,7 +15,7 @@ from pyspark_barnabas.source.options import SourceSettings
 from pyspark_barnabas.source.planning.changes import find_changes, new_partitions, recreated_topics
 from pyspark_barnabas.source.planning.limits import Patience, limit, waiting
 from pyspark_barnabas.source.ranges import OffsetRange, plan
-from pyspark_barnabas.source.subscription import ids_of, subscribed
+from pyspark_barnabas.source.subscription import Given, ids_of, subscribed
 
 _LOG = logging.getLogger("pyspark_barnabas.source")
 
@@ -38,7 +38,8 @@ class StreamPlan:
         """Return where a query without a checkpoint begins.
 
         Spark may have the end of its first batch already: with AvailableNow, and always before 4.2. Then `latest` is
-        that end, and partitions without one are new ones.
+        that end, no offset but a given number is behind it, and partitions without an end are new ones: they are read
+        from their start later.
         """
         ends = None if self.seen is None else self.seen.offsets
         partitions, topic_ids = self._find()
@@ -48,7 +49,12 @@ class StreamPlan:
             self._client, starting, partitions, isolation=isolation, side="starting", ends=ends
         )
         if ends is not None:
-            offsets = {where: offset for where, offset in offsets.items() if where in ends}
+            given = (starting.offsets if isinstance(starting, Given) else None) or {}
+            offsets = {
+                where: offset if given.get(where) == offset else min(offset, ends[where])
+                for where, offset in offsets.items()
+                if where in ends
+            }
         self._first = StreamPosition(offsets, topic_ids)
         return self._first
 
@@ -84,7 +90,7 @@ class StreamPlan:
         The first batch begins where its end says: `start` is new if an earlier run planned it.
         """
         self._first = None  # behind it, an equal position is the end of a batch
-        if end.begin is not None and start.begin is None:
+        if end.begin is not None and start.begin is None and start.offsets != end.begin:
             start = StreamPosition(end.begin, end.topic_ids)
         earliest_of_new = self._earliest_of_new(start.offsets, end.offsets)
         changes = find_changes(start, end, earliest_of_new, self._topic_ids())

@@ -177,8 +177,9 @@ def test_records_behind_the_fixed_end_are_not_read(client: Client, stream: NewSt
     [
         {"startingOffsets": "latest"},
         {"startingTimestamp": str(START_MS + 10**9), "startingOffsetsByTimestampStrategy": "latest"},
+        {"startingTimestamp": str(START_MS + 4_500), "startingOffsetsByTimestampStrategy": "latest"},
     ],
-    ids=["offsets", "time"],
+    ids=["offsets", "time", "time-behind-the-end"],
 )
 def test_a_stream_from_the_latest_begins_at_an_end_that_spark_has(
     client: Client, stream: NewStream, request: pytest.FixtureRequest, starting: dict[str, str]
@@ -187,7 +188,7 @@ def test_a_stream_from_the_latest_begins_at_an_end_that_spark_has(
     fill(client, topic, 5)
     plan = stream(subscribe=topic, **starting)
     plan.fix_the_end()
-    fill(client, topic, 3)
+    fill(client, topic, 3, first_ms=START_MS + 3_000)
     create_partitions(client, topic, 2)
     start = plan.first_position()
     end = plan.end_of_batch(start, None, waits=False)
