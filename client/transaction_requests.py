@@ -52,9 +52,9 @@ _EXPLICIT_VERSIONS = {
 _IMPLICIT_SINCE = {ApiKey.PRODUCE: 12, ApiKey.END_TXN: 5, ApiKey.TXN_OFFSET_COMMIT: 5}
 _STILL_THE_COORDINATOR = frozenset({ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS})
 
-_WITHOUT_EFFECT = _STILL_THE_COORDINATOR | {ErrorCode.NOT_COORDINATOR}
-"""Responses to EndTxn that say that nothing was stored. COORDINATOR_NOT_AVAILABLE also comes after a write that timed
-out."""
+_WITHOUT_EFFECT = frozenset({ErrorCode.CONCURRENT_TRANSACTIONS})
+"""Responses to EndTxn that say that nothing was stored. Others that are retriable also come after a write: when it
+timed out, or when the coordinator moved meanwhile."""
 
 
 class EndUnanswered(KafkaError):

@@ -8,6 +8,7 @@ what it saw, and calls again, until UseToken or Fail.
     ReadLedger ──┬─ none of the own run's, and one is elected   TakeToken ─► ReadLedger ─► Register ─► ReadLedger
                  ├─ none of the own run's                       Wait ─► ReadLedger; once patience is over, TakeToken
                  └─ the own run's, and others after it          Fail: another run took over
+    Register whose end is not answered                          Wait ─► ReadLedger; after a second, TakeToken
 
 The task at partition 0 is elected; if it died, Spark's next attempt at it. A task that has waited for it too long (it
 has no core yet) takes the token, too. So two tasks of a run may take it one after the other. The later one
@@ -17,7 +18,8 @@ the next start is clean.
 
 The end of Register is sent once: as soon as the record is visible, other tasks write with the token, and a second end
 would commit their rows. If it is not answered, the task looks for its record, and takes another token if it does not
-find it: that aborts what is open, and fences the end if it is still on its way.
+find it: that aborts what is open, and fences the end if it is still on its way. If it takes effect in between, the
+run's token is invalid, as above.
 
 Invariants, explored in tests/support/commit_model: a task decides what to do with its rows from a ledger that contains
 its own run's record; all decisions of other runs are before that record, since Register is refused to a task that does
@@ -28,9 +30,9 @@ it.
 For a front end:
 * TakeToken is InitProducerId as "<prefix>.driver", retried until it is answered (CONCURRENT_TRANSACTIONS: retry).
 Then nothing that any earlier driver wrote is open any more.
-* ReadLedger reads committed records up to the current high watermark, waiting for the last stable offset to
-reach it, if `taken` is set; and only up to the last stable offset otherwise, as a dead driver's transaction may be
-open there, and with `unanswered_ms`, as the task's own may be.
+* ReadLedger reads committed records up to the last stable offset, as a dead driver's transaction may be open behind it.
+With `taken` none is: then it waits until the last stable offset reaches the high watermark, and reads up to that. With
+`unanswered_ms` the task's own may be open, so that it does not wait.
 * The ledger's transactions use the older protocol (EndTxn up to v4), which does not change the token's epoch.
 * A record is produced alone in its batch, and its base sequence is its `sequence`: the producer's epoch, and so the
 numbers, continue from batch to batch of the run, across processes. See `ledger`.
@@ -51,6 +53,8 @@ _APART_MS, _RANKS = 500, 20
 POLL_MS = 50
 ANSWER_MS = 1_000
 """How long a task looks for its record after an end that was not answered, before it takes another token."""
+UNANSWERED_MS = 120_000
+"""How long it does so, again and again, before it fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,9 @@ def next_step(opening: Opening, view: OpeningView) -> OpeningStep:
     if view.is_registered or view.is_fenced:  # our record, or that of the task that fenced us, is on its way
         return Wait(POLL_MS) if is_patient else Fail(_overtaken(opening))
     if view.unanswered_ms is not None:
-        return Wait(POLL_MS) if view.unanswered_ms < ANSWER_MS else TakeToken(opening.sink.driver_id)
+        if view.unanswered_ms < ANSWER_MS:
+            return Wait(POLL_MS)
+        return TakeToken(opening.sink.driver_id) if view.waited_ms < UNANSWERED_MS else Fail(_unanswered(opening))
     if view.taken is not None:
         return Register(Run(opening.sink.query_id, opening.run_id, view.taken))
     if opening.partition == 0 or not is_patient:
@@ -105,6 +111,14 @@ def next_step(opening: Opening, view: OpeningView) -> OpeningStep:
 def patience_ms(opening: Opening) -> int:
     """Return how long a task waits for others, before it takes the token or fails."""
     return PATIENCE_MS + _APART_MS * (opening.partition % _RANKS)
+
+
+def _unanswered(opening: Opening) -> str:
+    return (
+        f"the brokers do not answer the ends of transactions of {opening.sink.driver_id!r}, so that run"
+        f" {opening.run_id} of query {opening.sink.query_id} cannot begin: the log has their errors. Restart the query"
+        " when they do"
+    )
 
 
 def _overtaken(opening: Opening) -> str:

@@ -10,6 +10,7 @@ from pyspark_barnabas.commit.identity import RunToken, Sink
 from pyspark_barnabas.commit.ledger import Ledger
 from pyspark_barnabas.commit.opening import Opening, OpeningView, next_step
 from pyspark_barnabas.commit.steps import Fail, ReadLedger, Register, TakeToken, UseToken, Wait
+from pyspark_barnabas.reporting.own_log import own_log
 from pyspark_barnabas.sink.failure import SinkFailed
 from pyspark_barnabas.sink.ledger.access import LedgerAccess
 from pyspark_barnabas.sink.settings import SinkSettings, TaskFacts
@@ -23,13 +24,13 @@ def open_run(client: Client, settings: SinkSettings, task: TaskFacts, access: Le
     """Return the run's token, and the ledger that contains it. Raise SinkFailed if another run took over."""
     opening = Opening(Sink(settings.prefix_of(task.query_id), task.query_id), task.run_id, task.partition)
     view, began = OpeningView(), client.clock.monotonic()
-    unanswered: float | None = None  # when
+    unanswered_since: float | None = None
 
     def since(begin: float) -> int:
         return int((client.clock.monotonic() - begin) * 1000)
 
     while True:
-        unanswered_ms = None if unanswered is None else since(unanswered)
+        unanswered_ms = None if unanswered_since is None else since(unanswered_since)
         view = replace(view, waited_ms=since(began), unanswered_ms=unanswered_ms)
         match next_step(opening, view):
             case UseToken(run):
@@ -38,18 +39,19 @@ def open_run(client: Client, settings: SinkSettings, task: TaskFacts, access: Le
             case Fail(sentence):
                 raise SinkFailed(sentence)
             case ReadLedger():
-                waits = view.taken is not None and unanswered is None
+                waits = view.taken is not None and unanswered_since is None
                 view = replace(view, ledger=access.read(waits=waits))
             case TakeToken(transactional_id):
-                unanswered = None
+                unanswered_since = None
                 view = replace(view, ledger=None, taken=_take_token(client, settings, transactional_id))
             case Register(record):
                 try:
                     prefix = opening.sink.prefix
                     write_record(client, settings, access.topic, record, prefix=prefix, is_end_repeated=False)
                     view = replace(view, ledger=None, is_registered=True)
-                except EndUnanswered:
-                    view, unanswered = replace(view, ledger=None), client.clock.monotonic()
+                except EndUnanswered as error:
+                    own_log().warning("it is not known whether run %s is registered: %s", task.run_id, error)
+                    view, unanswered_since = replace(view, ledger=None), client.clock.monotonic()
                 except Fenced:
                     view = replace(view, ledger=None, is_fenced=True)
             case Wait(ms):

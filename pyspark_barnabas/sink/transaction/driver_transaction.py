@@ -95,13 +95,12 @@ def write_record(
         sender.put(encode(where, [NewRecord(encode_key(record), encode_value(record), (), client.clock.now_ms())]))
         sender.flush()
         doing, is_abortable = "ending the transaction that decides", False
-        deadline = client.deadline(timeout_ms)
         if is_end_repeated:
-            end(client, name, identity, commit=True, protocol=EXPLICIT, deadline=deadline)
+            end(client, name, identity, commit=True, protocol=EXPLICIT, deadline=client.deadline(timeout_ms))
         else:
-            end_once(client, name, identity, commit=True, deadline=deadline)
+            end_once(client, name, identity, commit=True, deadline=client.deadline(timeout_ms))
     except EndUnanswered:
-        raise
+        raise  # it may have taken effect, so that it is no failure
     except KafkaError as error:
         if error.code in FENCED:
             raise Fenced(str(error)) from error

@@ -6,7 +6,15 @@ import pytest
 
 from pyspark_barnabas.commit.identity import RunToken, Sink
 from pyspark_barnabas.commit.ledger import Decided, Ledger, LedgerRecord, Run, Settled
-from pyspark_barnabas.commit.opening import ANSWER_MS, PATIENCE_MS, Opening, OpeningView, next_step, patience_ms
+from pyspark_barnabas.commit.opening import (
+    ANSWER_MS,
+    PATIENCE_MS,
+    UNANSWERED_MS,
+    Opening,
+    OpeningView,
+    next_step,
+    patience_ms,
+)
 from pyspark_barnabas.commit.steps import Fail, ReadLedger, Register, TakeToken, UseToken, Wait
 
 MINE, OTHER = RunToken(7, 3), RunToken(7, 2)
@@ -64,6 +72,9 @@ def test_after_an_end_without_an_answer_the_record_is_looked_for_and_then_anothe
     assert isinstance(next_step(FIRST, unanswered), Wait)
     assert next_step(FIRST, replace(unanswered, unanswered_ms=ANSWER_MS)) == TakeToken("p.driver")
     assert next_step(FIRST, replace(REGISTERED, taken=MINE, unanswered_ms=ANSWER_MS)) == UseToken(MINE)
+    step = next_step(FIRST, replace(unanswered, unanswered_ms=ANSWER_MS, waited_ms=UNANSWERED_MS))
+    assert isinstance(step, Fail)
+    assert step.sentence.startswith("the brokers do not answer the ends of transactions of 'p.driver'")
 
 
 def test_a_run_that_another_one_came_after_stops_with_a_sentence() -> None:

@@ -88,8 +88,8 @@ def heartbeat(
     step = yield from take_step(group, before, replaced, request, topics=topics, now_ms=now_ms, config=config)
     member = step.member
     is_sent = request.member_epoch == JOINING_EPOCH or request.is_full or before.assigned != member.assigned
-    told = member.member_id, member.member_epoch, config.heartbeat_interval_ms, member.assigned if is_sent else None
-    reply = _new_tuple(HeartbeatReply, told)
+    fields = member.member_id, member.member_epoch, config.heartbeat_interval_ms, member.assigned if is_sent else None
+    reply = _new_tuple(HeartbeatReply, fields)
     return _new_tuple(Outcome, (step.records, None, step.seen, reply, step.effects, None, None))
 
 
@@ -146,8 +146,8 @@ def take_step(
             written.append((yield from _current_stored(group.group_id, reconciled)))
             effects += _revocation_effects(reconciled)
         member = reconciled
-    session = session_timer(member.member_id), config.session_timeout_of(member), False
-    effects.append(_new_tuple(SetTimer, session))
+    fields = session_timer(member.member_id), config.session_timeout_of(member), False
+    effects.append(_new_tuple(SetTimer, fields))
     if regex.to_resolve:
         effects.append(ResolveTopics(regex.to_resolve, request.may_describe))
     return _new_tuple(HeartbeatStep, (member, tuple(written), tuple(effects), epoch.seen, is_target_old))
