@@ -60,6 +60,7 @@ def install() -> None:
     _around(driver, "write_record", "before-decision", "after-decision", within="decision")
     _around(driver, "end_all", "", "after-ends", instead=_end_one_first)
     _around(driver_transaction, "end", "", "", instead=_before_the_end)
+    _around(driver_transaction, "end_once", "", "", instead=_before_the_end)
     _around(task_transaction.TaskTransaction, "put", "", "", instead=_stop_amid_rows)
     _around(task_transaction.TaskTransaction, "flush", "", "prepared")
 
