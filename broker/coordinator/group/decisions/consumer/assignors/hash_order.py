@@ -1,4 +1,3 @@
-# compiled: mypyc
 """The iteration order of java.util.HashMap and HashSet, which Kafka's assignors depend on.
 
 A table has a power of two of bins. A key goes into the bin given by the low bits of its hash; within a bin, `put` adds
