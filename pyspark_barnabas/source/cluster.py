@@ -60,27 +60,17 @@ def no_topic(name: str, there: Collection[str]) -> str:
 
 
 def find_offsets(
-    client: Client,
-    bound: Bound,
-    partitions: Collection[TopicPartition],
-    *,
-    isolation: int,
-    side: str,
-    ends: Mapping[TopicPartition, int] | None = None,
+    client: Client, bound: Bound, partitions: Collection[TopicPartition], *, isolation: int, side: str
 ) -> Offsets:
-    """Return the offsets that a bound means. side: `starting` or `ending`, for the sentence of a SourceError.
-
-    ends: what `latest` means, where the ends of partitions were looked up before.
-    """
-    ends = ends or {}
+    """Return the offsets that a bound means. side: `starting` or `ending`, for the sentence of a SourceError."""
     if isinstance(bound, ByTime):
         moments = bound.moments if bound.moments is not None else dict.fromkeys(partitions, bound.for_all)
         _check_complete(moments, partitions, f"{side}OffsetsByTimestamp")
-        return _at_moments(client, moments, bound.if_none, isolation, ends)
+        return _at_moments(client, moments, bound.if_none, isolation)
     offsets = bound.offsets if bound.offsets is not None else dict.fromkeys(partitions, bound.for_all)
     _check_complete(offsets, partitions, f"{side}Offsets")
     special = {where: offset for where, offset in offsets.items() if offset in (EARLIEST, LATEST)}
-    return {**offsets, **_resolve(client, special, isolation, ends)}
+    return {**offsets, **_look_up(client, special, isolation)}
 
 
 def earliest(client: Client, partitions: Iterable[TopicPartition]) -> Offsets:
@@ -130,13 +120,7 @@ def _check_complete(given: Collection[TopicPartition], there: Collection[TopicPa
         raise SourceError(f"{option} has {describe(unknown)}, which is not read")
 
 
-def _at_moments(
-    client: Client,
-    moments: Mapping[TopicPartition, int],
-    if_none: int | None,
-    isolation: int,
-    ends: Mapping[TopicPartition, int],
-) -> Offsets:
+def _at_moments(client: Client, moments: Mapping[TopicPartition, int], if_none: int | None, isolation: int) -> Offsets:
     found = _look_up(client, moments, isolation)
     without = {where for where, offset in found.items() if offset < 0}
     if without and if_none is None:
@@ -144,13 +128,7 @@ def _at_moments(
             f"no record of {describe(without)} is as late as the start of reading. To start at the end there, set"
             " startingOffsetsByTimestampStrategy to latest"
         )
-    return {**found, **_resolve(client, dict.fromkeys(without, LATEST), isolation, ends)}
-
-
-def _resolve(client: Client, special: Offsets, isolation: int, ends: Mapping[TopicPartition, int]) -> Offsets:
-    """Look up EARLIEST and LATEST, except a LATEST that is in `ends`."""
-    known = {where: ends[where] for where, offset in special.items() if offset == LATEST and where in ends}
-    return {**_look_up(client, {where: special[where] for where in special.keys() - known.keys()}, isolation), **known}
+    return {**found, **_look_up(client, dict.fromkeys(without, LATEST), isolation)}
 
 
 def _look_up(client: Client, wanted: Mapping[TopicPartition, int], isolation: int) -> Offsets:

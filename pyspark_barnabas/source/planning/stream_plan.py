@@ -45,9 +45,7 @@ class StreamPlan:
         partitions, topic_ids = self._find()
         cluster.require_all(self._client, self._settings.subscription, partitions)
         starting, isolation = self._settings.starting, self._settings.isolation
-        offsets = cluster.find_offsets(
-            self._client, starting, partitions, isolation=isolation, side="starting", ends=ends
-        )
+        offsets = cluster.find_offsets(self._client, starting, partitions, isolation=isolation, side="starting")
         if ends is not None:
             given = (starting.offsets if isinstance(starting, Given) else None) or {}
             offsets = {
