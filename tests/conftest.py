@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from barnabas import form
+from tests.support.native_patches import refuse_native_patches
 from tests.support.processes.broker import BrokerProcess
 from tests.support.processes.server import Server
 
@@ -64,6 +65,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Some tests replace a function or a constant that compiled modules have built in: docs/compiled.md."""
     if form.running() == form.COMPILED:
+        refuse_native_patches()
         for item in items:
             if item.get_closest_marker("pure"):
                 item.add_marker(pytest.mark.skip(reason="needs the pure form"))

@@ -173,3 +173,27 @@ def test_every_marked_module_is_compiled() -> None:
 
     files = {name: str(import_module(name).__file__) for name in _compile.compiled_modules()}
     assert [name for name, file in files.items() if not file.endswith(f".{form.TAG}.so")] == []
+
+
+@only_compiled
+@pytest.mark.parametrize(
+    "target",
+    [
+        f"{MODULE}.uvarint",
+        "barnabas.broker.coordinator.group.decisions.consumer.assignors.loads.Loads",
+        "barnabas.broker.coordinator.group.decisions.consumer.assignors.loads.Loads.giver",
+        "barnabas.broker.coordinator.group.decisions.consumer.assignors.loads.Loads.is_balanced",
+    ],
+    ids=["a function", "a class", "a method", "a property"],
+)
+def test_a_test_cannot_replace_what_compiled_code_would_still_call(
+    monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    with pytest.raises(AssertionError, match="mark the test pure"):
+        monkeypatch.setattr(target, None)
+
+
+def test_a_test_can_replace_what_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = "barnabas.broker.coordinator.group.decisions.consumer.assignors.hash_order"
+    monkeypatch.setattr(f"{tables}.JAVA_VERSION", 17)
+    monkeypatch.setattr(shutil, "which", None)

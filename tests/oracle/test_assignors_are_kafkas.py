@@ -36,8 +36,7 @@ _TABLES: tuple[tuple[str, KeyType[Any]], ...] = (("integer", INTEGER), ("string"
 @pytest.fixture(scope="module")
 def kafka() -> Iterator[KafkasAssignors]:
     with KafkasAssignors() as kafka, pytest.MonkeyPatch.context() as patch:
-        if kafka.java_version < 19:
-            patch.setattr(hash_order, "_copied_capacity", lambda count: max(count * 4 // 3 + 1, 16))
+        patch.setattr(hash_order, "JAVA_VERSION", kafka.java_version)
         yield kafka
 
 

@@ -61,6 +61,7 @@ async def test_a_fetch_waits_for_min_bytes_and_no_longer_than_it_asked_to(world:
     assert len(result.records) == 0
 
 
+@pytest.mark.pure
 async def test_a_fetch_that_waits_for_many_bytes_looks_only_at_what_something_came_to(
     world: BrokerWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:

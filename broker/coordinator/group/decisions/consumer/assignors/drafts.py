@@ -1,3 +1,4 @@
+# compiled: mypyc
 """One member's assignment while an assignor computes it: the input, and from its first change a copy in Java's tables.
 
 Knows no shares and no other members. It preserves the order in which Kafka will write the topics and partitions of the

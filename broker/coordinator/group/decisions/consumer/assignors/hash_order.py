@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The iteration order of java.util.HashMap and HashSet, which Kafka's assignors depend on.
 
 A table has a power of two of bins. A key goes into the bin given by the low bits of its hash; within a bin, `put` adds
@@ -5,7 +6,7 @@ it at the end and `computeIfAbsent` at the front, and a table that is doubled pr
 order depends on the keys, on their order of insertion, and on the table's initial and later sizes. Bins that get long
 double the table or become trees (tree_bin.py).
 
-This is Java 19 and later, which Kafka's image runs. Java 17 differs in one place: see `_copied_capacity`.
+This is Java 19 and later, which Kafka's image runs. Java 17 differs in one place: see `JAVA_VERSION`.
 
 Invariants: every key is in the bin of its hash; the number of bins never decreases.
 """
@@ -23,6 +24,11 @@ K = TypeVar("K")
 
 DEFAULT_SIZE = 16
 """How many bins a table has by default."""
+JAVA_VERSION = 19
+"""The Java whose tables these are. Before 19, a copied set of 12, 24, 48 and so on keys has twice as many bins.
+
+So Kafka's result can depend on the Java version it runs on, there and nowhere else. Tests beside a JVM set its own.
+"""
 _BIN_MAX = 8  # longer than that after a `put`, or as long after a `computeIfAbsent`, is too long
 _TREE_TABLE_MIN = 64  # smaller tables are doubled for such a bin
 _TREE_MIN = 7  # doubling a table leaves no smaller tree
@@ -88,12 +94,8 @@ def copied_table_size(count: int) -> int:
 
 
 def _copied_capacity(count: int) -> int:
-    """Return the capacity of a copied set. Java 17 rounds down and adds one: twice as many bins for 12, 24, 48 and so
-    on.
-
-    So Kafka's result can depend on the Java version it runs on, there and nowhere else.
-    """
-    return max(-(-count * 4 // 3), DEFAULT_SIZE)
+    third_more = -(-count * 4 // 3) if JAVA_VERSION >= 19 else count * 4 // 3 + 1
+    return max(third_more, DEFAULT_SIZE)
 
 
 class HashOrder(Generic[K]):

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The order in which Kafka's group coordinator gives the members, and the topics of each, to an assignor.
 
 Kafka stores members in a TimelineHashMap, a hash table of its own, and names of topics in Java's HashSet. Code that has

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """The next receiver and giver of a topic's partition: the least and the most loaded subscribers, in turn.
 
 The subscribers are in a row, sorted by their number of partitions and then by member. At its left end are the

@@ -1,3 +1,4 @@
+# compiled: mypyc
 """A java.util.HashMap bin with so many keys that Java makes it a tree, and its iteration order.
 
 Java stores the keys of such a bin twice: in a red-black tree by hash, for lookups, and in a list, for iteration. The

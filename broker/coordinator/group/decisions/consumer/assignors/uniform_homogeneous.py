@@ -1,3 +1,4 @@
+# compiled: mypyc
 """`uniform` if all members subscribe to the same topics: equal shares, and members keep partitions up to their share.
 
 Each member may have the same number of partitions, some of them one more. First all keep their partitions, up to that

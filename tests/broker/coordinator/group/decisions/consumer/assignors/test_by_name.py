@@ -58,6 +58,7 @@ def test_others_can_run_at_least_once_for_each_member(assignor: Assignor, subscr
     assert sum(1 for _ in steps) >= 50
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("kind", _BOTH)
 def test_a_member_gives_up_one_partition_in_a_step(kind: SubscriptionType, monkeypatch: pytest.MonkeyPatch) -> None:
     subscription = Subscription((_TOPIC,), 1)
