@@ -55,7 +55,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Have the folder of a test made before its other fixtures: it is removed after the brokers over it are closed."""
+    """Have the folder of a test made before its other fixtures: it is removed after the brokers over it are closed.
+
+    A test has the same name in every process: an address in it would have two workers find other tests.
+    """
+    assert " at 0x" not in item.nodeid, f"give its parameters ids: {item.nodeid}"
     names = item.fixturenames if isinstance(item, pytest.Function) else []
     if "tmp_path" in names:
         names.remove("tmp_path")

@@ -32,7 +32,7 @@ def test_it_is_repeated_after_answers_that_say_that_it_had_no_effect() -> None:
 @pytest.mark.parametrize(
     "answer",
     [HANG_UP, E.NOT_COORDINATOR, E.COORDINATOR_LOAD_IN_PROGRESS, E.COORDINATOR_NOT_AVAILABLE, E.REQUEST_TIMED_OUT],
-    ids=str,
+    ids=lambda answer: answer.name if isinstance(answer, ErrorCode) else "the connection is closed",
 )
 def test_without_an_answer_that_says_so_its_effect_is_not_known(answer: ErrorCode | Answer) -> None:
     failure, sent = ended(E.CONCURRENT_TRANSACTIONS, answer)
