@@ -24,6 +24,7 @@ from bench import (
     guarded,
     held_memory,
     hostile,
+    many_partitions,
     measured_form,
     micro,
     moved_clock,
@@ -43,7 +44,7 @@ from bench.rounds import FULL, QUICK, Bench, Plan
 from bench.workloads import QUICK as QUICK_NAMES
 from bench.workloads import SECURED, WORKLOADS
 
-ALONE = {"clean", "clock", "console", "guarded", "registry", "restart", "share", "start", "trace", "txn"}
+ALONE = {"clean", "clock", "console", "guarded", "partitions", "registry", "restart", "share", "start", "trace", "txn"}
 
 
 def say(text: str) -> None:
@@ -111,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
         " restart: starts over many partitions, clean: compaction, clock: a clock moved by days,"
         " trace: requests with the trace on and off, guarded: with an authorizer and with quotas,"
         " console: the page of a partition of ten million records, share: share groups,"
-        " registry: the schema registry beside Apicurio's; each alone",
+        " registry: the schema registry beside Apicurio's, partitions: 10,000 of them; each alone",
     )
     parser.add_argument(
         "--only",
@@ -158,6 +159,8 @@ def _alone(name: str, options: argparse.Namespace, plan: Plan) -> int:
         case "trace":
             rounds = traced.QUICK_ROUNDS if is_quick else traced.ROUNDS
             return traced.main(rounds=rounds, path=options.json, say=say)
+        case "partitions":
+            return many_partitions.main(many_partitions.QUICK if is_quick else many_partitions.FULL, **compared)
         case "registry":
             return registries.main(registries.QUICK if is_quick else registries.FULL, path=options.json, say=say)
         case "share":
