@@ -10,7 +10,7 @@ from struct import pack
 from typing import Any
 
 from barnabas.protocol.codec.emit import FEW, Source, absent_fields, positional_fields, tagged_fields
-from barnabas.protocol.codec.schema import Field, FieldType, Struct, default_instance, schema_of
+from barnabas.protocol.codec.schema import EncodedArray, Field, FieldType, Struct, default_instance, schema_of
 from barnabas.protocol.errors import EncodeError, FieldNotInVersion
 from barnabas.protocol.primitives import MAX_STRING_BYTES, uvarint
 
@@ -89,7 +89,7 @@ class EncoderSource(Source):
         if type.format is not None:
             self.run.append((type.format, value))
         elif type.element is not None:
-            self.array(type.element, value, nullable)
+            self.array_or_encoded(type, value, nullable)
         elif type.struct is None:
             self.sized(type, value, nullable)
         elif nullable:
@@ -142,6 +142,18 @@ class EncoderSource(Source):
             data, length = self.measured(value, nullable, "{}")
             self.length(length, "i")
         self.line(f"{self.add}({data})")
+
+    def array_or_encoded(self, type: FieldType, value: str, nullable: bool) -> None:
+        assert type.element is not None
+        if not type.may_be_encoded:
+            self.array(type.element, value, nullable)
+            return
+        self.flush()
+        with self.block(f"if type({value}) is EncodedArray:"):
+            self.line(f"{self.add}({value}.data)")
+        with self.block("else:"):
+            self.array(type.element, value, nullable)
+            self.flush()
 
     def array(self, element: FieldType, value: str, nullable: bool) -> None:
         items, count = self.measured(value, nullable, "{}")
@@ -217,6 +229,7 @@ def _absent(where: str, version: int) -> FieldNotInVersion:
 
 _HELPERS: dict[str, Any] = {
     "EncodeError": EncodeError,
+    "EncodedArray": EncodedArray,
     "absent": _absent,
     "pack": pack,
     "string_length": _string_length,

@@ -51,7 +51,7 @@ class VersionRange(NamedTuple):
 class FieldType:
     """A type of the wire format. `format` is the `struct` character of a fixed-width type, or None."""
 
-    __slots__ = ("element", "format", "name", "struct", "zero")
+    __slots__ = ("element", "format", "may_be_encoded", "name", "struct", "zero")
 
     def __init__(
         self,
@@ -60,9 +60,11 @@ class FieldType:
         zero: Any = None,
         struct: "type[Struct] | None" = None,
         element: "FieldType | None" = None,
+        may_be_encoded: bool = False,
     ) -> None:
         self.name = name
         self.format = format
+        self.may_be_encoded = may_be_encoded  # of an array: an EncodedArray is accepted, too
         self.zero = zero  # the default of a field without one; not used for structs and arrays, which are mutable
         self.struct = struct
         self.element = element
@@ -84,10 +86,23 @@ BYTES = FieldType("bytes", zero=b"")
 RECORDS = FieldType("records")  # a view into the decoded buffer, not a copy
 
 
-def array(element: "FieldType | type[Struct]") -> FieldType:
-    """Return the type of a list of `element`."""
+def array(element: "FieldType | type[Struct]", *, may_be_encoded: bool = False) -> FieldType:
+    """Return the type of a list of `element`; `may_be_encoded`: or of an EncodedArray, in a message to encode."""
     element = _as_type(element)
-    return FieldType("[]" + element.name, element=element)
+    return FieldType("[]" + element.name, element=element, may_be_encoded=may_be_encoded)
+
+
+class EncodedArray(list[Any]):
+    """An array that is encoded already, for one version: `data` is its count and its elements; as a list it is empty.
+
+    Code that looks for error codes or counts elements finds none, so the elements must have no errors.
+    """
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: bytes | bytearray) -> None:
+        super().__init__()
+        self.data = data
 
 
 def _as_type(declared: "FieldType | type[Struct]") -> FieldType:

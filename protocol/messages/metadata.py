@@ -46,7 +46,7 @@ class MetadataResponseTopic(Struct):
     name: str | None = field(STRING, nullable="12+")  # null: an unknown id was requested
     topic_id: bytes = field(UUID, versions="10+", default=ZERO_UUID, ignorable=True)
     is_internal: bool = field(BOOL, versions="1+", default=False, ignorable=True)
-    partitions: list[MetadataResponsePartition] = field(array(MetadataResponsePartition))
+    partitions: list[MetadataResponsePartition] = field(array(MetadataResponsePartition, may_be_encoded=True))
     # a bit field; the default means: not requested
     topic_authorized_operations: int = field(INT32, versions="8+", default=-0x8000_0000)
 

@@ -23,8 +23,10 @@ from barnabas.broker.metadata.split_changes import CHANGES, in_changes
 from barnabas.broker.runtime.replies import Reply, reply_to
 from barnabas.broker.runtime.scheduler import WorkClass
 from barnabas.broker.services import RequestContext, Services
+from barnabas.protocol.codec.schema import EncodedArray
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.files.names import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from barnabas.protocol.hot.metadata import SINCE, partitions_of_one_node
 from barnabas.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -82,7 +84,8 @@ def _describe_these(
     pauses = Pauses()
     for wanted in requested:
         topics.append(_find(wanted, refusals, operations, context))
-        if pauses.is_due(1 + len(topics[-1].partitions)):
+        partitions = topics[-1].partitions
+        if pauses.is_due(1 + len(partitions)) or isinstance(partitions, EncodedArray):
             yield
     return _response(topics, request, context)
 
@@ -212,17 +215,22 @@ def _create_new(names: list[str], context: RequestContext) -> Refusals:
 
 
 def _describe(topic: TopicImage, operations: int, context: RequestContext) -> MetadataResponseTopic:
-    cluster, describe = context.services.cluster, _describe_partition if context.api_version else _describe_running
     return MetadataResponseTopic(
         error_code=ErrorCode.NONE,
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
-        partitions=[
-            describe(topic.name, number, partition, cluster) for number, partition in enumerate(topic.partitions)
-        ],
+        partitions=_describe_partitions(topic, context.services.cluster, context.api_version),
         topic_authorized_operations=operations,
     )
+
+
+def _describe_partitions(topic: TopicImage, cluster: NodeView, version: int) -> list[MetadataResponsePartition]:
+    if version >= SINCE and cluster.is_alone:
+        leader_epoch = cluster.leader_epoch
+        return partitions_of_one_node(cluster.node_id, [leader_epoch(each) for each in topic.partitions])
+    describe = _describe_partition if version else _describe_running
+    return [describe(topic.name, number, partition, cluster) for number, partition in enumerate(topic.partitions)]
 
 
 def _describe_partition(topic: str, number: int, partition: Partition, cluster: NodeView) -> MetadataResponsePartition:

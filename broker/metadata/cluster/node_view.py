@@ -68,6 +68,11 @@ class NodeView:
         self._others = tuple(others)
 
     @property
+    def is_alone(self) -> bool:
+        """Whether this node has the only replica of every partition, and leads it."""
+        return self._leads_all and not self._others
+
+    @property
     def controller_id(self) -> int:
         """The id of the node that is the controller."""
         return self.node_id

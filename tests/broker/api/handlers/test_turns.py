@@ -86,10 +86,13 @@ def _encoding_turns(elements: int) -> int:
     return 0 if elements <= ELEMENTS_MAX else -(-elements // ENCODING.steps_max)
 
 
-async def test_metadata_of_all_topics_takes_turns(world: BrokerWorld) -> None:
+@pytest.mark.parametrize(
+    ("version", "elements"), [(8, 2), (9, 1)], ids=["topics, and a partition of each", "partitions are encoded before"]
+)
+async def test_metadata_of_all_topics_takes_turns(world: BrokerWorld, version: int, elements: int) -> None:
     names = _create(world, 2 * SLICE_TOPICS + 1)
-    answer, turns = await _answer(world, MetadataRequest(topics=None), 9)
-    assert turns == 3 + _encoding_turns(2 * len(names)), "topics, and a partition of each"
+    answer, turns = await _answer(world, MetadataRequest(topics=None), version)
+    assert turns == 3 + _encoding_turns(elements * len(names))
     assert [topic.name for topic in answer.topics] == names
 
 
