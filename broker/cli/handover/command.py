@@ -32,7 +32,7 @@ def run(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     release = release_of(options.to)
     if release is None:
-        raise UsageError(f"handover: --to {options.to} is not a known release: {', '.join(RELEASES)}")
+        raise UsageError(f"handover: --to {options.to!r} is not a known release: {', '.join(RELEASES)}")
     loaded = _load(options)
     config = loaded.config
     log_lines.configure("error")

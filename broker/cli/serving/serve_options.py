@@ -319,7 +319,7 @@ def brokers_count(options: Options) -> int:
     """Return the number of nodes. UsageError for an invalid one."""
     given = options.get("--brokers", ["1"])[-1]
     if not (given.isascii() and given.isdecimal() and 1 <= int(given) <= BROKERS_MAX):
-        raise UsageError(f"--brokers {given} is not a number from 1 to {BROKERS_MAX}")
+        raise UsageError(f"--brokers {given!r} is not a number from 1 to {BROKERS_MAX}")
     return int(given)
 
 
@@ -347,7 +347,7 @@ def _users(words: list[str], variables: Mapping[str, str]) -> list[NewUser]:
 def _topic(word: str) -> tuple[str, int]:
     name, colon, partitions = word.partition(":")
     if not name or (colon and not (partitions.isascii() and partitions.isdecimal() and int(partitions) > 0)):
-        raise UsageError(f"--topic {word} is not NAME[:PARTITIONS]")
+        raise UsageError(f"--topic {word!r} is not NAME[:PARTITIONS]")
     return name, int(partitions) if colon else -1
 
 
@@ -361,7 +361,7 @@ def _features(words: list[str]) -> dict[str, int]:
     for word in words:
         name, equals, level = word.partition("=")
         if not (equals and level.isascii() and level.isdecimal()):
-            raise UsageError(f"--feature {word} is not NAME=LEVEL")
+            raise UsageError(f"--feature {word!r} is not NAME=LEVEL")
         if name not in OFFERED_FEATURES:
             there_are = f"the features are {', '.join(OFFERED_FEATURES)}"
             raise UsageError(f"--feature {word}{_did_you_mean(name, OFFERED_FEATURES) or f': {there_are}'}")

@@ -55,7 +55,7 @@ def test_the_properties_carry_what_barnabas_was_given(stopped: Path, capsys: pyt
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--to", "3.9"], "--to 3.9 is not a known release: 4.0, 4.1, 4.2, 4.3, 4.4"),
+        (["--to", "3.9"], "--to '3.9' is not a known release: 4.0, 4.1, 4.2, 4.3, 4.4"),
         (["--properties", "--controller-port", "9092"], "port 9092 is used by a listener"),
         (["--check", "--properties"], "not allowed with argument"),
     ],
