@@ -13,7 +13,9 @@ import tempfile
 import time
 import uuid
 from base64 import urlsafe_b64encode
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
 
 import uvloop
 
@@ -26,13 +28,20 @@ from barnabas.protocol.messages.consumer_group_heartbeat import (
 )
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
 from barnabas.protocol.registry import ApiKey, request_codec, response_codec
-from bench.group_load import Connection, connect, find, pause
+from bench.group_load import connect, find, pause
 from bench.measure import blast, cpu_seconds
 
 VERSION = 1
 OFFSETS_VERSION = 7
 """A coordinator that is loading answers a request for offsets with an error: measuring begins after that."""
-REBALANCE_TIMEOUT_MS = 60_000
+TIMEOUT_MS = 60_000
+"""Of a rebalance."""
+REQUEST = request_codec(ApiKey.CONSUMER_GROUP_HEARTBEAT, VERSION)
+RESPONSE = response_codec(ApiKey.CONSUMER_GROUP_HEARTBEAT, VERSION)
+HEADER = encode_request_header(ApiKey.CONSUMER_GROUP_HEARTBEAT, VERSION, 0, "blast")
+_SIZE_BYTES = 4
+ANSWER_AT = _SIZE_BYTES + 4 + 1
+"""Where the answer begins in a frame: after its size, its correlation id and the tags of its header."""
 BEATING = 100
 """Members that send heartbeats at full speed, each on a connection."""
 BETWEEN_ASSIGNMENTS_S = 1.1
@@ -40,76 +49,135 @@ BETWEEN_ASSIGNMENTS_S = 1.1
 LEAVE, JOIN = -1, 0
 
 
-class Member:
-    """A member of the group, and the partitions that are assigned to it."""
+class Membership:
+    """What a member knows: its id, its epoch, and the partitions that are assigned to it."""
 
-    def __init__(self, connection: Connection, group: str) -> None:
-        self.connection, self.group = connection, group
+    def __init__(self, group: str) -> None:
+        self.group = group
         self.member_id = urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
         self.epoch = JOIN
         self.owned: list[TopicPartitions] = []
-        self._is_reported = True
+        self.is_reported = True
+        """Whether the group knows that this member has its partitions."""
 
-    async def join(self, topic: str) -> None:
+    def joining(self, topic: str) -> ConsumerGroupHeartbeatRequest:
         self.epoch, self.owned = JOIN, []
-        await self._beat(rebalance_timeout_ms=REBALANCE_TIMEOUT_MS, subscribed_topic_names=[topic], topic_partitions=[])
+        return self._request(rebalance_timeout_ms=TIMEOUT_MS, subscribed_topic_names=[topic], topic_partitions=[])
 
-    async def leave(self) -> None:
-        self.epoch = LEAVE
-        await self._beat()
-        self.owned = []
+    def leaving(self) -> ConsumerGroupHeartbeatRequest:
+        self.epoch, self.owned = LEAVE, []
+        return self._request()
 
-    async def beat(self) -> None:
-        """Send a heartbeat; after an assignment, report the owned partitions once."""
-        if self._is_reported:
-            await self._beat()
-        else:
-            self._is_reported = True
-            await self._beat(topic_partitions=self.owned)
+    def beating(self) -> ConsumerGroupHeartbeatRequest:
+        """Return a heartbeat: the first after an assignment reports the owned partitions."""
+        if self.is_reported:
+            return self._request()
+        self.is_reported = True
+        return self._request(topic_partitions=self.owned)
 
-    async def _beat(self, **fields: Any) -> None:
-        answer = await self.connection.ask_until_ready(self.request(**fields), VERSION)
+    def take(self, answer: ConsumerGroupHeartbeatResponse) -> None:
         if answer.error_code:
             raise SystemExit(f"an answer with {ErrorCode(answer.error_code).name}: {answer.error_message}")
         self.epoch = answer.member_epoch
         if answer.assignment is not None:
-            self.owned, self._is_reported = answer.assignment.topic_partitions, False
+            self.owned, self.is_reported = answer.assignment.topic_partitions, False
 
-    def request(self, **fields: Any) -> ConsumerGroupHeartbeatRequest:
+    def _request(self, **fields: Any) -> ConsumerGroupHeartbeatRequest:
         return ConsumerGroupHeartbeatRequest(
             group_id=self.group, member_id=self.member_id, member_epoch=self.epoch, **fields
         )
 
 
+class Member(asyncio.Protocol):
+    """A member of the group on a connection of its own.
+
+    It costs little beside the broker: a heartbeat is encoded again only after news, and an answer is decoded only if it
+    differs from the last one.
+    """
+
+    def __init__(self, group: str, when_answered: "Callable[[Member], None]") -> None:
+        self.state = Membership(group)
+        self.has_news = False
+        """Whether its last answer was another than the one before."""
+        self._when_answered = when_answered
+        self._received, self._known = bytearray(), bytearray()
+        self._again = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.WriteTransport, transport)
+
+    def ask(self, request: ConsumerGroupHeartbeatRequest) -> None:
+        """Send a request; `when_answered` is called after its answer."""
+        self._transport.write(_sized(HEADER + REQUEST.encode(request)))
+
+    def beat(self) -> None:
+        """Send a heartbeat."""
+        if not self.state.is_reported:
+            self.ask(self.state.beating())
+            return
+        self._again = self._again or _sized(HEADER + REQUEST.encode(self.state.beating()))
+        self._transport.write(self._again)
+
+    def data_received(self, data: bytes) -> None:
+        received = self._received
+        received += data
+        if len(received) < _SIZE_BYTES or len(received) < _SIZE_BYTES + int.from_bytes(received[:_SIZE_BYTES], "big"):
+            return
+        self.has_news = received != self._known
+        if self.has_news:
+            self.state.take(RESPONSE.decode(received, ANSWER_AT)[0])
+            self._again = b""
+        self._known, self._received = received, bytearray()
+        self._when_answered(self)
+
+
 class Group:
     """The members of one group that share the partitions of one topic."""
 
-    def __init__(self, members: list[Member], topic: str, partitions: int) -> None:
-        self.members, self.topic, self.partitions = members, topic, partitions
+    def __init__(self, topic: str, partitions: int) -> None:
+        self.members: list[Member] = []
+        self.topic, self.partitions = topic, partitions
+        self._after_epoch = JOIN
+        self._settled_at = 0.0
+        self._in_flight = 0
+        self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    async def settle(self, after_epoch: int) -> float:
-        """Send heartbeats until the group has settled with a newer epoch than `after_epoch`; return when that was seen.
+    async def settle(self, after_epoch: int, begin: Callable[[], None]) -> float:
+        """Send heartbeats after `begin`, until the group has settled with a newer epoch than `after_epoch`.
 
-        Requests that are in flight by then are still answered before it returns.
+        `begin` sends one request of each member that is not to send a heartbeat first. Returns the seconds until the
+        group was seen to have settled. Requests that are in flight by then are still answered before it returns.
         """
-        settled: list[float] = []
-        await asyncio.gather(*(self._ask(member, after_epoch, settled) for member in self.members))
-        return settled[0]
+        self._after_epoch, self._settled_at, self._in_flight = after_epoch, 0.0, 0
+        self._over = asyncio.get_running_loop().create_future()
+        began = time.perf_counter()
+        begin()
+        await self._over
+        return self._settled_at - began
 
-    async def _ask(self, member: Member, after_epoch: int, settled: list[float]) -> None:
-        while not settled:
-            await member.beat()
-            if not settled and self._is_settled(after_epoch):
-                settled.append(time.perf_counter())
+    def send(self, send: Callable[[], None]) -> None:
+        """Send a request of a member."""
+        self._in_flight += 1
+        send()
 
-    def _is_settled(self, after_epoch: int) -> bool:
-        epoch = self.members[0].epoch
-        if epoch <= after_epoch or any(member.epoch != epoch for member in self.members):
+    def answered(self, member: Member) -> None:
+        """Have the member ask again, unless the group has settled."""
+        self._in_flight -= 1
+        if not self._settled_at and member.has_news and self._is_settled():
+            self._settled_at = time.perf_counter()
+        if not self._settled_at and member.state.epoch != LEAVE:
+            self.send(member.beat)
+        elif not self._in_flight:
+            self._over.set_result(None)
+
+    def _is_settled(self) -> bool:
+        epoch = self.members[0].state.epoch
+        if epoch <= self._after_epoch or any(member.state.epoch != epoch for member in reversed(self.members)):
             return False
         owned = [
             (topic.topic_id, partition)
             for member in self.members
-            for topic in member.owned
+            for topic in member.state.owned
             for partition in topic.partitions
         ]
         return len(owned) == self.partitions == len(set(owned))
@@ -117,14 +185,15 @@ class Group:
 
 async def consumer_group(options: argparse.Namespace) -> dict[str, Any]:
     """Run G5: members join, one after the other leaves and returns, and all send heartbeats."""
-    connections = [await connect(options.port) for _ in range(options.members)]
     name = f"bench-{time.time_ns()}"
-    await find(connections[0], name)
-    await connections[0].ask_until_ready(OffsetFetchRequest(group_id=name), OFFSETS_VERSION)
-    group = Group([Member(connection, name) for connection in connections], options.topic, options.partitions)
-    joined = time.perf_counter()
-    await asyncio.gather(*(member.join(options.topic) for member in group.members))
-    joined = await group.settle(JOIN) - joined
+    finding = await connect(options.port)
+    await find(finding, name)
+    await finding.ask_until_ready(OffsetFetchRequest(group_id=name), OFFSETS_VERSION)
+    group, loop = Group(options.topic, options.partitions), asyncio.get_running_loop()
+    for _ in range(options.members):
+        make = partial(Member, name, group.answered)
+        group.members.append((await loop.create_connection(make, "127.0.0.1", options.port))[1])
+    joined = await group.settle(JOIN, lambda: _all_join(group))
     left_ms = [await _one_leaves_and_returns(group) * 1000 for _ in range(options.rounds)]
     return {
         "assignment_ms": statistics.median(left_ms),
@@ -134,35 +203,51 @@ async def consumer_group(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def _all_join(group: Group) -> None:
+    for member in group.members:
+        group.send(partial(member.ask, member.state.joining(group.topic)))
+
+
 async def _one_leaves_and_returns(group: Group) -> float:
-    """Return the seconds from a member's leaving until the others own its partitions. Then it joins again."""
+    """Return the seconds from a member's leaving until the others own its partitions. Then it joins again.
+
+    The others send heartbeats from the moment on at which it leaves.
+    """
     await pause(BETWEEN_ASSIGNMENTS_S)
-    epoch = group.members[0].epoch
+    epoch = group.members[0].state.epoch
     leaver = group.members.pop()
-    started = time.perf_counter()
-    await leaver.leave()
-    took = await group.settle(epoch) - started
+
+    def leave() -> None:
+        group.send(partial(leaver.ask, leaver.state.leaving()))
+        _all_beat(group)
+
+    def return_() -> None:
+        _all_beat(group)
+        group.send(partial(leaver.ask, leaver.state.joining(group.topic)))
+        group.members.append(leaver)
+
+    took = await group.settle(epoch, leave)
     await pause(BETWEEN_ASSIGNMENTS_S)
-    epoch = group.members[0].epoch
-    await leaver.join(group.topic)
-    group.members.append(leaver)
-    await group.settle(epoch)
+    await group.settle(group.members[0].state.epoch, return_)
     return took
+
+
+def _all_beat(group: Group) -> None:
+    for member in group.members:
+        group.send(member.beat)
 
 
 def _heartbeats(options: argparse.Namespace, group: Group) -> dict[str, Any]:
     """Measure how many heartbeats without news are answered in a second, and the broker's cost of each."""
-    request = request_codec(ApiKey.CONSUMER_GROUP_HEARTBEAT, VERSION)
-    response = response_codec(ApiKey.CONSUMER_GROUP_HEARTBEAT, VERSION)
-    header = encode_request_header(ApiKey.CONSUMER_GROUP_HEARTBEAT, VERSION, 0, "blast")
     with tempfile.NamedTemporaryFile(suffix=".frames") as file:
         for member in group.members[:BEATING]:
+            state = member.state
             answer = ConsumerGroupHeartbeatResponse(
-                error_code=0, member_id=member.member_id, member_epoch=member.epoch, heartbeat_interval_ms=5_000
+                error_code=0, member_id=state.member_id, member_epoch=state.epoch, heartbeat_interval_ms=5_000
             )
             tags_of_the_header = b"\0"
-            file.write(_sized(header + request.encode(member.request())))
-            file.write(_sized(tags_of_the_header + response.encode(answer)))
+            file.write(_sized(HEADER + REQUEST.encode(state.beating())))
+            file.write(_sized(tags_of_the_header + RESPONSE.encode(answer)))
         file.flush()
         spent = cpu_seconds(options.pid)
         figures = blast(

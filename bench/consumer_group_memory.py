@@ -11,7 +11,7 @@ import time
 import uvloop
 
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
-from bench.consumer_group_load import OFFSETS_VERSION, Member
+from bench.consumer_group_load import OFFSETS_VERSION, VERSION, Membership
 from bench.group_load import connect, find, pause
 from bench.measure import held_mb
 
@@ -27,13 +27,13 @@ async def _fill(port: int, topic: str) -> None:
     name = f"held-{time.time_ns()}"
     await find(connection, name)
     await connection.ask_until_ready(OffsetFetchRequest(group_id=name), OFFSETS_VERSION)
-    members = [Member(connection, name) for _ in range(MEMBERS)]
+    members = [Membership(name) for _ in range(MEMBERS)]
     for member in members:
-        await member.join(topic)
+        member.take(await connection.ask_until_ready(member.joining(topic), VERSION))
     await pause(UNTIL_ASSIGNED_S)
     for _ in range(BEATS):
         for member in members:
-            await member.beat()
+            member.take(await connection.ask_until_ready(member.beating(), VERSION))
     assert all(member.owned for member in members), "there are members without a partition"
 
 
