@@ -50,7 +50,7 @@ LEAVE, JOIN = -1, 0
 
 
 class Membership:
-    """What a member knows: its id, its epoch, and the partitions that are assigned to it."""
+    """The state of a member: its id, its epoch, and the partitions that are assigned to it."""
 
     def __init__(self, group: str) -> None:
         self.group = group

@@ -70,9 +70,7 @@ def test_with_secure_the_next_steps_have_the_settings_of_clients(variables: dict
     assert subprocess.run(listing, cwd=ROOT, capture_output=True, check=False).returncode == 0
 
 
-def test_a_broker_that_does_not_start_fails_the_step_with_its_reason(
-    variables: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_broker_that_does_not_start_fails_the_step_with_its_reason(variables: dict[str, str], tmp_path: Path) -> None:
     done = run({**variables, "BARNABAS_ARGUMENTS": "--brokers none"})
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "barnabas: --brokers 'none' is not a number from 1 to 16\n"

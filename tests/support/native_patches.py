@@ -20,7 +20,7 @@ _setattr = pytest.MonkeyPatch.setattr
 
 def refuse_native_patches() -> None:
     """Have `setattr` of every monkeypatch raise AssertionError for what is native, until the process ends."""
-    pytest.MonkeyPatch.setattr = _checked_setattr  # type: ignore[method-assign, assignment]
+    pytest.MonkeyPatch().setattr(pytest.MonkeyPatch, "setattr", _checked_setattr)
 
 
 def is_native(owner: object, name: str) -> bool:
