@@ -16,6 +16,7 @@ KEY_BYTES_MAX = 2**15 - 1
 _INT32_MIN = -(2**31)
 
 
+@lru_cache(maxsize=2048)
 def java_hash(text: str) -> int:
     """Return `String.hashCode()`: sum of unit[i] * 31^(n-1-i) over the UTF-16 units, as a signed 32-bit integer."""
     units = utf16(text)

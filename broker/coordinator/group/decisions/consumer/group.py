@@ -181,6 +181,8 @@ class ConsumerGroup(ModernGroup):
                     self._epochs.pop(topic_id, None)
 
     def _count(self, before: ConsumerGroupMember | None, after: ConsumerGroupMember | None) -> None:
+        if before is not None and after is not None and before.counts_as(after):
+            return  # as after most records: only its epoch or its partitions are others
         self.name_counts = counted(self.name_counts, names_by_name(before), names_by_name(after))
         self.regex_counts = counted(self.regex_counts, regex_of(before), regex_of(after))
         self.assignor_counts = counted(self.assignor_counts, assignor_of(before), assignor_of(after))

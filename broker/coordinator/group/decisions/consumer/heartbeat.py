@@ -333,20 +333,14 @@ def _reconciled(
 ) -> Steps[ConsumerGroupMember]:
     if not has_subscription_changed and member.is_reconciled_to(target.epoch):
         return member
-    given = Circumstances(
-        target_epoch=target.epoch,
-        target=target.assignment,
-        subscribed=topic_ids_of(member, group.regexes, topics),
-        epoch_of=group.epoch_of,
-        owned=request.owned,
-        has_subscription_changed=has_subscription_changed,
-    )
-    return (yield from reconcile(member, given))
+    subscribed = topic_ids_of(member, group.regexes, topics)
+    fields = target.epoch, target.assignment, subscribed, group.epoch_of, request.owned, has_subscription_changed
+    return (yield from reconcile(member, _new_tuple(Circumstances, fields)))
 
 
 def _revocation_effects(member: ConsumerGroupMember) -> list[Effect]:
     """Return the timer effects: a revoking member has its rebalance timeout. The classic protocol has other timers."""
     timer = rebalance_timer(member.member_id)
     if member.state is not MemberState.UNREVOKED_PARTITIONS:
-        return [CancelTimer(timer)]
+        return [_new_tuple(CancelTimer, (timer,))]
     return [SetTimer(timer, member.rebalance_timeout_ms)] if member.classic is None else []

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from types import MappingProxyType
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from barnabas.broker.coordinator.group.decisions.modern.members import JOINING_EPOCH
 from barnabas.broker.coordinator.runtime.outcome import MayDescribe, no_topic
@@ -20,6 +20,8 @@ Owned: TypeAlias = Mapping[bytes, Mapping[int, int]]
 Claimed: TypeAlias = Mapping[bytes, frozenset[int]]
 """Topic id -> the partitions that a member claims to have."""
 NOTHING_OWNED: Owned = MappingProxyType({})
+
+_new_tuple: Final = tuple.__new__  # half the cost of a NamedTuple's constructor
 
 
 class MemberState(IntEnum):
@@ -84,9 +86,41 @@ class ConsumerGroupMember(NamedTuple):
     classic: ClassicMetadata | None = None
     """Set if the member uses the classic protocol."""
 
-    def moved_to(self, member_epoch: int) -> ConsumerGroupMember:
-        """Return the same member in another epoch, with its current one as the previous."""
-        return self._replace(member_epoch=member_epoch, previous_member_epoch=self.member_epoch)
+    def moved_to(
+        self, member_epoch: int, state: MemberState, assigned: Owned, pending_revocation: Owned
+    ) -> ConsumerGroupMember:
+        """Return the same member in another epoch, with its current one as the previous, and with these partitions."""
+        return self.with_partitions(member_epoch, self.member_epoch, state, assigned, pending_revocation)
+
+    def with_partitions(
+        self,
+        member_epoch: int,
+        previous_member_epoch: int,
+        state: MemberState,
+        assigned: Owned,
+        pending_revocation: Owned,
+    ) -> ConsumerGroupMember:
+        """Return the same member with these epochs and partitions, at a fifth of the cost of `_replace`."""
+        fields = (
+            self[0],
+            member_epoch,
+            previous_member_epoch,
+            state,
+            *self[4:12],
+            assigned,
+            pending_revocation,
+            self[14],
+        )
+        return _new_tuple(ConsumerGroupMember, fields)
+
+    def counts_as(self, other: ConsumerGroupMember) -> bool:
+        """Return whether both have the same subscription, assignor and protocol, which a group counts."""
+        return (
+            self.topic_names == other.topic_names
+            and self.topic_regex == other.topic_regex
+            and self.assignor == other.assignor
+            and self.classic == other.classic
+        )
 
     def is_reconciled_to(self, assignment_epoch: int) -> bool:
         return self.state is MemberState.STABLE and self.member_epoch == assignment_epoch

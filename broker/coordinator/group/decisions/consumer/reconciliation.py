@@ -106,10 +106,9 @@ def _without_unsubscribed(member: ConsumerGroupMember, given: Circumstances) -> 
     pending = dict(member.pending_revocation)
     for topic_id, partitions in dropped.items():
         pending[topic_id] = {**pending.get(topic_id, _NO_PARTITIONS), **partitions}
-    moved = member.moved_to(member.member_epoch)._replace(assigned=kept)
     if given.may_still_own(pending):
-        return moved._replace(state=MemberState.UNREVOKED_PARTITIONS, pending_revocation=pending)
-    return moved
+        return member.moved_to(member.member_epoch, MemberState.UNREVOKED_PARTITIONS, kept, pending)
+    return member.moved_to(member.member_epoch, member.state, kept, member.pending_revocation)
 
 
 def _next(member: ConsumerGroupMember, given: Circumstances, epoch_while_revoking: int) -> Steps[ConsumerGroupMember]:
@@ -132,18 +131,13 @@ def _next(member: ConsumerGroupMember, given: Circumstances, epoch_while_revokin
         if pauses.is_due():
             yield
     if revoked and given.may_still_own(revoked):
-        return member.moved_to(epoch_while_revoking)._replace(
-            state=MemberState.UNREVOKED_PARTITIONS, assigned=kept, pending_revocation=revoked
-        )
+        return member.moved_to(epoch_while_revoking, MemberState.UNREVOKED_PARTITIONS, kept, revoked)
     for topic_id, numbers in added.items():
         mine = kept.setdefault(topic_id, {})
         mine.update(dict.fromkeys(numbers, given.target_epoch))
         kept[topic_id] = dict(sorted(mine.items()))
-    return member.moved_to(given.target_epoch)._replace(
-        state=MemberState.UNRELEASED_PARTITIONS if waits else MemberState.STABLE,
-        assigned=kept,
-        pending_revocation=NOTHING_OWNED,
-    )
+    state = MemberState.UNRELEASED_PARTITIONS if waits else MemberState.STABLE
+    return member.moved_to(given.target_epoch, state, kept, NOTHING_OWNED)
 
 
 def _is_free(member: ConsumerGroupMember, given: Circumstances, topic_id: bytes, number: int) -> bool:

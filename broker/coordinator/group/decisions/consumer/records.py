@@ -138,12 +138,12 @@ def reconciled(
 ) -> ConsumerGroupMember:
     """Return the member with the partitions and epoch of its record."""
     epoch = max(value.member_epoch, 0)  # for partitions whose record, an older one, does not have their epochs
-    return before._replace(
-        member_epoch=value.member_epoch,
-        previous_member_epoch=value.previous_member_epoch,
-        state=MemberState(value.state),
-        assigned=_owned(value.assigned_partitions, epoch),
-        pending_revocation=_owned(value.partitions_pending_revocation, epoch),
+    return before.with_partitions(
+        value.member_epoch,
+        value.previous_member_epoch,
+        MemberState(value.state),
+        _owned(value.assigned_partitions, epoch),
+        _owned(value.partitions_pending_revocation, epoch),
     )
 
 

@@ -26,7 +26,7 @@ def names_of(member: ConsumerGroupMember, regexes: Mapping[str, ResolvedRegex]) 
 def topic_ids_of(member: ConsumerGroupMember, regexes: Mapping[str, ResolvedRegex], topics: Topics) -> frozenset[bytes]:
     """Return the ids of the member's existing topics."""
     ids = topics.ids
-    return frozenset(ids[name] for name in names_of(member, regexes) if name in ids)
+    return frozenset([ids[name] for name in names_of(member, regexes) if name in ids])
 
 
 class Subscriptions:

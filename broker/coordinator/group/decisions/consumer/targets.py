@@ -10,12 +10,14 @@ from barnabas.broker.coordinator.group.decisions.consumer import records
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.by_name import ASSIGNORS
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.input_order import subscription
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import (
+    MEMBERS_AT_ONCE,
     NOTHING,
     Assignment,
     AssignorError,
     GroupSpec,
     Subscription,
     SubscriptionType,
+    work_of,
 )
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import MemberSpec as AssignedMember
 from barnabas.broker.coordinator.group.decisions.consumer.group import ConsumerGroup
@@ -23,6 +25,7 @@ from barnabas.broker.coordinator.group.decisions.consumer.model import ConsumerG
 from barnabas.broker.coordinator.group.decisions.consumer.subscriptions import names_of
 from barnabas.broker.coordinator.group.decisions.modern.records import KeyedRecord, encoded
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.steps import Pauses
 
 _new_tuple: Final = tuple.__new__  # half the cost of a NamedTuple's constructor
 
@@ -71,13 +74,16 @@ def new_target(
         ) from failure
     holder = group.static_member(updated.instance_id)
     written: list[KeyedRecord] = []
+    pauses = Pauses(MEMBERS_AT_ONCE)
     for member_id, target in targets.items():
         if not targets[member_id].keys() <= topics.partition_counts.keys():
             targets[member_id] = target = _existing(target, topics)
         is_stored = member_id in group.targets or (holder is not None and member_id == updated.member_id)
         if not is_stored or not _is_same(target, spec.members[member_id].assignment):
             written.append(encoded(records.target_stored(group.group_id, member_id, target)))
-        yield
+            yield
+        elif pauses.is_due(work_of(target)):
+            yield
     written.append(records.targets_computed(group.group_id, epoch, now_ms))
     return Target(epoch, targets.get(updated.member_id, NOTHING), tuple(written))
 
@@ -95,6 +101,7 @@ def _spec(
     counts: dict[bytes, int] = {}
     subscriptions: dict[tuple[str, ...], Subscription] = {}
     spec_members = {}
+    pauses = Pauses(MEMBERS_AT_ONCE)
     for member_id, member in members.items():
         names = names_of(member, group.regexes)
         subscribed = subscriptions.get(names)
@@ -104,7 +111,8 @@ def _spec(
         holder = replaced if member is updated and replaced is not None else member
         before = group.targets.get(holder.member_id, NOTHING)
         spec_members[member_id] = AssignedMember(subscribed, before, member.instance_id)
-        yield
+        if pauses.is_due():
+            yield
     return GroupSpec(spec_members, counts, kind)
 
 

@@ -20,7 +20,7 @@ def session_timer(member_id: str) -> TimerKey:
 
 def rebalance_timer(member_id: str) -> TimerKey:
     """Return the key of the timer for a member's revocation of partitions."""
-    return TimerKey(_REBALANCE, member_id)
+    return _new_tuple(TimerKey, (_REBALANCE, member_id))
 
 
 def join_timer(member_id: str) -> TimerKey:

@@ -15,8 +15,9 @@ from barnabas.broker.coordinator.group.decisions.consumer.assignors.hash_order i
     HashOrder,
     copied_table_size,
 )
-from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import Subscription
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import MEMBERS_AT_ONCE, Subscription
 from barnabas.broker.coordinator.runtime.partition_for import java_hash
+from barnabas.storage.steps import Pauses
 
 _NAMES_AT_ONCE = 500
 _MULTIPLIER = 0x9E3779B97F4A7C15  # 2^64 divided by the golden ratio
@@ -48,16 +49,20 @@ def timeline_order(member_ids: Iterable[str], largest: int) -> Generator[None, N
         bits += 1
         most *= 2
     slots: dict[int, list[str]] = {}
+    pauses = Pauses(MEMBERS_AT_ONCE)
     for member_id in member_ids:
         slots.setdefault((java_hash(member_id) * _MULTIPLIER & 2**64 - 1) >> 64 - bits, []).append(member_id)
-        yield
+        if pauses.is_due():
+            yield
     return [member_id for slot in sorted(slots) for member_id in reversed(slots[slot])]
 
 
 def member_order(member_ids: Iterable[str]) -> Generator[None, None, list[str]]:
     """Return the members in the order of Kafka's assignors, computed in small steps; the input in `timeline_order`."""
     order = HashOrder(STRING)
+    pauses = Pauses(MEMBERS_AT_ONCE)
     for member_id in member_ids:
         order.put(member_id)
-        yield
+        if pauses.is_due():
+            yield
     return order.in_order()

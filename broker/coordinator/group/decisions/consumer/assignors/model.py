@@ -19,6 +19,10 @@ partitions, is that of Kafka's ConsumerGroupTargetAssignmentMember record: write
 
 NOTHING: Assignment = MappingProxyType({})
 
+MEMBERS_AT_ONCE = 20
+"""Members with few partitions each, in one step."""
+_PARTITIONS_OF_A_MEMBER = 50
+
 Targets: TypeAlias = dict[str, Assignment]
 """Member id to its new assignment, for every member, in the order in which Kafka writes the records. Kafka writes
 none for a member whose partitions are the same as before, in any order: the old record stays, and its order."""
@@ -66,6 +70,11 @@ class GroupSpec(NamedTuple):
 
 class AssignorError(Exception):
     """No assignment can be made: a member subscribes to a topic id that `GroupSpec.partitions` does not have."""
+
+
+def work_of(assignment: Assignment) -> int:
+    """Return with how many members of few partitions this one is counted (`MEMBERS_AT_ONCE`)."""
+    return 1 + sum(map(len, assignment.values())) // _PARTITIONS_OF_A_MEMBER
 
 
 def partitions_of(spec: GroupSpec, topic_id: bytes) -> int:

@@ -23,12 +23,15 @@ from barnabas.broker.coordinator.group.decisions.consumer.assignors.hash_order i
 )
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.input_order import member_order
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import (
+    MEMBERS_AT_ONCE,
     AssignorError,
     GroupSpec,
     Steps,
     Targets,
     partitions_of,
+    work_of,
 )
+from barnabas.storage.steps import Pauses
 
 
 def assign_homogeneous(spec: GroupSpec) -> Steps:
@@ -46,8 +49,9 @@ def assign_homogeneous(spec: GroupSpec) -> Steps:
     yield from work.hand_out()
     targets: Targets = {}
     for member_id, draft in work.drafts.items():
-        targets[member_id] = draft.result()
-        yield
+        targets[member_id] = target = draft.result()
+        if work.pauses.is_due(work_of(target)):
+            yield
     return targets
 
 
@@ -59,6 +63,7 @@ class _Work:
         self._member_ids = member_ids
         self._topics = topics
         self.drafts: dict[str, AssignmentDraft] = {}
+        self.pauses = Pauses(MEMBERS_AT_ONCE)
         self._rooms: dict[str, int] = {}
         """For how many more partitions a member has room, by member id; members without room are absent."""
         self._left_over: list[tuple[bytes, int]] = []
@@ -70,7 +75,8 @@ class _Work:
         for member in self._spec.members.values():
             for topic_id, partitions in member.assignment.items():
                 assigned[topic_id].update(partitions)
-            yield
+            if self.pauses.is_due(work_of(member.assignment)):
+                yield
         for topic_id in self._topics.in_order():
             missing = sorted(set(range(partitions_of(self._spec, topic_id))) - assigned[topic_id])
             self._left_over += [(topic_id, partition) for partition in missing]
@@ -93,7 +99,8 @@ class _Work:
             if room:
                 self._rooms[member_id] = room
             larger_shares -= is_larger
-            yield
+            if self.pauses.is_due():
+                yield
 
     def _keep_up_to(self, share: int, member_id: str) -> Generator[None, None, int]:
         """Keep the member's partitions up to the share; return how many more it has room for."""
