@@ -59,7 +59,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
     A test has the same name in every process: an address in it would have two workers find other tests.
     """
-    assert " at 0x" not in item.nodeid, f"give its parameters ids: {item.nodeid}"
+    if " at 0x" in item.nodeid:
+        raise pytest.UsageError(f"give its parameters ids: {item.nodeid}")
     names = item.fixturenames if isinstance(item, pytest.Function) else []
     if "tmp_path" in names:
         names.remove("tmp_path")

@@ -183,8 +183,9 @@ def test_every_marked_module_is_compiled() -> None:
         "barnabas.broker.coordinator.group.decisions.consumer.assignors.loads.Loads",
         "barnabas.broker.coordinator.group.decisions.consumer.assignors.loads.Loads.giver",
         "barnabas.broker.coordinator.group.decisions.consumer.assignors.loads.Loads.is_balanced",
+        "barnabas.broker.coordinator.group.decisions.consumer.assignors.loads.Loads.__init__",
     ],
-    ids=["a function", "a class", "a method", "a property"],
+    ids=["a function", "a class", "a method", "a property", "a constructor"],
 )
 def test_a_test_cannot_replace_what_compiled_code_would_still_call(
     monkeypatch: pytest.MonkeyPatch, target: str
@@ -196,4 +197,5 @@ def test_a_test_cannot_replace_what_compiled_code_would_still_call(
 def test_a_test_can_replace_what_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
     tables = "barnabas.broker.coordinator.group.decisions.consumer.assignors.hash_order"
     monkeypatch.setattr(f"{tables}.JAVA_VERSION", 17)
+    monkeypatch.setattr(f"{tables}.struct", None)
     monkeypatch.setattr(shutil, "which", None)

@@ -13,7 +13,14 @@ from typing import Any
 import pytest
 from _pytest.monkeypatch import derive_importpath
 
-_NATIVE = (types.BuiltinFunctionType, types.MethodDescriptorType, types.GetSetDescriptorType, type)
+_NATIVE = (
+    types.BuiltinFunctionType,
+    types.ClassMethodDescriptorType,
+    types.GetSetDescriptorType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    type,
+)
 
 _setattr = pytest.MonkeyPatch.setattr
 
@@ -25,13 +32,22 @@ def refuse_native_patches() -> None:
 
 def is_native(owner: object, name: str) -> bool:
     """Return whether this is a function or class of a compiled module, or a method or property of a compiled class."""
-    if not isinstance(owner, (type, types.ModuleType)):
+    if isinstance(owner, type):
+        owner = next((each for each in owner.__mro__ if name in vars(each)), owner)
+    elif not isinstance(owner, types.ModuleType):
         return False
-    module = sys.modules[owner.__module__ if isinstance(owner, type) else owner.__name__]
     found = vars(owner).get(name)
     if isinstance(found, (classmethod, staticmethod)):
         found = found.__func__
-    return isinstance(found, _NATIVE) and isinstance(module.__loader__, ExtensionFileLoader)
+    module = sys.modules.get(owner.__module__ if isinstance(owner, type) else owner.__name__)
+    is_compiled = module is not None and isinstance(module.__loader__, ExtensionFileLoader)
+    return is_compiled and isinstance(found, _NATIVE) and _home(found, owner).startswith("barnabas.")
+
+
+def _home(found: object, owner: object) -> str:
+    """Return the module that defines what a module or class has under a name."""
+    defined_by = found if isinstance(owner, types.ModuleType) else owner
+    return getattr(defined_by, "__module__", None) or ""
 
 
 def _checked_setattr(patch: pytest.MonkeyPatch, target: Any, name: Any, *rest: Any, **options: Any) -> None:

@@ -27,7 +27,7 @@ from barnabas.storage.steps import Steps
 
 T = TypeVar("T")
 
-_DECIDING = WorkClass(may_begin_again=False, slice_ms=5)
+_DECIDING = WorkClass(may_begin_again=False, slice_ms=5, first_ms=5)
 """A slice is long enough for a target of some hundred members: then no request has to wait behind it."""
 
 

@@ -14,11 +14,21 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 KEY_BYTES_MAX = 2**15 - 1
 """The maximum length of a group's or a transactional id: the key of a record has room for so many bytes."""
 _INT32_MIN = -(2**31)
+_REMEMBERED_LENGTH_MAX = 100
+"""Of a text whose hash is remembered: clients choose ids, and 4,096 of the longest would be 128 MB."""
 
 
-@lru_cache(maxsize=2048)
 def java_hash(text: str) -> int:
     """Return `String.hashCode()`: sum of unit[i] * 31^(n-1-i) over the UTF-16 units, as a signed 32-bit integer."""
+    return _remembered_hash(text) if len(text) <= _REMEMBERED_LENGTH_MAX else _hash(text)
+
+
+@lru_cache(maxsize=4096)
+def _remembered_hash(text: str) -> int:
+    return _hash(text)
+
+
+def _hash(text: str) -> int:
     units = utf16(text)
     value = 0
     for position in range(0, len(units), 2):
@@ -31,7 +41,6 @@ def utf16(text: str) -> bytes:
     return text.encode("utf-16-be", "surrogatepass")
 
 
-@lru_cache(maxsize=4096)
 def partition_for(key: str, num_partitions: int) -> int:
     """Return the partition with the records of this group or transactional id."""
     value = java_hash(key)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from barnabas.broker.coordinator.runtime import partition_for as partitions
 from barnabas.broker.coordinator.runtime.partition_for import java_hash, partition_for
 
 
@@ -22,3 +23,11 @@ def test_a_key_has_javas_hash_and_kafkas_partition(text: str, expected_hash: int
 
 def test_the_partition_depends_on_how_many_there_are() -> None:
     assert partition_for("my-group", 7) == 1906497762 % 7
+
+
+def test_the_hash_of_a_long_key_is_not_remembered() -> None:
+    remembered = partitions._remembered_hash.cache_info
+    java_hash("a short key that no other test has")
+    before = remembered().currsize
+    assert java_hash("a" * 1_000) == 904019584
+    assert remembered().currsize == before > 0

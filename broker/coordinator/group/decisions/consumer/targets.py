@@ -28,6 +28,8 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.steps import Pauses
 
 _new_tuple: Final = tuple.__new__  # half the cost of a NamedTuple's constructor
+_NAMES_OF_A_MEMBER = 50
+"""With so many names more, a member is counted as one more (`MEMBERS_AT_ONCE`)."""
 
 
 class Target(NamedTuple):
@@ -111,7 +113,7 @@ def _spec(
         holder = replaced if member is updated and replaced is not None else member
         before = group.targets.get(holder.member_id, NOTHING)
         spec_members[member_id] = AssignedMember(subscribed, before, member.instance_id)
-        if pauses.is_due():
+        if pauses.is_due(1 + len(names) // _NAMES_OF_A_MEMBER):
             yield
     return GroupSpec(spec_members, counts, kind)
 

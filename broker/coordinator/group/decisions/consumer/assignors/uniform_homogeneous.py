@@ -99,7 +99,7 @@ class _Work:
             if room:
                 self._rooms[member_id] = room
             larger_shares -= is_larger
-            if self.pauses.is_due():
+            if self.pauses.is_due(work_of(self._spec.members[member_id].assignment)):
                 yield
 
     def _keep_up_to(self, share: int, member_id: str) -> Generator[None, None, int]:

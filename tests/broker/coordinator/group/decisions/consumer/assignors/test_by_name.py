@@ -1,9 +1,12 @@
 """What all server-side assignors do alike, whatever they decide."""
 
+from collections.abc import Callable, Generator
+
 import pytest
 
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.by_name import ASSIGNORS, Assignor
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.drafts import AssignmentDraft
+from barnabas.broker.coordinator.group.decisions.consumer.assignors.input_order import member_order, timeline_order
 from barnabas.broker.coordinator.group.decisions.consumer.assignors.model import (
     MEMBERS_AT_ONCE,
     AssignorError,
@@ -57,6 +60,13 @@ def test_others_can_run_after_some_members(assignor: Assignor, subscription_type
     members = {f"m{number}": MemberSpec(Subscription((_TOPIC,), 1)) for number in range(10 * MEMBERS_AT_ONCE)}
     steps = assignor(GroupSpec(members, {_TOPIC: 100}, subscription_type))
     assert sum(1 for _ in steps) >= 10
+
+
+@pytest.mark.parametrize("in_order", [member_order, lambda ids: timeline_order(ids, 20)], ids=["input", "table"])
+def test_a_member_with_a_long_id_has_a_step_of_its_own(
+    in_order: Callable[[list[str]], Generator[None, None, list[str]]],
+) -> None:
+    assert sum(1 for _ in in_order([f"{number:05000}" for number in range(20)])) == 20
 
 
 @pytest.mark.pure
