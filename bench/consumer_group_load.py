@@ -34,8 +34,7 @@ from bench.measure import blast, cpu_seconds
 VERSION = 1
 OFFSETS_VERSION = 7
 """A coordinator that is loading answers a request for offsets with an error: measuring begins after that."""
-TIMEOUT_MS = 60_000
-"""Of a rebalance."""
+REBALANCE_TIMEOUT_MS = 60_000
 REQUEST = request_codec(ApiKey.CONSUMER_GROUP_HEARTBEAT, VERSION)
 RESPONSE = response_codec(ApiKey.CONSUMER_GROUP_HEARTBEAT, VERSION)
 HEADER = encode_request_header(ApiKey.CONSUMER_GROUP_HEARTBEAT, VERSION, 0, "blast")
@@ -62,18 +61,20 @@ class Membership:
 
     def joining(self, topic: str) -> ConsumerGroupHeartbeatRequest:
         self.epoch, self.owned = JOIN, []
-        return self._request(rebalance_timeout_ms=TIMEOUT_MS, subscribed_topic_names=[topic], topic_partitions=[])
+        return self.request(
+            rebalance_timeout_ms=REBALANCE_TIMEOUT_MS, subscribed_topic_names=[topic], topic_partitions=[]
+        )
 
     def leaving(self) -> ConsumerGroupHeartbeatRequest:
         self.epoch, self.owned = LEAVE, []
-        return self._request()
+        return self.request()
 
     def beating(self) -> ConsumerGroupHeartbeatRequest:
         """Return a heartbeat: the first after an assignment reports the owned partitions."""
         if self.is_reported:
-            return self._request()
+            return self.request()
         self.is_reported = True
-        return self._request(topic_partitions=self.owned)
+        return self.request(topic_partitions=self.owned)
 
     def take(self, answer: ConsumerGroupHeartbeatResponse) -> None:
         if answer.error_code:
@@ -82,7 +83,7 @@ class Membership:
         if answer.assignment is not None:
             self.owned, self.is_reported = answer.assignment.topic_partitions, False
 
-    def _request(self, **fields: Any) -> ConsumerGroupHeartbeatRequest:
+    def request(self, **fields: Any) -> ConsumerGroupHeartbeatRequest:
         return ConsumerGroupHeartbeatRequest(
             group_id=self.group, member_id=self.member_id, member_epoch=self.epoch, **fields
         )
@@ -246,7 +247,7 @@ def _heartbeats(options: argparse.Namespace, group: Group) -> dict[str, Any]:
                 error_code=0, member_id=state.member_id, member_epoch=state.epoch, heartbeat_interval_ms=5_000
             )
             tags_of_the_header = b"\0"
-            file.write(_sized(HEADER + REQUEST.encode(state.beating())))
+            file.write(_sized(HEADER + REQUEST.encode(state.request())))
             file.write(_sized(tags_of_the_header + RESPONSE.encode(answer)))
         file.flush()
         spent = cpu_seconds(options.pid)
