@@ -76,24 +76,26 @@ class Peer:
         return held_mb(self.server.pid)
 
     def measured(self, run: Callable[[], Figures]) -> Figures:
-        """Run a load whose set-up is done, and add its cost to the broker: processor time for each GB, request,
-        transaction or message, and memory after it; and what the machine spent on other processes, in percent.
+        """Run a load whose set-up is done, and add its cost to the broker and to the clients: processor time for each
+        GB, request, transaction or message; the broker's memory after it; and what the machine spent on other
+        processes, in percent.
         """
-        begun, broker, machine, load = time.monotonic(), self.cpu_seconds(), busy_seconds(), own_seconds()
+        begun, broker, machine, clients = time.monotonic(), self.cpu_seconds(), busy_seconds(), own_seconds()
         figures = run()
-        spent = self.cpu_seconds() - broker
-        other = busy_seconds() - machine - (own_seconds() - load) - spent
+        spent, clients_spent = self.cpu_seconds() - broker, own_seconds() - clients
+        other = busy_seconds() - machine - clients_spent - spent
         share = other / (time.monotonic() - begun) / (os.cpu_count() or 1)
-        return figures | _costs(figures, spent) | {"rss_mb": self.rss_mb(), "others_percent": max(0.0, share * 100)}
+        costs = _costs(figures, spent) | _costs(figures, clients_spent, of="clients_")
+        return figures | costs | {"rss_mb": self.rss_mb(), "others_percent": max(0.0, share * 100)}
 
 
-def _costs(figures: Figures, spent_s: float) -> Figures:
+def _costs(figures: Figures, spent_s: float, *, of: str = "") -> Figures:
     """Return the processor time per unit of the load, which is the first of these that it counts."""
     if "megabytes" in figures:
-        return {"cpu_s_per_gb": spent_s / figures["megabytes"] * 1000}
+        return {f"{of}cpu_s_per_gb": spent_s / figures["megabytes"] * 1000}
     for counted in ("request", "transaction", "message"):
         if f"{counted}s" in figures:
-            return {f"cpu_us_per_{counted}": spent_s / figures[f"{counted}s"] * 1e6}
+            return {f"{of}cpu_us_per_{counted}": spent_s / figures[f"{counted}s"] * 1e6}
     return {}
 
 

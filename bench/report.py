@@ -16,7 +16,14 @@ OURS = "barnabas"
 TITLES = {"barnabas": "Barnabas", "kafka": "Apache Kafka", "kfake": "kfake", "floor": "floor"}
 NOISY_PERCENT = 12
 """If other processes used so much of the machine's processor time, the figure is that of a busy machine."""
-COSTS = ("cpu_s_per_gb", "cpu_us_per_request", "cpu_us_per_transaction", "cpu_us_per_message", "rss_mb")
+COSTS = (
+    "cpu_s_per_gb",
+    "clients_cpu_s_per_gb",
+    "cpu_us_per_request",
+    "cpu_us_per_transaction",
+    "cpu_us_per_message",
+    "rss_mb",
+)
 
 
 class Spread(NamedTuple):
