@@ -264,7 +264,7 @@ def _bind_registry(settings: Mapping[str, Any]) -> list[socket.socket]:
 
 
 def _seed(settings: Mapping[str, Any]) -> SeedSource | None:
-    """Return the seed at this object's first start, if there is one. Raises ConfigError, SeedError, OSError."""
+    """Return the seed at this object's first start, if there is one. Raises ConfigError, SeedError."""
     file, text = settings["seed_file"], settings["seed_json"]
     if settings["ports"] or (file is None and text is None):
         return None
@@ -274,6 +274,8 @@ def _seed(settings: Mapping[str, Any]) -> SeedSource | None:
         source = read_values(json.loads(text)) if file is None else read_file(file)
     except ImportError as missing:
         raise ConfigError(f"seed {MISSING_PACKAGES}") from missing
+    except OSError as error:
+        raise ConfigError(f"seed {file}: {_reason(error)}") from error
     source.has_registry = settings["registry"]
     return source
 

@@ -124,7 +124,7 @@ def test_a_restart_of_the_object_keeps_what_the_clients_did(seed: str) -> None:
         (5, TypeError, "seed must be a file or a mapping, not a int"),
         ({"topics": b"x"}, TypeError, "seed: b'x' has no form in JSON: a value of bytes is given as value_base64"),
         ({"topcis": []}, BarnabasError, "seed: topcis: there is no such field: did you mean topics?"),
-        ("/none.yaml", BarnabasError, "No such file or directory: '/none.yaml'"),
+        ("/none.yaml", BarnabasError, "seed /none.yaml: no such file or directory"),
     ],
 )
 def test_a_wrong_seed_of_the_object_is_said_in_a_sentence(seed: Any, error: type[Exception], sentence: str) -> None:
