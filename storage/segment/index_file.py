@@ -67,7 +67,8 @@ class IndexFile:
         data = self.directory.read(self.name)
         if data is None:
             return False
-        data = data[: trimmed_size(data, self.entry.size)]
+        size = trimmed_size(data, self.entry.size)
+        data = data[:size]
         first, second = self._decode(data)
         if not self._is_sound(first, second, last_max):
             return False

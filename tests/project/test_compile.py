@@ -124,6 +124,21 @@ def test_nothing_that_exceptions_are_thrown_into_is_compiled() -> None:
     assert thrown_into(others) == ["wait", "opening"]
 
 
+def calls_in_slices(source: str) -> list[str]:
+    """Slices whose bounds call what may have an effect: mypyc evaluates such a bound twice."""
+    slices = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Slice)]
+    calls = [(each, node) for each in slices for node in ast.walk(each) if isinstance(node, ast.Call | ast.NamedExpr)]
+    harmless = {"len", "min", "max"}
+    return [ast.unparse(each) for each, node in calls if ast.unparse(getattr(node, "func", node)) not in harmless]
+
+
+def test_no_compiled_module_calls_anything_in_a_slice() -> None:
+    sources = {module: _compile.path_of(module).read_text() for module in _compile.compiled_modules()}
+    assert {module: found for module, source in sources.items() if (found := calls_in_slices(source))} == {}
+    others = "a[: fill(a)]\nb[len(c) :]\nc[max(0, i) : (j := 3)]\nd[next(e) :: 2]\ne[f(0)]"
+    assert calls_in_slices(others) == [":fill(a)", "max(0, i):(j := 3)", "next(e)::2"]
+
+
 def fields_for_type_checkers(source: str) -> list[str]:
     """Fields of named tuples whose class is imported for type checkers only."""
     nodes = list(ast.walk(ast.parse(source)))

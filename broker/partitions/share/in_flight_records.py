@@ -193,7 +193,8 @@ class InFlightRecords:
         index = bisect_right(self.batches, first, key=_FIRST)
         if index and self.batches[index - 1].last >= first:
             index -= 1
-        return self.batches[index : bisect_right(self.batches, last, key=_FIRST)]
+        end = bisect_right(self.batches, last, key=_FIRST)
+        return self.batches[index:end]
 
     def add(self, batch: InFlightBatch) -> None:
         """Add a batch where there was none."""
