@@ -102,7 +102,7 @@ class Connection(asyncio.BufferedProtocol):
             when_free=self._memory_is_free,
             on_stall=self._cut_off,
         )
-        self._sender = Sender(listener.send_memory, listener.send, listener.write_buffers)
+        self._sender = Sender(listener.send_memory, listener.send)
         self._parked: DeferredResponse | None = None
         self._is_reading = True
         self._is_finishing = False

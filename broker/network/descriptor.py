@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-Send = Callable[[int, bytes | bytearray], int]
+Send = Callable[[int, bytes | bytearray | memoryview], int]
 """(descriptor, data) -> how many bytes the kernel took; raises OSError, also when it takes none now."""
 
 

@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence, Sized
 from typing import Final, Protocol, cast
 
-_JOINED_BYTES_MAX: Final = 8 << 10
 _OURS: Final = (bytes, bytearray)  # a tuple: faster to check against than a union
 
 
 class ReadableSlice(Sized, Protocol):
     """A stretch of a file that can still be read."""
 
-    def read(self, position: int, size: int) -> bytes:
-        """Read `size` bytes from `position` of the slice on; fewer when the file has become shorter."""
+    def read_into(self, buffer: memoryview, position: int) -> int:
+        """Read from `position` of the slice on into all of the buffer; return how many bytes were there.
+
+        The buffer is no larger than the rest of the slice.
+        """
 
 
 class PendingSend:
@@ -32,38 +34,33 @@ class PendingSend:
         self._position = 0  # within the part at _index
         self.is_empty = not parts
 
-    def take(self, size: int) -> list[bytes | bytearray]:
-        """Return the next buffers: about `size` bytes together, at least one buffer; a single one where they are few.
+    def fill(self, buffer: memoryview) -> int:
+        """Put the next bytes into the buffer; return how many: all that it holds, or the rest of the response.
 
         Raises EOFError when a file is shorter than it was when the response was made; StorageError when it cannot be
         read.
         """
-        parts, index = self._parts, self._index
-        buffers: list[bytes | bytearray] = []
-        end = len(parts)
-        left_to_take = size
-        while left_to_take > 0 and index < end:
+        parts, index, position = self._parts, self._index, self._position
+        room, end = len(buffer), len(parts)
+        count = 0
+        while count < room and index < end:
             part = parts[index]
-            index += 1
+            size = len(part) - position
+            left = size
+            if size > room - count:
+                size = room - count
             if isinstance(part, _OURS):
-                buffers.append(part)
-                left_to_take -= len(part)
-                continue
-            position = self._position
-            wanted = left = len(part) - position
-            if wanted > left_to_take:
-                wanted = left_to_take
-            data = cast("ReadableSlice", part).read(position, wanted)
-            if len(data) != wanted:
-                raise EOFError(f"{len(data)} bytes in a segment where there were {wanted}")
-            buffers.append(data)
-            left_to_take -= wanted
-            if wanted == left:
-                self._position = 0
+                buffer[count : count + size] = part[position : position + size]
             else:
-                self._position = position + wanted
-                index -= 1
-        self._index = index
+                found = cast("ReadableSlice", part).read_into(buffer[count : count + size], position)
+                if found != size:
+                    raise EOFError(f"{found} bytes in a segment where there were {size}")
+            count += size
+            if size == left:
+                index += 1
+                position = 0
+            else:
+                position += size
+        self._index, self._position = index, position
         self.is_empty = index == end
-        # The transport's bookkeeping of several buffers costs more than a copy of a few bytes.
-        return [b"".join(buffers)] if size - left_to_take <= _JOINED_BYTES_MAX and len(buffers) > 1 else buffers
+        return count

@@ -7,16 +7,16 @@ loop whether the peer reads.
 Theory of operation: while nothing waits in the transport, bytes are given to the socket itself. The bytes that the
 kernel does not take go to the transport, whose high-water mark is 0: it calls `pause_writing` at once, and nothing more
 is sent until they have gone. A large response is `outgoing`: it is written in pieces, each made when the one before is
-with the kernel.
+with the kernel, in a buffer that is used again.
 
-Invariants: responses leave in the order in which they are given; at most one unsent piece of a response is in memory,
-and counted in the memory that all connections share; after `lost` nothing is held.
+Invariants: responses leave in the order in which they are given; at most one piece of a response is in memory, and as
+long as a byte of it is unsent, its whole buffer is counted in the memory that all connections share, and not used
+again; after `lost` nothing is held.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from barnabas.broker.network.descriptor import descriptor_of
@@ -32,24 +32,19 @@ class Sender:
 
     __slots__ = (
         "_descriptor",
-        "_last_piece_bytes",
+        "_last_buffer_bytes",
         "_memory",
         "_send",
         "_transport",
         "_unread_bytes",
-        "_write_buffers",
+        "_unsent_piece",
         "held",
         "is_writable",
         "outgoing",
     )
 
-    def __init__(
-        self,
-        memory: SendMemory,
-        send: Send,
-        write_buffers: Callable[[asyncio.Transport, list[bytes | bytearray]], None],
-    ) -> None:
-        """Send nothing before `begin`. send: to a socket past its transport. write_buffers: several to a transport."""
+    def __init__(self, memory: SendMemory, send: Send) -> None:
+        """Send nothing before `begin`. send: to a socket past its transport."""
         self.held: bytearray | None = None
         """A response that leaves at the end of this turn."""
         self.outgoing: PendingSend | None = None
@@ -58,11 +53,12 @@ class Sender:
         """Whether the peer reads what is written."""
         self._memory = memory
         self._send = send
-        self._write_buffers = write_buffers
         self._transport: asyncio.Transport = None  # type: ignore[assignment]  # because `begin` comes first
         self._descriptor = -1
-        self._last_piece_bytes = 0
+        self._last_buffer_bytes = 0
         self._unread_bytes = 0
+        self._unsent_piece: bytearray | None = None
+        """The buffer of a piece that the transport still reads."""
 
     @property
     def is_busy(self) -> bool:
@@ -77,17 +73,23 @@ class Sender:
 
     def write(self, data: bytes | bytearray) -> None:
         """Write to the socket if nothing waits in the transport, which gets the rest and meets the same errors."""
-        rest: bytes | bytearray | memoryview = data
+        self._write(data, len(data))
+
+    def _write(self, data: bytes | bytearray | memoryview, buffer_bytes: int) -> bool:
+        """Write what is in a buffer of this size; return whether the kernel has all of it."""
+        rest = data
         if self._descriptor >= 0 and not self._transport.get_write_buffer_size():
             try:
                 sent = self._send(self._descriptor, data)
             except OSError:
                 sent = 0
             if sent == len(data):
-                return
+                return True
             rest = memoryview(data)[sent:]
-        self._last_piece_bytes = len(rest)
-        self._transport.write(rest)
+        self._last_buffer_bytes = buffer_bytes
+        transport = self._transport
+        transport.write(rest)
+        return not transport.get_write_buffer_size()
 
     def write_held(self) -> bool:
         """Write the held response; return whether there was one."""
@@ -98,16 +100,17 @@ class Sender:
         return True
 
     def write_pieces(self) -> None:
-        """Write more of the outgoing response, while the kernel takes it. Raises like `PendingSend.take`."""
+        """Write more of the outgoing response, while the kernel takes it. Raises like `PendingSend.fill`."""
         outgoing = self.outgoing
         assert outgoing is not None
         while self.is_writable and not outgoing.is_empty:
-            buffers = outgoing.take(self._memory.piece_bytes())
-            if len(buffers) == 1:
-                self.write(buffers[0])
+            buffer = self._memory.take_buffer()
+            piece = memoryview(buffer)
+            size = outgoing.fill(piece)
+            if self._write(piece[:size], len(buffer)):
+                self._memory.give_back(buffer)
             else:
-                self._last_piece_bytes = sum(map(len, buffers))
-                self._write_buffers(self._transport, buffers)
+                self._unsent_piece = buffer
         if outgoing.is_empty:
             self.outgoing = None
 
@@ -116,17 +119,21 @@ class Sender:
     def pause(self) -> None:
         """Stop writing: the kernel did not take all, since the peer does not read."""
         self.is_writable = False
-        self._note_unread(self._last_piece_bytes)
+        self._note_unread(self._last_buffer_bytes)
 
     def resume(self) -> None:
         """Continue writing: all is with the kernel."""
         self.is_writable = True
         self._note_unread(0)
+        piece, self._unsent_piece = self._unsent_piece, None
+        if piece is not None:
+            self._memory.give_back(piece)
 
     def lost(self) -> None:
         """Release the transport, which is closed."""
         self.held = None
         self.outgoing = None
+        self._unsent_piece = None  # the transport may still refer to it
         self._note_unread(0)
         self._descriptor = -1  # the number may soon be another connection's
         self._transport = None  # type: ignore[assignment]  # because nothing is sent from here on

@@ -95,8 +95,6 @@ class SocketServer:
         self._all_gone: asyncio.Event | None = None
         self._next_sweep: Timer | None = None
         self._tls_memory: TlsMemory | None = None
-        self.write_buffers = _write_joined if _has_poor_writelines(self.loop) else _write_gathered
-        """How several buffers are best written to a transport of this loop."""
 
     async def listen(
         self,
@@ -315,21 +313,3 @@ class SocketServer:
     def _give_up_handshakes(self) -> None:
         if self._tls_memory is not None:
             self._tls_memory.handshakes.close()
-
-
-def _has_poor_writelines(loop: asyncio.AbstractEventLoop) -> bool:
-    """Return whether to avoid `writelines`: that of the standard library.
-
-    Before Python 3.12 it joins its buffers into a new one. From then on it does not report (`pause_writing`) what the
-    kernel did not take, in 3.12.1 and 3.13.0 at least.
-    """
-    return type(loop).__module__.startswith("asyncio")
-
-
-def _write_gathered(transport: asyncio.Transport, buffers: list[bytes | bytearray]) -> None:
-    transport.writelines(buffers)
-
-
-def _write_joined(transport: asyncio.Transport, buffers: list[bytes | bytearray]) -> None:
-    for buffer in buffers:
-        transport.write(buffer)

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from barnabas.storage.disk.disk import Disk
 from barnabas.storage.disk.files import Buffer, File
-from barnabas.storage.disk.full_io import close_quietly, read_fully, sync_file, write_fully
+from barnabas.storage.disk.full_io import close_quietly, read_fully, read_fully_into, sync_file, write_fully
 from barnabas.storage.errors import FileRemoved, SyncFailed, from_os_error
 
 
@@ -73,6 +73,18 @@ class DiskFile:
             return data if len(data) == size else read_fully(file, size, position)
         except OSError as error:
             raise from_os_error(self.path, f"read {size} bytes at {position}", error) from error
+
+    def pread_into(self, buffer: memoryview, position: int) -> int:
+        """Fill the buffer; return how many bytes there were, fewer only if the file ends before."""
+        file = self._file or self._open()
+        self.recently_used = True
+        try:
+            count = file.pread_into(buffer, position)
+            if count < len(buffer):
+                count += read_fully_into(file, buffer[count:], position + count)
+        except OSError as error:
+            raise from_os_error(self.path, f"read {len(buffer)} bytes at {position}", error) from error
+        return count
 
     def size(self) -> int:
         """Return the bytes in the file."""
@@ -174,6 +186,14 @@ class FileSlice:
         if size > self.size - position_in_slice:
             size = self.size - position_in_slice
         return self.file.pread(size, self.position + position_in_slice)
+
+    def read_into(self, buffer: memoryview, position_in_slice: int) -> int:
+        """Fill the buffer, which is no larger than the rest of the slice; return how many bytes there were.
+
+        Fewer than it holds only if the file has become shorter. FileRemoved if the file was removed meanwhile.
+        """
+        assert len(buffer) <= self.size - position_in_slice
+        return self.file.pread_into(buffer, self.position + position_in_slice)
 
     def read_all(self) -> bytes:
         """Return the whole slice."""

@@ -70,6 +70,7 @@ class Capabilities(NamedTuple):
     directory_sync: bool = True  # a directory can be opened and synced; else its names cannot be synced
     record_lock: bool = True  # POSIX record locks, which Java's FileChannel.tryLock takes too; else an exclusive file
     lock_owner: bool = True  # F_GETLK names the holder of a lock; else the pid written in the file does
+    vectored_io: bool = True  # preadv; else what was read is copied
     volume_stat: bool = True  # statvfs; else shutil.disk_usage, which knows Windows too
     common_sync: bool = False  # syncfs that reports every failure; else each file is synced separately
 
@@ -87,6 +88,7 @@ def detect_capabilities() -> Capabilities:
         directory_sync=os.name == "posix",
         record_lock=fcntl is not None,
         lock_owner=sys.platform == "linux" and sys.maxsize > 2**32,
+        vectored_io=hasattr(os, "preadv"),
         volume_stat=hasattr(os, "statvfs"),
         common_sync=sys.platform == "linux" and kernel_has_it(os.uname().release),
     )
@@ -97,6 +99,9 @@ class File(Protocol):
 
     def pread(self, size: int, position: int, /) -> bytes:
         """Return up to `size` bytes from `position`; fewer at the end of the file or, rarely, before it."""
+
+    def pread_into(self, buffer: memoryview, position: int, /) -> int:
+        """Read from `position` into the buffer; return the number of bytes, which may be smaller as in `pread`."""
 
     def pwrite(self, data: Buffer, position: int, /) -> int:
         """Write from `position` on; return the number of bytes written, which may be fewer than given."""
@@ -226,6 +231,11 @@ class RealFile:
     def pread(self, size: int, position: int, /) -> bytes:
         return os.pread(self._descriptor, size, position)
 
+    def pread_into(self, buffer: memoryview, position: int, /) -> int:
+        if self._capabilities.vectored_io:
+            return os.preadv(self._descriptor, [buffer], position)
+        return copy_into(buffer, self.pread(len(buffer), position))
+
     def pwrite(self, data: Buffer, position: int, /) -> int:
         return os.pwrite(self._descriptor, data, position)
 
@@ -265,6 +275,13 @@ class SeekingFile(RealFile):
     def pwrite(self, data: Buffer, position: int, /) -> int:
         os.lseek(self._descriptor, position, os.SEEK_SET)
         return os.write(self._descriptor, data)
+
+
+def copy_into(buffer: memoryview, data: bytes) -> int:
+    """Copy bytes to the start of the buffer; return their number."""
+    count = len(data)
+    buffer[:count] = data
+    return count
 
 
 def raise_descriptor_limit() -> int:

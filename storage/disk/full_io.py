@@ -99,6 +99,14 @@ def read_fully(file: File, size: int, position: int) -> bytes:
     return b"".join(parts)
 
 
+def read_fully_into(file: File, buffer: memoryview, position: int) -> int:
+    """Fill the buffer; return how many bytes there were, fewer only if the file ends before. OSError of the call."""
+    count = 0
+    while count < len(buffer) and (part := file.pread_into(buffer[count:], position + count)):
+        count += part
+    return count
+
+
 def remove_file(files: Files, path: str) -> bool:
     """Remove a file; return False if it does not exist."""
     try:

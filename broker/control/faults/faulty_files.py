@@ -67,6 +67,9 @@ class WrappedFile:
     def pread(self, size: int, position: int, /) -> bytes:
         return self.file.pread(size, position)
 
+    def pread_into(self, buffer: memoryview, position: int, /) -> int:
+        return self.file.pread_into(buffer, position)
+
     def pwrite(self, data: Buffer, position: int, /) -> int:
         return self.file.pwrite(data, position)
 
@@ -97,6 +100,10 @@ class FaultyFile(WrappedFile):
     def pread(self, size: int, position: int, /) -> bytes:
         self._meet(DiskOperation.READ)
         return self.file.pread(size, position)
+
+    def pread_into(self, buffer: memoryview, position: int, /) -> int:
+        self._meet(DiskOperation.READ)
+        return self.file.pread_into(buffer, position)
 
     def pwrite(self, data: Buffer, position: int, /) -> int:
         self._meet(DiskOperation.APPEND)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -27,10 +26,6 @@ class Acceptor(Protocol[Accepted]):
     shared_buffer: memoryview
     send: Send
     turn: ResponseBatch
-
-    @property
-    def write_buffers(self) -> Callable[[asyncio.Transport, list[bytes | bytearray]], None]:
-        """How several buffers are best written."""
 
     def connection_opened(self, connection: Accepted) -> None:
         """Register an open connection."""

@@ -65,6 +65,11 @@ class _CountedFile:
         self._counted.count += len(data)
         return data
 
+    def pread_into(self, buffer: memoryview, position: int, /) -> int:
+        count = self._file.pread_into(buffer, position)
+        self._counted.count += count
+        return count
+
     def pwrite(self, data: Buffer, position: int, /) -> int:
         count = self._file.pwrite(data, position)
         self._counted.count += count

@@ -116,6 +116,16 @@ def test_buffers_are_used_again() -> None:
 
 def test_pieces_get_small_when_much_is_unread() -> None:
     memory = SendMemory()
-    assert memory.piece_bytes() == SEND_PIECE_BYTES
+    assert len(memory.take_buffer()) == SEND_PIECE_BYTES
     memory.unread_bytes = 1 << 30
-    assert memory.piece_bytes() == SEND_PIECE_BYTES_WHEN_FULL
+    assert len(memory.take_buffer()) == SEND_PIECE_BYTES_WHEN_FULL
+
+
+def test_the_buffers_of_a_few_large_pieces_are_used_again() -> None:
+    memory = SendMemory()
+    taken = [memory.take_buffer() for _ in range(9)]
+    for each in [bytearray(SEND_PIECE_BYTES_WHEN_FULL), *taken]:
+        memory.give_back(each)
+    again = [memory.take_buffer() for _ in range(9)]
+    assert sum(any(each is buffer for buffer in taken) for each in again) == 4
+    assert {len(each) for each in again} == {SEND_PIECE_BYTES}

@@ -195,7 +195,7 @@ async def _crowd_is_answered(clients_count: int, requests_count: int) -> None:
     world = BrokerWorld(network=LoopNetwork())
     held_count = 0
 
-    def send(descriptor: int, data: bytes | bytearray) -> int:
+    def send(descriptor: int, data: bytes | bytearray | memoryview) -> int:
         nonlocal held_count
         held_count += world.listener.turn.at_once_count <= 0
         return os.write(descriptor, data)

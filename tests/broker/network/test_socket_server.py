@@ -11,7 +11,6 @@ import pytest
 from barnabas.broker.network.bound_sockets import bind
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.network.network import LoopNetwork
-from barnabas.broker.network.socket_server import SocketServer
 from barnabas.protocol.codec.schema import Request
 from barnabas.protocol.headers import parse_response_header
 from barnabas.protocol.messages.metadata import MetadataRequest
@@ -120,20 +119,3 @@ def test_a_free_port_is_found_for_every_kind_of_host(host: str) -> None:
     assert sockets[0].getsockname()[1] > 0
     for each in sockets:
         each.close()
-
-
-async def test_several_buffers_reach_the_transport_in_order_however_they_are_written(running: Running) -> None:
-    class Recorder:
-        def __init__(self) -> None:
-            self.written: list[bytes] = []
-
-        def write(self, data: bytes) -> None:
-            self.written.append(bytes(data))
-
-        def writelines(self, buffers: list[bytes]) -> None:
-            self.written.append(b"".join(buffers))
-
-    listener: SocketServer = running.world.listener
-    recorder: Any = Recorder()
-    listener.write_buffers(recorder, [b"head", bytearray(b"data")])
-    assert b"".join(recorder.written) == b"headdata"

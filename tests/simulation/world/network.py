@@ -163,7 +163,7 @@ class Network:
             return None
         return self._rare_dice.randrange(size), self._rare_dice.randrange(1, _STALL_US_MAX)
 
-    def send(self, descriptor: int, data: bytes | bytearray) -> int:
+    def send(self, descriptor: int, data: bytes | bytearray | memoryview) -> int:
         """As `os.write` on a socket: how many bytes it takes. BlockingIOError where it takes none now."""
         return self._transports[descriptor].take(data)
 

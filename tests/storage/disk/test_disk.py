@@ -51,6 +51,8 @@ def test_a_slice_reads_on_after_its_file_was_renamed_and_evicted(root: Directory
     file.rename("a.log.deleted")
     file.close()
     assert (piece.read(0, 3), piece.read(3, 100), piece.read_all()) == (b"234", b"56", b"23456")
+    buffer = memoryview(bytearray(3))
+    assert (piece.read_into(buffer, 1), bytes(buffer)) == (3, b"345")
 
 
 def test_a_slice_reads_on_after_its_directory_was_renamed(root: Directory) -> None:

@@ -29,8 +29,9 @@ CHOICES = {
     "no_directory_sync": HERE._replace(directory_sync=False),
     "lock_by_name": HERE._replace(record_lock=False),
     "pid_in_file": HERE._replace(lock_owner=False),
+    "read_and_copy": HERE._replace(vectored_io=False),
     "disk_usage": HERE._replace(volume_stat=False),
-    "nothing": Capabilities(False, False, False, False, False, False, False, False),
+    "nothing": Capabilities(*[False] * 9),
 }
 Place = tuple[Files, str]
 
@@ -49,6 +50,8 @@ def test_written_bytes_are_read_back_at_their_position(place: Place) -> None:
     assert file.pwrite(b"hello", 0) == 5
     assert file.pwrite(memoryview(bytearray(b"LLO!")), 2) == 4
     assert (file.pread(100, 0), file.pread(2, 4), file.pread(5, 6)) == (b"heLLO!", b"O!", b"")
+    buffer = memoryview(bytearray(b"......."))
+    assert (file.pread_into(buffer[:3], 1), file.pread_into(buffer[3:], 4), bytes(buffer)) == (3, 2, b"eLLO!..")
     file.truncate(3)
     file.sync()
     assert (file.size(), file.pread(10, 0)) == (3, b"heL")

@@ -40,6 +40,7 @@ class _LimitedFile:
     def __init__(self, files: LimitedFiles, file: File) -> None:
         self._files, self._file = files, file
         self.pread = file.pread
+        self.pread_into = file.pread_into
         self.size = file.size
         self.set_modified_ms = file.set_modified_ms
         self.sync = file.sync

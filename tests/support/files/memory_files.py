@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Self
 
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk import OPEN_FILES_MAX, Disk
-from barnabas.storage.disk.files import Buffer, Entry, File, FileStat, Lock, LockHeld, Volume
+from barnabas.storage.disk.files import Buffer, Entry, File, FileStat, Lock, LockHeld, Volume, copy_into
 from tests.support.files.memory_common_sync import MemoryCommonSync
 from tests.support.files.memory_lock import MemoryLock
 from tests.support.files.memory_nodes import Folder, Inode
@@ -334,6 +334,9 @@ class _MemoryFile:
     def pread(self, size: int, position: int, /) -> bytes:
         self._use("pread")
         return bytes(self._inode.data[position : position + size])
+
+    def pread_into(self, buffer: memoryview, position: int, /) -> int:
+        return copy_into(buffer, self.pread(len(buffer), position))
 
     @one_at_a_time
     def pwrite(self, data: Buffer, position: int, /) -> int:

@@ -49,7 +49,7 @@ class MemoryTransport(asyncio.Transport):
         found = {"peername": (self._host, self._port), "sockname": ("127.0.0.1", 9092), "socket": self.socket}
         return found.get(name, default)
 
-    def write_directly(self, data: bytes | bytearray) -> int:
+    def write_directly(self, data: bytes | bytearray | memoryview) -> int:
         """What a write to the socket itself does."""
         assert not self._unsent, "written past what waits in the transport"
         assert not self.is_lost, "written to a descriptor that may be another's"

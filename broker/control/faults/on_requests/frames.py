@@ -54,11 +54,7 @@ def size_of(answer: bytearray | Sequence[Sized]) -> int:
 
 def joined(answer: bytearray | Sequence[Sized], size: int | None = None) -> bytearray:
     """Return its bytes, or the first `size` of them. Raises StorageError, EOFError."""
-    wanted = size_of(answer) if size is None else size
-    outgoing = PendingSend(parts_of(answer))
-    out = bytearray()
-    while len(out) < wanted and not outgoing.is_empty:
-        for buffer in outgoing.take(wanted - len(out)):
-            out += buffer
-    del out[wanted:]
+    whole = size_of(answer)
+    out = bytearray(whole if size is None else min(size, whole))
+    PendingSend(parts_of(answer)).fill(memoryview(out))
     return out

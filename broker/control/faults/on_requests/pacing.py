@@ -7,17 +7,17 @@ before. When the fault is disarmed, the rest is sent at once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Sized
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from barnabas.broker.api.deferred_response import Answer, CloseConnection, DeferredResponse
 from barnabas.broker.control.faults.armed import Armed
 from barnabas.broker.control.faults.held_requests import BlockedRequest, HoldReason
-from barnabas.broker.control.faults.on_requests.frames import joined, parts_of
+from barnabas.broker.control.faults.on_requests.frames import parts_of
+from barnabas.broker.network.pending_send import PendingSend
 from barnabas.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from barnabas.broker.api.frame_handler import RequestConnection
-    from barnabas.broker.network.pending_send import ReadableSlice
 
 TICK_MS = 50
 PIECE_BYTES_MAX = 1 << 20
@@ -75,11 +75,8 @@ class _Paced:
 
 def _pieces(parts: Sequence[Sized], size: int) -> Iterator[bytearray]:
     """Yield its bytes in pieces of this size. Raises EOFError, StorageError."""
-    for part in parts:
-        for start in range(0, len(part), size):
-            count = min(size, len(part) - start)
-            if isinstance(part, bytes | bytearray):
-                yield bytearray(part[start : start + count])
-            else:
-                data = cast("ReadableSlice", part).read(start, count)
-                yield joined([data])
+    outgoing, left = PendingSend(parts), sum(map(len, parts))
+    while left:
+        piece = bytearray(min(size, left))
+        left -= outgoing.fill(memoryview(piece))
+        yield piece
