@@ -71,12 +71,11 @@ class Sender:
         self._transport = transport
         self._descriptor = descriptor_of(transport)
 
-    def write(self, data: bytes | bytearray) -> None:
-        """Write to the socket if nothing waits in the transport, which gets the rest and meets the same errors."""
-        self._write(data, len(data))
+    def write(self, data: bytes | bytearray | memoryview, buffer_bytes: int = 0) -> None:
+        """Write to the socket if nothing waits in the transport, which gets the rest and meets the same errors.
 
-    def _write(self, data: bytes | bytearray | memoryview, buffer_bytes: int) -> bool:
-        """Write what is in a buffer of this size; return whether the kernel has all of it."""
+        buffer_bytes: the size of the buffer that the data are in, if it is larger.
+        """
         rest = data
         if self._descriptor >= 0 and not self._transport.get_write_buffer_size():
             try:
@@ -84,12 +83,10 @@ class Sender:
             except OSError:
                 sent = 0
             if sent == len(data):
-                return True
+                return
             rest = memoryview(data)[sent:]
-        self._last_buffer_bytes = buffer_bytes
-        transport = self._transport
-        transport.write(rest)
-        return not transport.get_write_buffer_size()
+        self._last_buffer_bytes = buffer_bytes or len(data)
+        self._transport.write(rest)
 
     def write_held(self) -> bool:
         """Write the held response; return whether there was one."""
@@ -107,10 +104,11 @@ class Sender:
             buffer = self._memory.take_buffer()
             piece = memoryview(buffer)
             size = outgoing.fill(piece)
-            if self._write(piece[:size], len(buffer)):
-                self._memory.give_back(buffer)
-            else:
+            self.write(piece[:size], len(buffer))
+            if self._transport.get_write_buffer_size():
                 self._unsent_piece = buffer
+            else:
+                self._memory.give_back(buffer)
         if outgoing.is_empty:
             self.outgoing = None
 

@@ -79,12 +79,9 @@ class DiskFile:
         file = self._file or self._open()
         self.recently_used = True
         try:
-            count = file.pread_into(buffer, position)
-            if count < len(buffer):
-                count += read_fully_into(file, buffer[count:], position + count)
+            return read_fully_into(file, buffer, position)
         except OSError as error:
             raise from_os_error(self.path, f"read {len(buffer)} bytes at {position}", error) from error
-        return count
 
     def size(self) -> int:
         """Return the bytes in the file."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -307,13 +307,6 @@ class TlsStream(asyncio.BufferedProtocol):
         if not self._is_over:
             self._encrypt(data)
             self._send()
-
-    def writelines(self, buffers: Iterable[bytes | bytearray | memoryview]) -> None:
-        """Encrypt the buffers together, to call the kernel once; see asyncio.WriteTransport."""
-        for each in buffers:
-            if not self._is_over:
-                self._encrypt(each)
-        self._send()
 
     def _encrypt(self, data: bytes | bytearray | memoryview) -> None:
         tls, outgoing = self._tls, self._memory.outgoing

@@ -21,12 +21,12 @@ BUGS = (
     ).at("Connection.connection_lost", "self._receiver.close()"),
     Bug(
         "rest of a partial write not sent", "If the socket accepts a part of an answer, the rest is not sent.", seeds=60
-    ).at("Sender._write", "sent == len(data)", "sent"),
+    ).at("Sender.write", "sent == len(data)", "sent"),
     Bug(
         "beginning of a partial write sent twice",
         "If the socket accepts a part of an answer, the whole answer is sent again.",
         seeds=60,
-    ).at("Sender._write", "memoryview(data)[sent:]", "memoryview(data)"),
+    ).at("Sender.write", "memoryview(data)[sent:]", "memoryview(data)"),
     Bug(
         "connection not resumed after a pause",
         "Requests that arrive while the client does not read are never handled.",
