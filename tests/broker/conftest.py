@@ -27,7 +27,7 @@ async def _closed_worlds() -> AsyncIterator[None]:
 
 
 @pytest.fixture
-def offline(capfdbinary: pytest.CaptureFixture[bytes]) -> Iterator[Barnabas]:
+def offline(capsysbinary: pytest.CaptureFixture[bytes]) -> Iterator[Barnabas]:
     """The command line, run in this process."""
     with kept_logging():
-        yield run_here(main, capfdbinary)
+        yield run_here(main, capsysbinary)

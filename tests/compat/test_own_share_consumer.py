@@ -28,12 +28,12 @@ def name(request: pytest.FixtureRequest, client: Client) -> str:
 
 
 @pytest.fixture
-def reported(server: Server, capfd: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+def reported(server: Server, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
     """The answer of `barnabas groups`, decoded from JSON."""
 
     def run(*words: str) -> Any:
         status = main(["groups", *words, "--json", "--bootstrap-server", server.address])
-        out, err = capfd.readouterr()
+        out, err = capsys.readouterr()
         assert (status, err) == (0, "")
         return json.loads(out)
 

@@ -32,9 +32,9 @@ def kafka(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 class CommandLine:
     """`barnabas` against one broker; each command must succeed."""
 
-    def __init__(self, server: Server, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    def __init__(self, server: Server, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
         self._address = server.address
-        self._main = run_here(main, capfdbinary)
+        self._main = run_here(main, capsysbinary)
 
     def __call__(self, *words: str) -> str:
         said: Outcome = self._main(*words, "--bootstrap-server", self._address)
@@ -46,8 +46,8 @@ class CommandLine:
 
 
 @pytest.fixture
-def barnabas(kafka: Server, capfdbinary: pytest.CaptureFixture[bytes]) -> CommandLine:
-    return CommandLine(kafka, capfdbinary)
+def barnabas(kafka: Server, capsysbinary: pytest.CaptureFixture[bytes]) -> CommandLine:
+    return CommandLine(kafka, capsysbinary)
 
 
 def test_topics_and_their_settings(barnabas: CommandLine) -> None:

@@ -20,6 +20,7 @@ MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 70
 
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")
+DESCRIPTORS_CAPTURED = re.compile(r"\bcapfd")
 BARE_IGNORE = re.compile(
     r"# type: ignore(?!\[[\w, -]+\]\s+# \w)|# noqa(?!: [A-Z]+\d+(, [A-Z]+\d+)*\s+(# )?[\w(])"
     r"|# pragma: no cover(?!\s+# \w)|# nosec(?! B\d+ - \w)|# fmt: skip(?!\s+# \w)"
@@ -54,6 +55,11 @@ def test_a_peers_address_is_asked_for_where_it_is_normalised() -> None:
 
 def test_nothing_is_left_unfinished() -> None:
     assert [where for where, line in _lines() if UNFINISHED.search(line)] == []
+
+
+def test_output_is_captured_without_that_of_c_libraries() -> None:
+    of_the_process = [where for where, line in _lines() if DESCRIPTORS_CAPTURED.search(line)]
+    assert of_the_process == [], "use capsys: librdkafka's threads write to the process's own stderr at any time"
 
 
 def test_an_ignore_gives_its_reason() -> None:

@@ -17,12 +17,14 @@ class Outcome(NamedTuple):
 Barnabas = Callable[..., Outcome]
 
 
-def run_here(main: Callable[[Sequence[str]], int], capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., Outcome]:
+def run_here(
+    main: Callable[[Sequence[str]], int], capsysbinary: pytest.CaptureFixture[bytes]
+) -> Callable[..., Outcome]:
     """A program's `main` as a function of its arguments, run in this process, that returns what a shell would see."""
 
     def run(*arguments: str) -> Outcome:
         status = main(arguments)
-        out, err = capfdbinary.readouterr()
+        out, err = capsysbinary.readouterr()
         return Outcome(status, out.decode(), err.decode())
 
     return run

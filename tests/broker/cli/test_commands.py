@@ -153,7 +153,7 @@ def test_keys_headers_nulls_and_timestamps_are_written_and_printed(barnabas: Bar
 
 
 def test_bytes_that_are_no_text_are_base64_in_json_and_raw_otherwise(
-    barnabas: Barnabas, broker: OwnBroker, capfdbinary: pytest.CaptureFixture[bytes]
+    barnabas: Barnabas, broker: OwnBroker, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     barnabas("topics", "create", "bytes")
     with Client(broker.address) as client, Producer(client) as producer:
@@ -163,7 +163,7 @@ def test_bytes_that_are_no_text_are_base64_in_json_and_raw_otherwise(
     from barnabas.broker.cli import main
 
     main(["consume", "bytes", "--from-beginning", "--exit-at-end", "--bootstrap-server", broker.address])
-    assert capfdbinary.readouterr().out == b"\xff\x00\n"
+    assert capsysbinary.readouterr().out == b"\xff\x00\n"
 
 
 def test_produced_records_are_reported_in_json(barnabas: Barnabas, typed: Typed) -> None:

@@ -220,11 +220,11 @@ def test_topics_are_found_by_a_regular_expression(groups: Groups, scripted: Barn
 
 
 def test_kafkas_console_consumer_may_request_the_protocol(
-    groups: Groups, capfdbinary: pytest.CaptureFixture[bytes]
+    groups: Groups, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     words = ["kafka-console-consumer", "--topic", TOPIC, "--group", "g", "--max-messages", "2"]
     properties = ["group.protocol=CONSUMER", "group.instance.id=i", "group.remote.assignor=range"]
     asked = [word for each in properties for word in ("--consumer-property", each)]
-    tool = run_here(kafka_tool, capfdbinary)
+    tool = run_here(kafka_tool, capsysbinary)
     assert tool(*words, *asked, "--bootstrap-server", groups.address).stdout == "0\n0\n"
     assert (groups.heartbeats[0].instance_id, groups.heartbeats[0].server_assignor) == ("i", "range")

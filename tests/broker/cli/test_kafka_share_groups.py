@@ -16,9 +16,9 @@ Tool = Callable[..., tuple[int, list[list[str]], str]]
 
 
 @pytest.fixture
-def tool(capfdbinary: pytest.CaptureFixture[bytes]) -> Iterator[Tool]:
+def tool(capsysbinary: pytest.CaptureFixture[bytes]) -> Iterator[Tool]:
     """The tool beside a member `m` of the group `workers`, which reads two partitions of `jobs`."""
-    offline = run_here(kafka_tool, capfdbinary)
+    offline = run_here(kafka_tool, capsysbinary)
     with Barnabas(in_process=True) as broker, Client(broker.bootstrap_servers) as client:
         broker.create_topic("jobs", 2)
 

@@ -30,8 +30,8 @@ def client(broker: Barnabas) -> Iterator[Client]:
 
 
 @pytest.fixture
-def tool(broker: Barnabas, capfdbinary: pytest.CaptureFixture[bytes]) -> Tool:
-    offline = run_here(kafka_tool, capfdbinary)
+def tool(broker: Barnabas, capsysbinary: pytest.CaptureFixture[bytes]) -> Tool:
+    offline = run_here(kafka_tool, capsysbinary)
 
     def run(words: str, *, status: int = 0) -> list[str]:
         done = offline("kafka-streams-groups", "--bootstrap-server", broker.bootstrap_servers, *words.split())

@@ -16,11 +16,11 @@ from tests.support.processes.own_broker import OwnBroker
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_tools_answer_as_kafkas_do(
-    page: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+    page: Path, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
-    offline = run_here(main, capfdbinary)
+    offline = run_here(main, capsysbinary)
 
     def run(name: str, arguments: list[str], stdin: str) -> tuple[int, str, str]:
         (tmp_path / "stdin").write_text(stdin)

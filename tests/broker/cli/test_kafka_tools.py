@@ -19,9 +19,9 @@ ALTER = ("kafka-configs", "--alter")
 
 
 @pytest.fixture
-def offline_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> Tool:
+def offline_tool(capsysbinary: pytest.CaptureFixture[bytes]) -> Tool:
     """A tool, run in this process."""
-    return run_here(main, capfdbinary)
+    return run_here(main, capsysbinary)
 
 
 @pytest.fixture

@@ -33,6 +33,7 @@ class Confluent:
                 on_delivery=delivered,
             )
         assert producer.flush(30) == 0
+        producer.close()
         return offsets
 
     def read(self, address: str, topic: str, isolation: str = "read_committed") -> list[Stored]:
@@ -81,6 +82,7 @@ class Confluent:
             producer.produce(topic, value=b"%d" % number, on_delivery=delivered)
             producer.poll(0)
         assert producer.flush(60) == 0
+        producer.close()
 
 
 def _stored(message: Any) -> Stored:

@@ -113,9 +113,9 @@ def reader(client: Client, protocol: GroupProtocol) -> Iterator[None]:
     ids=["classic", "classic static", "consumer", "consumer static"],
 )
 def test_members_are_told_of_as_by_kafkas_tool(
-    protocol: GroupProtocol, tools: Tools, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+    protocol: GroupProtocol, tools: Tools, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    ours = run_here(main, capfdbinary)
+    ours = run_here(main, capsysbinary)
     with OwnBroker(tmp_path / "data", SETTINGS) as broker, Client(broker.address) as client, reader(client, protocol):
         for words in ASKED:
             arguments = ("--bootstrap-server", broker.address, *words.split())
@@ -123,9 +123,9 @@ def test_members_are_told_of_as_by_kafkas_tool(
 
 
 def test_members_of_share_groups_are_told_of_as_by_kafkas_tool(
-    tools: Tools, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+    tools: Tools, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    ours = run_here(main, capfdbinary)
+    ours = run_here(main, capsysbinary)
     with OwnBroker(tmp_path / "data", SETTINGS) as broker, Client(broker.address) as client:
         create_topic(client, "jobs", partitions=2)
         with ShareConsumer(client, "workers", ["jobs"]) as member:
@@ -139,10 +139,10 @@ def test_members_of_share_groups_are_told_of_as_by_kafkas_tool(
 
 
 def test_streams_groups_are_told_of_and_changed_as_by_kafkas_tool(
-    tools: Tools, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+    tools: Tools, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     """Each tool has a group of its own, `app` and `our`."""
-    ours = run_here(main, capfdbinary)
+    ours = run_here(main, capsysbinary)
     settings = SETTINGS | {"group.streams.initial.rebalance.delay.ms": 0}
     with OwnBroker(tmp_path / "data", settings) as broker, Client(broker.address) as client:
 

@@ -91,8 +91,8 @@ def test_a_broker_without_an_authorizer_states_how_it_gets_one(barnabas: Barnaba
 
 
 def test_kafkas_tool_asks_nobody_before_it_removes(
-    secured: OwnBroker, capfdbinary: pytest.CaptureFixture[bytes]
+    secured: OwnBroker, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     words = ("--bootstrap-server", secured.address, "--remove", "--topic", "orders")
-    status, _, error = run_here(kafka_tool, capfdbinary)("kafka-acls", *words)
+    status, _, error = run_here(kafka_tool, capsysbinary)("kafka-acls", *words)
     assert (status, error.startswith("kafka-acls: --remove needs --force")) == (1, True)
