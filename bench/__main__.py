@@ -17,32 +17,25 @@ from typing import Any
 from confluent_kafka import KafkaException
 
 from barnabas import form
-from bench import (
+from bench.in_process import growth, guarded, held_memory, micro, moved_clock, share_micro, traced
+from bench.measuring import measured_form, report
+from bench.measuring.rounds import FULL, QUICK, Bench, Plan
+from bench.peers.entrances import ENTRANCES, Entrance
+from bench.peers.measure import ROOT
+from bench.peers.peer import MakePeer, Peer, barnabas, floor, kafka, kfake, started
+from bench.workloads import (
     cleaning,
     console_pages,
-    growth,
-    guarded,
-    held_memory,
     hostile,
     many_partitions,
-    measured_form,
-    micro,
-    moved_clock,
     registries,
-    report,
     restarts,
-    share_micro,
     shares,
     starting,
-    traced,
     transactions,
 )
-from bench.entrances import ENTRANCES, Entrance
-from bench.measure import ROOT
-from bench.peers import MakePeer, Peer, barnabas, floor, kafka, kfake, started
-from bench.rounds import FULL, QUICK, Bench, Plan
-from bench.workloads import QUICK as QUICK_NAMES
-from bench.workloads import SECURED, WORKLOADS
+from bench.workloads.table import QUICK as QUICK_NAMES
+from bench.workloads.table import SECURED, WORKLOADS
 
 ALONE = {"clean", "clock", "console", "guarded", "partitions", "registry", "restart", "share", "start", "trace", "txn"}
 

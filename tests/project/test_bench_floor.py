@@ -8,8 +8,8 @@ import pytest
 
 from barnabas.protocol.messages.produce import ProduceRequest
 from barnabas.protocol.records.builder import NewRecord, build_batch
-from bench.floor_process import FloorProcess
-from bench.measure import blast
+from bench.peers.floor_process import FloorProcess
+from bench.peers.measure import blast
 from tests.support import requests
 from tests.support.missing import missing
 from tests.support.probes.wire import Wire

@@ -5,7 +5,7 @@ import argparse
 import pytest
 
 from barnabas import form
-from bench import measured_form
+from bench.measuring import measured_form
 
 OTHER = {form.PURE: form.COMPILED, form.COMPILED: form.PURE}[form.running()]
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from bench import report
-from bench.loads import Load, no_topic
-from bench.peers import Figures, Peer
-from bench.rounds import FULL, QUICK, Measured
-from bench.warming import SPREAD, Warming
+from bench.measuring import report
+from bench.measuring.loads import Load, no_topic
+from bench.measuring.rounds import FULL, QUICK, Measured
+from bench.measuring.warming import SPREAD, Warming
+from bench.peers.peer import Figures, Peer
 
 PEERS = ["barnabas", "kafka"]
 

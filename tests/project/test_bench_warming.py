@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from bench.warming import RISE, SPREAD, WINDOW, is_flat, warm_until_flat
+from bench.measuring.warming import RISE, SPREAD, WINDOW, is_flat, warm_until_flat
 
 STEADY = [100.0, 101.0, 99.0, 100.0, 100.5, 99.5]
 

@@ -1,0 +1,1 @@
+"""Measurements of Barnabas beside other brokers, run by `scripts/bench`; `results/` has what they showed."""

@@ -1,0 +1,1 @@
+"""What is measured inside one process, without sockets: processor time for each request, and memory."""

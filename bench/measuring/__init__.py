@@ -1,0 +1,1 @@
+"""How a load is measured on several brokers: warmed, in alternating rounds, reported with medians and spreads."""
