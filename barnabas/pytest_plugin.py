@@ -140,7 +140,7 @@ def _mapping(name: str, value: Any) -> dict[str, Any]:
     if name == "topics" and isinstance(value, Iterable) and not isinstance(value, str):
         return dict.fromkeys(value, -1)
     or_names = " or a list of names" if name == "topics" else ""
-    raise TypeError(f"{name} must be a mapping{or_names}, not a {type(value).__name__}")
+    raise TypeError(f"{name} must be a mapping{or_names}, not {type(value).__name__}")
 
 
 def _configured(config: pytest.Config) -> dict[str, Any]:

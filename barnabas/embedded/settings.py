@@ -115,7 +115,7 @@ def checked(
 
 def _json(seed: Mapping[str, Any]) -> str:
     if not isinstance(seed, Mapping):
-        raise TypeError(f"seed must be a file or a mapping, not a {_type(seed)}")
+        raise TypeError(f"seed must be a file or a mapping, not {_type(seed)}")
     try:
         return json.dumps(seed, default=_date_text)
     except ValueError as wrong:
@@ -142,7 +142,7 @@ def _topics(topics: Topics) -> Iterable[tuple[str, int, dict[str, str]]]:
 def _users(users: Mapping[str, str]) -> dict[str, str]:
     if not isinstance(users, Mapping):  # the message does not quote it: there may be passwords in it
         raise TypeError(
-            f'users must be a mapping of names to passwords, {{"alice": "wonderland"}}, not a {_type(users)}'
+            f'users must be a mapping of names to passwords, {{"alice": "wonderland"}}, not {_type(users)}'
         )
     for user, password in users.items():
         if not isinstance(user, str) or not isinstance(password, str):
@@ -153,7 +153,7 @@ def _users(users: Mapping[str, str]) -> dict[str, str]:
 def _grants(grants: Grants) -> dict[str, list[str]]:
     if not isinstance(grants, Mapping):
         example = '{"alice": ["--operation Read --topic orders"]}'
-        raise TypeError(f"grants must be a mapping of users to their rights, {example}, not a {_type(grants)}")
+        raise TypeError(f"grants must be a mapping of users to their rights, {example}, not {_type(grants)}")
     return {user: list(_rights(user, rights)) for user, rights in grants.items()}
 
 

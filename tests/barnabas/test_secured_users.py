@@ -111,9 +111,9 @@ def test_only_a_secured_broker_has_users() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"users": ["alice"]}, "users must be a mapping of names to passwords, .* not a list"),
-        ({"grants": [READER]}, "grants must be a mapping of users to their rights, .* not a list"),
-        ({"grants": READER}, "grants must be a mapping of users to their rights, .* not a str"),
+        ({"users": ["alice"]}, "users must be a mapping of names to passwords, .* not list"),
+        ({"grants": [READER]}, "grants must be a mapping of users to their rights, .* not list"),
+        ({"grants": READER}, "grants must be a mapping of users to their rights, .* not str"),
         ({"grants": {"client": None}}, "grants: client: None is not a list of rights such as "),
         ({"grants": {1: READER}}, "grants: 1 is not a user: names must be strings"),
     ],
@@ -128,6 +128,6 @@ def test_a_value_that_is_no_mapping_is_refused_in_a_sentence(settings: Mapping[s
     [("users", ["alice"]), ("grants", [READER]), ("grants", READER), ("topics", "orders"), ("topics", 1)],
 )
 def test_a_value_that_is_no_mapping_cannot_be_merged(name: str, said: object) -> None:
-    with pytest.raises(TypeError, match=rf"{name} must be a mapping( or a list of names)?, not a "):
+    with pytest.raises(TypeError, match=rf"{name} must be a mapping( or a list of names)?, not (list|str|int)"):
         merged({name: {"a": "b"}}, {name: said})
     assert merged({name: {"a": "b"}}, {name: None}) == {name: {"a": "b"}}

@@ -121,7 +121,7 @@ def test_a_restart_of_the_object_keeps_what_the_clients_did(seed: str) -> None:
 @pytest.mark.parametrize(
     ("seed", "error", "sentence"),
     [
-        (5, TypeError, "seed must be a file or a mapping, not a int"),
+        (5, TypeError, "seed must be a file or a mapping, not int"),
         ({"topics": b"x"}, TypeError, "seed: b'x' has no form in JSON: a value of bytes is given as value_base64"),
         ({"topcis": []}, BarnabasError, "seed: topcis: there is no such field: did you mean topics?"),
         ("/none.yaml", BarnabasError, "seed /none.yaml: no such file or directory"),
