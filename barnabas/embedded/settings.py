@@ -141,9 +141,7 @@ def _topics(topics: Topics) -> Iterable[tuple[str, int, dict[str, str]]]:
 
 def _users(users: Mapping[str, str]) -> dict[str, str]:
     if not isinstance(users, Mapping):  # the message does not quote it: there may be passwords in it
-        raise TypeError(
-            f'users must be a mapping of names to passwords, {{"alice": "wonderland"}}, not {_type(users)}'
-        )
+        raise TypeError(f'users must be a mapping of names to passwords, {{"alice": "wonderland"}}, not {_type(users)}')
     for user, password in users.items():
         if not isinstance(user, str) or not isinstance(password, str):
             raise TypeError(f"users: {user!r}: names and passwords must be strings")

@@ -149,6 +149,10 @@ class EncoderSource(Source):
             self.array(type.element, value, nullable)
             return
         self.flush()
+        if not self.flexible:  # encoded arrays are flexible: here its elements would be lost
+            self.line(f"assert type({value}) is not EncodedArray")
+            self.array(type.element, value, nullable)
+            return
         with self.block(f"if type({value}) is EncodedArray:"):
             self.line(f"{self.add}({value}.data)")
         with self.block("else:"):

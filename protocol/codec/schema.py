@@ -93,7 +93,7 @@ def array(element: "FieldType | type[Struct]", *, may_be_encoded: bool = False) 
 
 
 class EncodedArray(list[Any]):
-    """An array that is encoded already, for one version: `data` is its count and its elements; as a list it is empty.
+    """An array that is encoded already, for flexible versions: `data` is its count and elements; as a list it is empty.
 
     Code that looks for error codes or counts elements finds none, so the elements must have no errors.
     """

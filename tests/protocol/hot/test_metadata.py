@@ -45,3 +45,5 @@ def test_they_are_written_as_messages_are(version: int, node_id: int, leader_epo
 def test_the_version_before_has_another_layout() -> None:
     flexible = {version: response_codec(ApiKey.METADATA, version).flexible for version in (SINCE - 1, SINCE)}
     assert flexible == {SINCE - 1: False, SINCE: True}
+    with pytest.raises(AssertionError):
+        response_codec(ApiKey.METADATA, SINCE - 1).encode(_response(partitions_of_one_node(1, [0])))

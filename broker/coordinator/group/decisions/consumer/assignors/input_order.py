@@ -21,7 +21,7 @@ from barnabas.storage.steps import Pauses
 
 _NAMES_AT_ONCE = 500
 _USUAL_LENGTH = 100
-"""Characters of a member id: a longer one is counted as several members."""
+"""Characters of a member id."""
 _MULTIPLIER = 0x9E3779B97F4A7C15  # 2^64 divided by the golden ratio
 
 
@@ -54,9 +54,14 @@ def timeline_order(member_ids: Iterable[str], largest: int) -> Generator[None, N
     pauses = Pauses(MEMBERS_AT_ONCE)
     for member_id in member_ids:
         slots.setdefault((java_hash(member_id) * _MULTIPLIER & 2**64 - 1) >> 64 - bits, []).append(member_id)
-        if pauses.is_due(1 + len(member_id) // _USUAL_LENGTH):
+        if pauses.is_due(_weight(member_id)):
             yield
     return [member_id for slot in sorted(slots) for member_id in reversed(slots[slot])]
+
+
+def _weight(member_id: str) -> int:
+    """Return how many members the id counts as: a long one takes the time of several."""
+    return 1 + len(member_id) // _USUAL_LENGTH
 
 
 def member_order(member_ids: Iterable[str]) -> Generator[None, None, list[str]]:
@@ -65,6 +70,6 @@ def member_order(member_ids: Iterable[str]) -> Generator[None, None, list[str]]:
     pauses = Pauses(MEMBERS_AT_ONCE)
     for member_id in member_ids:
         order.put(member_id)
-        if pauses.is_due(1 + len(member_id) // _USUAL_LENGTH):
+        if pauses.is_due(_weight(member_id)):
             yield
     return order.in_order()
