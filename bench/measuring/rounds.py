@@ -3,6 +3,7 @@
 The order of the peers is reversed from round to round. Set-up and tear-down are not measured.
 """
 
+import os
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,6 +12,9 @@ from bench.measuring.loads import Load
 from bench.measuring.warming import Warming, warm_until_flat
 from bench.peers.peer import Figures, Peer
 from bench.peers.topics import drop_topic, settle
+
+_MUCH_MB = 0.2 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
+"""Where warming ends, so that a broker in memory (kfake) has room for the rounds, and for garbage as large."""
 
 
 class Plan(NamedTuple):
@@ -69,7 +73,7 @@ class Bench:
         def slice_rate() -> float:
             return load.pace(_once(peer, load, topics, self._plan.slice_s))
 
-        warming = warm_until_flat(slice_rate, time.monotonic, self._plan.cap_s)
+        warming = warm_until_flat(slice_rate, time.monotonic, self._plan.cap_s, lambda: peer.rss_mb() > _MUCH_MB)
         rates = " ".join(f"{rate:.4g}" for rate in warming.rates)
         self._say(f"{load.name} {peer.name}: warmed {warming.in_words()} ({rates})")
         return warming

@@ -18,18 +18,22 @@ RISE = 0.03
 
 
 class Warming(NamedTuple):
-    """How a peer was warmed. `seconds` counts the slices with their set-up; `level` is the rate it came to."""
+    """How a peer was warmed. `seconds` counts the slices with their set-up; `level` is the rate it came to; `is_full`:
+    it was ended because the peer held much memory.
+    """
 
     seconds: float
     is_flat: bool
     rates: list[float]
+    is_full: bool = False
 
     @property
     def level(self) -> float:
         return statistics.median(self.rates[-WINDOW:])
 
     def in_words(self) -> str:
-        return f"{self.seconds:.0f} s, " + ("flat" if self.is_flat else "NOT flat when the time was up")
+        end = "it held much memory" if self.is_full else "the time was up"
+        return f"{self.seconds:.0f} s, " + ("flat" if self.is_flat else f"NOT flat when {end}")
 
 
 def is_flat(rates: Sequence[float]) -> bool:
@@ -44,15 +48,22 @@ def is_flat(rates: Sequence[float]) -> bool:
     return is_close and is_level and not rises_inside
 
 
-def warm_until_flat(slice_rate: Callable[[], float], clock: Callable[[], float], cap_s: float) -> Warming:
-    """Run slices until their rate is flat; start no further one once `cap_s` are over.
+def warm_until_flat(
+    slice_rate: Callable[[], float],
+    clock: Callable[[], float],
+    cap_s: float,
+    is_full: Callable[[], bool] = lambda: False,
+) -> Warming:
+    """Run slices until their rate is flat; start no further one once `cap_s` are over, or the peer holds much memory.
 
-    slice_rate: runs one slice and returns its rate; clock: seconds that never go back.
+    slice_rate: runs one slice and returns its rate; clock: seconds that never go back. `is_full` is asked once there
+    are enough slices for a rate that is flat.
     """
     begun = clock()
     rates: list[float] = []
     while True:
         rates.append(slice_rate())
         seconds = clock() - begun
-        if is_flat(rates) or seconds >= cap_s:
-            return Warming(seconds, is_flat(rates), rates)
+        must_end = len(rates) >= 2 * WINDOW and is_full()
+        if is_flat(rates) or must_end or seconds >= cap_s:
+            return Warming(seconds, is_flat(rates), rates, must_end)

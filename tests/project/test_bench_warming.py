@@ -74,4 +74,11 @@ def test_warming_that_was_capped_says_that_it_was_not_flat() -> None:
     warming = warm_until_flat(_next_of(doubling), _ticking(2.0), cap_s=9)
     assert not warming.is_flat
     assert (len(warming.rates), warming.seconds) == (5, 10.0)
-    assert "NOT flat" in warming.in_words()
+    assert warming.in_words() == "10 s, NOT flat when the time was up"
+
+
+def test_warming_ends_when_the_peer_holds_much_memory_but_not_before_it_can_be_flat() -> None:
+    doubling = (2.0**number for number in itertools.count())
+    warming = warm_until_flat(_next_of(doubling), _ticking(2.0), cap_s=1000, is_full=lambda: True)
+    assert (len(warming.rates), warming.is_flat) == (2 * WINDOW, False)
+    assert warming.in_words() == "12 s, NOT flat when it held much memory"
