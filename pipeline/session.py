@@ -1,7 +1,8 @@
 """The Spark session of a job: the caller's, if spark-submit or a notebook made one, or a new one.
 
 Two settings matter to the exactly-once sink and are therefore the default here: no task runs twice at a time, which it
-refuses, and a stage is not retried, which its atomic mode requires.
+refuses, and a stage is not retried, which its atomic mode requires. A third makes it faster: rows reach the sink in
+pieces of at most 2 MiB, where Spark would hand over 10 MB of rows of 1 kB.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pyspark.sql import SparkSession
 _SUBMITTED = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE")  # set by spark-submit, or Spark Connect, in the environment
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "2m",
     "spark.stage.maxConsecutiveAttempts": "1",
     "spark.speculation": "false",
     "spark.ui.enabled": "false",
