@@ -148,11 +148,11 @@ class EncoderSource(Source):
         if not type.may_be_encoded:
             self.array(type.element, value, nullable)
             return
-        self.flush()
         if not self.flexible:  # encoded arrays are flexible: here its elements would be lost
             self.line(f"assert type({value}) is not EncodedArray")
             self.array(type.element, value, nullable)
             return
+        self.flush()
         with self.block(f"if type({value}) is EncodedArray:"):
             self.line(f"{self.add}({value}.data)")
         with self.block("else:"):
