@@ -64,6 +64,6 @@ def warm_until_flat(
     while True:
         rates.append(slice_rate())
         seconds = clock() - begun
-        must_end = len(rates) >= 2 * WINDOW and is_full()
-        if is_flat(rates) or must_end or seconds >= cap_s:
-            return Warming(seconds, is_flat(rates), rates, must_end)
+        flat, full = is_flat(rates), len(rates) >= 2 * WINDOW and is_full()
+        if flat or full or seconds >= cap_s:
+            return Warming(seconds, flat, rates, full)

@@ -5,8 +5,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from bench.peers.measure import PROGRAMS
-from tests.support.processes.server import ROOT, Server
+from bench.peers.measure import PROGRAMS, ROOT
+from tests.support.processes.server import Server
 
 _SOURCE = PROGRAMS / "kfake"
 _READY = "kfake ready "

@@ -12,8 +12,8 @@ import pytest
 
 from tests.support import source_tree as tree
 
-OUTSIDE = ("barnabas", "pyspark_barnabas", "pipeline", "bench", "scripts")
-FILES = tree.python_files(*tree.PRODUCT, *OUTSIDE[1:])
+BESIDE = ("pyspark_barnabas", "pipeline", "bench", "scripts")
+FILES = tree.python_files(*tree.PRODUCT, *BESIDE)
 ENTRIES_MAX = 15
 ONE_EACH = {
     "broker/api/handlers": "API",
@@ -27,7 +27,7 @@ NOT_COUNTED = {"__init__.py", "__main__.py", "__pycache__"}
 
 def _name(path: Path) -> str:
     parts = [part for part in path.with_suffix("").parts if part != "__init__"]
-    return ".".join(parts if parts[0] in OUTSIDE else ["barnabas", *parts])
+    return ".".join(parts if parts[0] in ("barnabas", *BESIDE) else ["barnabas", *parts])
 
 
 MODULES = {_name(path) for path in FILES}
