@@ -22,7 +22,8 @@ from barnabas.storage.recovery.recovery_decisions import (
     unfinished_files,
 )
 from barnabas.storage.recovery.report import RecoveryReport
-from barnabas.storage.recovery.segment_recovery import SegmentWalk
+from barnabas.storage.recovery.segment_recovery import walk_to_end
+from barnabas.storage.recovery.segment_walk import SegmentWalk
 from barnabas.storage.segment.segment import Segment
 
 AT_ONCE_MAX = 100  # files
@@ -82,7 +83,7 @@ class Interrupted:
         segment.size = segment.log.size()
         walk = SegmentWalk(segment, 0, self._config.max_message_bytes)
         try:
-            yield from walk.to_end()
+            yield from walk_to_end(walk)
         finally:
             segment.log.close()
         return walk.next_offset

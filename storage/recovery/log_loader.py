@@ -40,13 +40,16 @@ from barnabas.storage.recovery.recovery_decisions import (
 )
 from barnabas.storage.recovery.report import Recovered, RecoveryReport
 from barnabas.storage.recovery.segment_recovery import (
-    SegmentWalk,
     TailDamage,
     corrupt,
+    find_damage,
     set_segment_aside,
     set_tail_aside,
     synced_ahead,
+    walk_to_end,
 )
+from barnabas.storage.recovery.segment_reread import SegmentReread
+from barnabas.storage.recovery.segment_walk import SegmentWalk
 from barnabas.storage.segment.leader_epoch_cache import LeaderEpochCache
 from barnabas.storage.segment.segment import Segment
 from barnabas.storage.segment.segment_checksums import SegmentChecksums
@@ -139,7 +142,7 @@ class _Loader:
             if bases[0] < base_offset < min(bases[-1], synced):
                 behind = bisect_right(bases, base_offset)
                 walk = self._walk(self._segments[behind - 1], 0)
-                if (yield from walk.to_end()) is None:
+                if (yield from walk_to_end(walk)) is None:
                     check_between(self._directory, walk.next_offset, base_offset, bases[behind])
 
     def _synced_offset(self) -> int:
@@ -184,7 +187,7 @@ class _Loader:
             damage = None
             if is_last and has_indexes:
                 walk = self._walk(segment, segment.offset_index.last[1])
-                damage = yield from walk.to_end()
+                damage = yield from walk_to_end(walk)
                 if damage is not None and self._checkpoint.was_clean:
                     yield from self._judge(segment, damage)  # raises before anything is changed
                 end_offset = walk.next_offset if damage is None else None
@@ -256,18 +259,12 @@ class _Loader:
         self._directory.remove(segment.time_index.name)
         self._are_index_removals_durable = False
         walk = self._walk(segment, 0)
-        for position, header, marker in walk:
-            segment.index_stored(position, header)
-            if header.partition_leader_epoch > self._epochs.latest_epoch:
-                self._epochs.assign(header.partition_leader_epoch, header.base_offset)
-            aborted = self._rebuild.replay(header, marker)
-            if aborted is not None:
-                segment.add_aborted(aborted)
-                if segment.txn_index.in_memory >= _ABORTED_HELD_MAX:
-                    self._release_aborted(segment)
-            if walk.pace.is_over(header.size_in_bytes):
-                yield None
-        is_cut = yield from self._judge(segment, (yield from walk.find_damage()))
+        reread = SegmentReread(segment, walk, self._epochs, self._rebuild, _ABORTED_HELD_MAX)
+        while reread.step():
+            if segment.txn_index.in_memory >= _ABORTED_HELD_MAX:
+                self._release_aborted(segment)
+            yield None
+        is_cut = yield from self._judge(segment, (yield from find_damage(walk)))
         behind = self._segments[index + 1 :]
         if behind and (is_cut or self._has_hole_behind(walk.next_offset, behind[0])):
             self._drop_behind(index, walk.next_offset)

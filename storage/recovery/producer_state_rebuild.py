@@ -18,7 +18,8 @@ from barnabas.storage.errors import CorruptFile
 from barnabas.storage.producers.producer_state_manager import ProducerStateManager
 from barnabas.storage.producers.snapshots import ProducerSnapshots
 from barnabas.storage.recovery.opening import Opening, PauseCounter
-from barnabas.storage.recovery.segment_recovery import SegmentWalk
+from barnabas.storage.recovery.segment_recovery import damage_of
+from barnabas.storage.recovery.segment_walk import SegmentWalk
 from barnabas.storage.segment.segment import Segment
 
 
@@ -113,5 +114,5 @@ def batches_between(
                 return
             if header.base_offset >= start_offset:
                 yield header, marker
-        if (damage := walk.damage) is not None:
+        if (damage := damage_of(walk)) is not None:
             raise CorruptFile(segment.log.path, f"{damage.what}, at position {damage.position}")

@@ -13,7 +13,8 @@ from barnabas.protocol.records.control import end_txn_marker
 from barnabas.storage.config import LogConfig
 from barnabas.storage.recovery.opening import SEGMENTS_A_PIECE
 from barnabas.storage.recovery.recovery_decisions import Tail
-from barnabas.storage.recovery.segment_recovery import SegmentWalk
+from barnabas.storage.recovery.segment_recovery import damage_of
+from barnabas.storage.recovery.segment_walk import SegmentWalk
 from barnabas.storage.segment.segment import Segment
 from tests.support.files.held_bytes import HeldBytes
 from tests.support.files.log_directories import TOPIC_ID, checkpoint, flush, kill, start, started
@@ -41,15 +42,15 @@ def walk(data: bytes) -> tuple[list[int], SegmentWalk]:
 def test_a_whole_segment_has_no_damage() -> None:
     offsets, walked = walk(batch(0) + batch(1, count=3) + batch(4))
     assert offsets == [0, 1, 4]
-    assert (walked.damage, walked.next_offset) == (None, 5)
-    assert walk(b"")[1].damage is None
+    assert (damage_of(walked), walked.next_offset) == (None, 5)
+    assert damage_of(walk(b"")[1]) is None
 
 
 def test_batches_larger_than_a_piece_are_read_whole() -> None:
     data = batch(0) + batch(1, size=3 << 20) + batch(2, size=1 << 20) + batch(3)
     offsets, walked = walk(data)
     assert offsets == [0, 1, 2, 3]
-    assert walked.damage is None
+    assert damage_of(walked) is None
 
 
 def test_markers_are_told_apart_from_data() -> None:
@@ -82,9 +83,10 @@ NEXT = batch(2)
 def test_bytes_behind_the_last_whole_batch_are_torn_or_bad(behind: bytes, tail: Tail) -> None:
     offsets, walked = walk(GOOD + behind)
     assert offsets == [0, 1]
-    assert walked.damage is not None
-    assert (walked.damage.tail, walked.damage.position) == (tail, len(GOOD))
-    assert (walked.damage.next_offset, walked.damage.size) == (2, len(behind))
+    damage = damage_of(walked)
+    assert damage is not None
+    assert (damage.tail, damage.position) == (tail, len(GOOD))
+    assert (damage.next_offset, damage.size) == (2, len(behind))
 
 
 @pytest.mark.parametrize(
@@ -96,8 +98,9 @@ def test_offsets_that_go_back_blame_the_batch_before_only_where_it_may_be_wrong(
 ) -> None:
     """Behind a batch at offset 0: one at `last` is wrong if there is a place for it below the batch that follows."""
     _, walked = walk(batch(0) + batch(last) + batch(behind))
-    assert walked.damage is not None
-    assert (walked.damage.next_offset, walked.damage.lowest_offset) == (last + 1, lowest)
+    damage = damage_of(walked)
+    assert damage is not None
+    assert (damage.next_offset, damage.lowest_offset) == (last + 1, lowest)
 
 
 @pytest.mark.parametrize("position", range(8, len(NEXT)))
@@ -107,11 +110,12 @@ def test_a_changed_byte_with_a_batch_behind_it_is_bad_or_harmless(position: int)
     changed[position] ^= 0xFF
     offsets, walked = walk(GOOD + bytes(changed) + batch(3))
     if 12 <= position < 16:
-        assert (offsets, walked.damage) == ([0, 1, 2, 3], None)
+        assert (offsets, damage_of(walked)) == ([0, 1, 2, 3], None)
     else:
         assert offsets == [0, 1]
-        assert walked.damage is not None
-        assert walked.damage.tail is Tail.BAD or position in (10, 11)  # a length below the largest batch
+        damage = damage_of(walked)
+        assert damage is not None
+        assert damage.tail is Tail.BAD or position in (10, 11)  # a length below the largest batch
 
 
 @given(st.integers(0, 2**32))
@@ -134,7 +138,7 @@ def test_a_repair_ends_at_the_first_reported_damage(seed: int) -> None:
 
     found = list(walk_batches(HeldBytes(data), 0, len(data), Bounds(0, None)))
     assert walked.position == next((each.position for each in found if each.damage is not None), len(data))
-    assert (walked.damage is None) == all(each.damage is None for each in found)
+    assert (damage_of(walked) is None) == all(each.damage is None for each in found)
 
 
 @pytest.mark.parametrize("stop", ["clean", "kill"])
