@@ -2,13 +2,13 @@
 
 Every start is one of a directory that was filled once, stopped or killed, and copied back before each round, so that
 every round finds the same. Counted from the spawn: the ready line, the first record of one partition, the first records
-of all. While all are fetched on one connection, another fetches the one partition that is ready, over and over: its
-longest wait is the cost of recovery to clients that do not need it.
+of all. While all are fetched on one connection, another fetches the one partition that is ready, with a pause of a
+millisecond after each answer: its longest wait is the cost of recovery to clients that do not need it.
 """
 
 import json
+import os
 import random
-import shutil
 import statistics
 import subprocess
 import tempfile
@@ -32,8 +32,12 @@ from tests.support.processes.broker import BrokerProcess
 Figures = dict[str, float]
 RECORD_BYTES, BATCH_RECORDS = 1_000, 10
 FETCH_VERSION = 12
+PARTITION_BYTES_MAX = 16 << 10
+"""Of a Fetch: one batch of a partition. With less, a Fetch returns the records of one partition only (KIP-74)."""
 REQUESTED_AT_ONCE = 200
 """Partitions in a Fetch, so that no response is larger than a client would accept."""
+ASKING_PAUSE_S = 0.001
+"""Without it, a client that only asks takes half a core from the recovery that is measured."""
 AIMS = {"first_fetch_ms": "<= 0.1", "others_worst_ms": "<= 20 ms"}
 _PATIENCE_S = 300.0
 
@@ -112,7 +116,15 @@ def _fill(name: str, scratch: Path, size: Size, say: Callable[[str], None]) -> d
 
 
 def _copy(source: Path, target: Path) -> Path:
-    shutil.rmtree(target, ignore_errors=True)
+    """Copy `source` to `target`. A directory that is there is emptied and moved, not deleted.
+
+    An ext4 without a journal is slow to create files within a minute after others were deleted.
+    """
+    if target.exists():
+        for file in target.rglob("*"):
+            if file.is_file():
+                os.truncate(file, 0)
+        target.rename(tempfile.mkdtemp(prefix="emptied-", dir=target.parent))
     subprocess.run(["cp", "-a", "--reflink=auto", str(source), str(target)], check=True)
     subprocess.run(["sync"], check=True)  # otherwise the first start waits for dirty pages of the copy
     return target
@@ -130,7 +142,7 @@ def _one_start(name: str, scratch: Path, data: _Data, size: Size) -> Figures:
         first_ms = _ms_since(begun)
         waits_ms: list[float] = []
         ended = threading.Event()
-        asking = threading.Thread(target=_ask_over_and_over, args=(peer.port, data.topic, one, waits_ms, ended))
+        asking = threading.Thread(target=_ask_again_and_again, args=(peer.port, data.topic, one, waits_ms, ended))
         asking.start()
         _fetch_all(peer.port, data.topic, others)
         all_ms = _ms_since(begun)
@@ -153,9 +165,9 @@ def _ms_since(begun: float) -> float:
     return (time.perf_counter() - begun) * 1000
 
 
-def _ask_over_and_over(port: int, topic: str, partition: int, waits_ms: list[float], ended: threading.Event) -> None:
+def _ask_again_and_again(port: int, topic: str, partition: int, waits_ms: list[float], ended: threading.Event) -> None:
     with Wire(port) as wire:
-        while not waits_ms or not ended.is_set():
+        while not waits_ms or not ended.wait(ASKING_PAUSE_S):
             begun = time.perf_counter()
             if _fetched(wire, topic, [partition]) == {partition}:
                 waits_ms.append(_ms_since(begun))
@@ -176,7 +188,9 @@ def _fetch_all(port: int, topic: str, partitions: Iterable[int]) -> None:
 
 def _fetched(wire: Wire, topic: str, partitions: Iterable[int]) -> set[int]:
     """Return the partitions that returned records. An error has to be a retriable one."""
-    requested = [FetchPartition(partition=each, fetch_offset=0, partition_max_bytes=1) for each in partitions]
+    requested = [
+        FetchPartition(partition=each, fetch_offset=0, partition_max_bytes=PARTITION_BYTES_MAX) for each in partitions
+    ]
     request = FetchRequest(
         max_wait_ms=5, min_bytes=1, max_bytes=64 << 20, topics=[FetchTopic(topic=topic, partitions=requested)]
     )
