@@ -1,3 +1,4 @@
+# compiled: mypyc, as recovery counts each batch
 """Opening a partition in small steps: there may be a gigabyte to read, and other work waits for its turn.
 
 An opening is a generator. It pauses after every bounded piece of work; if it yields a job, that must be run before it

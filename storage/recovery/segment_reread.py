@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from barnabas.protocol.records.batch import LOG_OVERHEAD, NO_PRODUCER_ID
 from barnabas.storage.recovery.opening import PauseCounter
 from barnabas.storage.recovery.producer_state_rebuild import ProducerRebuild
 from barnabas.storage.recovery.segment_walk import SegmentWalk
@@ -30,16 +31,17 @@ class SegmentReread:
         latest_epoch = self._epochs.latest_epoch
         for position, header, marker in self._batches:
             self._segment.index_stored(position, header)
-            if header.partition_leader_epoch > latest_epoch:
-                latest_epoch = header.partition_leader_epoch
+            epoch = header.partition_leader_epoch
+            if epoch > latest_epoch:
+                latest_epoch = epoch
                 self._epochs.assign(latest_epoch, header.base_offset)
             is_held = False
-            if header.has_producer_id:
+            if header.producer_id > NO_PRODUCER_ID:
                 aborted = self._rebuild.replay(header, marker)
                 if aborted is not None:
                     self._segment.add_aborted(aborted)
                     is_held = self._segment.txn_index.in_memory >= self._aborted_max
-            if self._pace.is_over(header.size_in_bytes) or is_held:
+            if self._pace.is_over(LOG_OVERHEAD + header.batch_length) or is_held:
                 self._rebuild.offset = self._walk.next_offset
                 return True
         self._rebuild.offset = self._walk.next_offset

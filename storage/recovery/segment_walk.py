@@ -11,7 +11,15 @@ from collections.abc import Iterator, Sequence
 from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files.checkpoints import EpochEntry, epoch_at
 from barnabas.protocol.files.names import LEADER_EPOCH_CHECKPOINT
-from barnabas.protocol.records.batch import LOG_OVERHEAD, BatchHeader, next_batch_size, parse_header, verify_crc
+from barnabas.protocol.records.batch import (
+    CONTROL_MASK,
+    LOG_OVERHEAD,
+    NO_PRODUCER_ID,
+    BatchHeader,
+    next_batch_size,
+    parse_header,
+    verify_crc,
+)
 from barnabas.protocol.records.control import EndTxnMarker, read_marker
 from barnabas.storage.config import LONG_MAX
 from barnabas.storage.recovery.opening import PIECE_BYTES
@@ -52,8 +60,7 @@ class SegmentWalk:
         try:
             for position, batch in self._batches():
                 header, marker = self._check(position, batch)
-                self._before = self.next_offset
-                self.position, self.next_offset = position + len(batch), header.next_offset
+                self.position = position + len(batch)
                 yield position, header, marker
         except DecodeError as error:
             self.refused = str(error)
@@ -84,24 +91,23 @@ class SegmentWalk:
 
     def _check(self, position: int, batch: memoryview) -> tuple[BatchHeader, EndTxnMarker | None]:
         header = parse_header(batch)
-        if header.base_offset < self.next_offset or header.last_offset_delta < 0:
-            if header.base_offset > self._before:  # else no offset of the previous batch makes this one valid
-                self.lowest_offset = header.base_offset
+        base_offset = header.base_offset
+        last_offset = base_offset + header.last_offset_delta
+        if base_offset < self.next_offset or last_offset < base_offset:
+            if base_offset > self._before:  # else no offset of the previous batch makes this one valid
+                self.lowest_offset = base_offset
             raise DecodeError(
-                f"batch at {position} has offsets {header.base_offset} to {header.last_offset}, "
-                f"expected {self.next_offset} or more"
+                f"batch at {position} has offsets {base_offset} to {last_offset}, expected {self.next_offset} or more"
             )
-        if header.last_offset - self.segment.base_offset > RELATIVE_OFFSET_MAX:
+        if last_offset - self.segment.base_offset > RELATIVE_OFFSET_MAX:
+            raise DecodeError(f"batch at {position} has the offset {base_offset}, which cannot be in this segment")
+        if self._boundary is not None and self.next_offset < self._boundary <= last_offset:
             raise DecodeError(
-                f"batch at {position} has the offset {header.base_offset}, which cannot be in this segment"
-            )
-        if self._boundary is not None and self.next_offset < self._boundary < header.next_offset:
-            raise DecodeError(
-                f"batch at {position} has offsets {header.base_offset} to {header.last_offset}, "
+                f"batch at {position} has offsets {base_offset} to {last_offset}, "
                 f"and the synced part ended with a batch at {self._boundary - 1}"
             )
-        if header.base_offset < self._synced:
-            epoch = epoch_at(self._epochs, header.base_offset)
+        if base_offset < self._synced:
+            epoch = epoch_at(self._epochs, base_offset)
             if epoch not in (None, header.partition_leader_epoch):
                 raise DecodeError(
                     f"batch at {position} has leader epoch {header.partition_leader_epoch}, and "
@@ -109,7 +115,9 @@ class SegmentWalk:
                 )
         if not verify_crc(batch):
             raise DecodeError(f"batch at {position}: the crc is not {header.crc:#010x}")
-        return header, read_marker(batch) if header.is_control and header.has_producer_id else None
+        self._before, self.next_offset = self.next_offset, last_offset + 1
+        is_marker = header.producer_id > NO_PRODUCER_ID and header.attributes & CONTROL_MASK
+        return header, read_marker(batch) if is_marker else None
 
     def is_cut_batch_plausible(self) -> bool:
         """Return whether the bytes at the end may be the beginning of a batch that is cut off."""

@@ -21,7 +21,7 @@ from barnabas.protocol.errors import DecodeError
 from barnabas.protocol.files.names import FileKind, FileState, segment_file
 from barnabas.protocol.files.txn_index import AbortedTxn
 from barnabas.protocol.primitives import Buffer
-from barnabas.protocol.records.batch import HEADER_SIZE, BatchHeader, parse_header
+from barnabas.protocol.records.batch import HEADER_SIZE, NO_TIMESTAMP, BatchHeader, parse_header
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk.directory import Directory
 from barnabas.storage.disk.disk_file import DiskFile, FileSlice
@@ -157,7 +157,8 @@ class Segment:
 
     def index_stored(self, position: int, header: BatchHeader) -> None:
         """Index the stored batch at `position`, after all batches indexed so far."""
-        self.index_batch(position, header.last_offset, self._max_timestamp_at(position, header))
+        last_offset = header.base_offset + header.last_offset_delta
+        self.index_batch(position, last_offset, self._max_timestamp_at(position, header))
 
     def index_batch(self, position: int, last_offset: int, max_timestamp: int) -> None:
         """Index a stored batch whose largest timestamp is known."""
@@ -336,9 +337,10 @@ class Segment:
             raise CorruptFile(self.log.path, f"{self.size - end} bytes behind the last whole batch")
 
     def _max_timestamp_at(self, position: int, header: BatchHeader) -> int:
-        if header.lacks_max_timestamp:
-            return finish(max_timestamp_of(self.batch_bytes(position, header.size_in_bytes), header))
-        return header.max_timestamp
+        max_timestamp = header.max_timestamp
+        if NO_TIMESTAMP < max_timestamp >= header.base_timestamp or not header.lacks_max_timestamp:
+            return max_timestamp  # in nearly all batches without a call
+        return finish(max_timestamp_of(self.batch_bytes(position, header.size_in_bytes), header))
 
     def _rebuild_indexes(self) -> None:
         """Rebuild the offset and time index from the log; if it cannot be read they stay unchanged."""

@@ -117,6 +117,7 @@ def test_damage_is_reported_and_every_file_closed() -> None:
     assert set(files.open_paths) == before
 
 
+@pytest.mark.pure
 def test_memory_is_bounded_however_many_transactions_a_segment_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_loader, "_ABORTED_HELD_MAX", 4)
     files = killed(segment_bytes=1 << 20)
