@@ -36,6 +36,8 @@ PARTITION_BYTES_MAX = 16 << 10
 """Of a Fetch: one batch of a partition. With less, a Fetch returns the records of one partition only (KIP-74)."""
 REQUESTED_AT_ONCE = 200
 """Partitions in a Fetch, so that no response is larger than a client would accept."""
+MAX_WAIT_MS, MIN_BYTES = 50, 200 << 10
+"""Of a Fetch: it returns the records of some twenty partitions at once, or of those that have any after 50 ms."""
 ASKING_PAUSE_S = 0.001
 """Without it, a client that only asks takes half a core from the recovery that is measured."""
 AIMS = {"first_fetch_ms": "<= 0.1", "others_worst_ms": "<= 20 ms"}
@@ -192,7 +194,10 @@ def _fetched(wire: Wire, topic: str, partitions: Iterable[int]) -> set[int]:
         FetchPartition(partition=each, fetch_offset=0, partition_max_bytes=PARTITION_BYTES_MAX) for each in partitions
     ]
     request = FetchRequest(
-        max_wait_ms=5, min_bytes=1, max_bytes=64 << 20, topics=[FetchTopic(topic=topic, partitions=requested)]
+        max_wait_ms=MAX_WAIT_MS,
+        min_bytes=min(len(requested) << 10, MIN_BYTES),
+        max_bytes=64 << 20,
+        topics=[FetchTopic(topic=topic, partitions=requested)],
     )
     got = set()
     for answer in wire.ask(request, FETCH_VERSION).responses[0].partitions:
