@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 from barnabas import form
 from bench.measuring import measured_form
 from bench.peers.measure import ROOT
-from bench.spark.commits import commit_ms
+from bench.spark.commits import commit_ms, task_ms
 from bench.spark.decode import decode_rates
 from bench.spark.queries import NOWHERE, OURS, STOCK, Figures, Lane, batch_latency, copy, idle_latency, session
 from bench.spark.topics import drop_topic, fill, make_topic
@@ -38,7 +38,7 @@ ROWS_A_BATCH = {100: 250_000, 1000: 75_000}
 BATCHES, ROUNDS, QUICK_BATCHES, QUICK_ROUNDS = 8, 5, 4, 1
 SETTINGS = {"log.segment.delete.delay.ms": 1000}  # or the disk fills up with measured topics
 AIMS = {100: 1.0, 1000: 0.9}  # of the stock connector's rate, by the size of a row
-COMMIT_AIM_MS = 50
+COMMIT_AIM_MS, TASK_AIM_MS = 50, 4
 COMMIT_TASKS = 8
 
 Results = dict[str, dict[str, list[Figures]]]
@@ -90,7 +90,9 @@ class Bench:
         )
 
     def commits(self) -> None:
-        """Measure commit() alone, after eight tasks have prepared."""
+        """Measure a task that writes one row to each of eight partitions, and commit() alone after eight tasks."""
+        figures = task_ms(self._server.address, self._empty(COMMIT_TASKS), COMMIT_TASKS, 20 * self._rounds)
+        self.results[f"a task of a row to each of {COMMIT_TASKS} partitions"] = {str(Lane(OURS, OURS)): [figures]}
         figures = commit_ms(self._server.address, self._empty(COMMIT_TASKS), COMMIT_TASKS, 20 * self._rounds)
         self.results[f"commit() after {COMMIT_TASKS} tasks"] = {str(Lane(OURS, OURS)): [figures]}
 
@@ -169,6 +171,8 @@ def _ratio(by_lane: dict[str, list[Figures]], lane: str, figure: str, median: fl
 def _aim(what: str, lane: str, figure: str) -> str:
     if figure == "commit_ms":
         return f"<= {COMMIT_AIM_MS}"
+    if figure == "task_ms":
+        return f"<= {TASK_AIM_MS}"
     if figure != "rows_per_second" or lane not in (str(SOURCES[1]), str(PIPELINES[1])):
         return ""
     return f">= {AIMS[100] if what.startswith('100 B') else AIMS[1000]}"

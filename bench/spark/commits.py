@@ -1,4 +1,4 @@
-"""The duration of commit() without Spark: tasks of one row each prepare, then the driver decides and ends."""
+"""The durations of a sink's task and of commit() without Spark: tasks prepare, then the driver decides and ends."""
 
 import statistics
 import time
@@ -8,6 +8,23 @@ from pyspark_barnabas.sink.settings import SinkSettings
 from tests.support.spark.sink_query import Query, rows
 
 _WARMING = 5
+
+
+def task_ms(address: str, topic: str, partitions: int, batches: int) -> dict[str, float]:
+    """Return the medians of a task that writes one row to each partition, in ms: its time, its own processor time.
+
+    So it is nearly all beside its rows: the requests for its transaction, and a Produce for the partitions.
+    """
+    query = Query(SinkSettings(ConnectionSettings(address), topic=topic, prefix=f"tasks-of-{topic}"))
+    part = rows(["v" * 100] * partitions, partition=list(range(partitions)))
+    taken: list[tuple[float, float]] = []
+    for batch_id in range(_WARMING + batches):
+        started, processor = time.perf_counter(), time.process_time()
+        messages = query.write(batch_id, [part])
+        taken.append(((time.perf_counter() - started) * 1000, (time.process_time() - processor) * 1000))
+        query.commit(batch_id, messages)
+    times, processor_times = zip(*taken[_WARMING:], strict=True)
+    return {"task_ms": statistics.median(times), "task_cpu_ms": statistics.median(processor_times)}
 
 
 def commit_ms(address: str, topic: str, tasks: int, batches: int) -> dict[str, float]:
